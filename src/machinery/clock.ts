@@ -3,6 +3,7 @@
 
 import { toMilliseconds } from './text/duration.ts';
 import { KeyedHeap } from './collections/heap.ts';
+import { inNextTurn, pendingWork } from './pending-work.ts';
 
 /** A timer that was set. Cancelling one that has fired, or twice, does nothing. */
 export interface Timer {
@@ -20,6 +21,49 @@ export interface Clock {
   setInterval(intervalMs: number, callback: () => void): Timer;
   /** Resolves after `delayMs`; rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+  /** See the functions `setPoll`, `pause` and `stir`. Absent: every period is waited for. */
+  readonly polls?: Polls | undefined;
+}
+
+/** Periodic work that a clock may leave out while nothing happens. */
+interface Polls {
+  setPoll(intervalMs: number, callback: () => void, mustRun: () => boolean): Timer;
+  pause(periodMs: number, since: number, signal: AbortSignal | undefined): Promise<void>;
+  stir(): void;
+}
+
+/**
+ * As `clock.setInterval`, for work that only looks for changes and does nothing as long as there are none. A lazy VirtualClock leaves calls
+ * out until something stirs; the calls after that are at the times at which they would have been. `mustRun`: the work also
+ * depends on the time, so that the next call must not be left out. Default: never.
+ */
+export function setPoll(
+  clock: Clock,
+  intervalMs: number,
+  callback: () => void,
+  mustRun: () => boolean = () => false,
+): Timer {
+  return (
+    clock.polls?.setPoll(intervalMs, callback, mustRun) ?? clock.setInterval(intervalMs, callback)
+  );
+}
+
+/**
+ * As `clock.sleep`, for a loop that looks for changes once a period. A lazy VirtualClock prolongs it by whole periods until something stirs,
+ * unless something has stirred since the monotonic time `since`, at which the loop began to look.
+ */
+export function pause(
+  clock: Clock,
+  periodMs: number,
+  since: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  return clock.polls?.pause(periodMs, since, signal) ?? clock.sleep(periodMs, signal);
+}
+
+/** Something has happened that periodic work may have to notice: a write to the store, for example. */
+export function stir(clock: Clock): void {
+  clock.polls?.stir();
 }
 
 /** The longest delay that the platform's timers take; they fire at once for a longer one. */
@@ -36,8 +80,7 @@ export const systemClock: Clock = {
     checkDelay(delayMs);
     if (delayMs <= 0) {
       // The platform's shortest timer takes a millisecond, which is long for code that only yields to others.
-      const turn = setImmediate(callback);
-      return { cancel: () => clearImmediate(turn) };
+      return { cancel: inNextTurn(callback) };
     }
     const deadline = performance.now() + delayMs;
     let handle: NodeJS.Timeout;
@@ -91,6 +134,13 @@ export interface VirtualClockConfig {
   readonly start?: number;
   /** How many idle turns of the event loop count as settled. Default: 2. */
   readonly settleTurns?: number;
+  /** Work that `setPoll` and `pause` repeat is left out while nothing stirs. Default: false. */
+  readonly lazy?: boolean;
+  /**
+   * Sockets and threads take part: things have settled when the event loop has had no event of them, either. An event of any part of the
+   * process counts. Default: false.
+   */
+  readonly sockets?: boolean;
   /**
    * Also awaited each time things have to settle, for work that turns of the event loop do not finish (threads, sockets,
    * files): resolves once that work is done. Default: nothing.
@@ -98,11 +148,32 @@ export interface VirtualClockConfig {
   readonly settle?: () => Promise<void>;
 }
 
+/** Writes, or other effects, that follow from the time alone. A clock makes up for them when it stops, before timers fire. */
+export interface Background {
+  /** When the next one is due, on the monotonic scale; infinite if there is none. */
+  readonly nextDue: number;
+  /** Does all that is due up to `now`. */
+  catchUp(now: number): void;
+  /** Reports whether an effect has been read since the last call of this function: then each of them is waited for. */
+  takeRead(): boolean;
+}
+
 interface VirtualTimer {
   readonly id: number;
   due: number;
   readonly intervalMs: number | undefined;
   readonly callback: () => void;
+  /** Set for a poll. */
+  readonly mustRun?: (() => boolean) | undefined;
+}
+
+/** A poll, or a loop's pause, that waits until something stirs. */
+interface Dozing {
+  /** A time at which it was due, and the period after which it is due again and again. */
+  readonly base: number;
+  readonly periodMs: number;
+  /** `due`: the first of these times that is still to come. */
+  wake(due: number): void;
 }
 
 /** So many rounds of timers at one instant mean that something waits in a loop for no time at all. */
@@ -133,11 +204,32 @@ export class VirtualClock implements Clock {
   #activity = 0;
   /** The last `advance` or `runUntil`: each begins when the one before is done. */
   #moving: Promise<void> = Promise.resolve();
+  readonly #sockets: boolean;
+  /** Absent: this clock leaves nothing out. */
+  readonly polls: Polls | undefined;
+  /** By the id of the timer. */
+  readonly #dozing = new Map<number, Dozing>();
+  /** When something last stirred, on the monotonic scale. */
+  #stirredAt = 0;
+  readonly #backgrounds = new Set<Background>();
 
   constructor(config: VirtualClockConfig = {}) {
     this.#start = config.start ?? Date.UTC(2026, 0, 1);
     this.#settleTurns = config.settleTurns ?? 2;
     this.#settleHook = config.settle;
+    this.#sockets = config.sockets ?? false;
+    this.polls = config.lazy === true ? this.#makePolls() : undefined;
+  }
+
+  /** Whether periodic work is left out while nothing stirs. */
+  get lazy(): boolean {
+    return this.polls !== undefined;
+  }
+
+  /** Effects of time that this clock makes up for from now on. Returns a function that ends it. */
+  addBackground(background: Background): () => void {
+    this.#backgrounds.add(background);
+    return () => void this.#backgrounds.delete(background);
   }
 
   now(): number {
@@ -170,9 +262,9 @@ export class VirtualClock implements Clock {
     return sleepOn(this, delayMs, signal);
   }
 
-  /** Timers that are set and have a delay (intervals included). */
+  /** Timers that are set and have a delay (intervals included, those that are left out at present, too). */
   get pendingTimers(): number {
-    return this.#timers.size;
+    return this.#timers.size + this.#dozing.size;
   }
 
   /** When the next timer is due, as a wall-clock time in milliseconds; undefined if none is set. */
@@ -195,13 +287,15 @@ export class VirtualClock implements Clock {
       await this.settle();
       await this.#fireUpTo(target, undefined);
       this.#elapsed = Math.max(this.#elapsed, target);
+      this.#catchUp();
       await this.settle();
     });
   }
 
   /**
-   * Moves time forward from timer to timer until `condition` holds (looked at after each instant has settled). Rejects when
-   * no timer is left that could change anything, or when `timeout` (default '24h') of virtual time has gone by.
+   * Moves time forward from timer to timer until `condition` holds. It is called after each instant has settled; after instants at
+   * which there is nothing but background work (heartbeats) only if it has read an effect of that work. Rejects when no timer
+   * is left that could change anything, or when `timeout` (default '24h') of virtual time has gone by.
    */
   runUntil(
     condition: () => boolean | Promise<boolean>,
@@ -220,14 +314,24 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Lets promise chains, immediates and timers without delay run until nothing more happens on this clock. Time stands. */
+  /**
+   * Resolves when nothing more can happen before time moves: promise chains have run, no callback in a next turn of the event
+   * loop, no timer without delay and no operation outside of the loop is pending (see pending-work.ts), and with `sockets` nothing has
+   * arrived. Not known is what another process is about to send.
+   */
   async settle(): Promise<void> {
     let idle = 0;
     while (idle < this.#settleTurns) {
-      const before = this.#activity;
+      const activity = this.#activity;
+      const events = this.#sockets ? loopEvents() : 0;
       if (this.#settleHook !== undefined) await this.#settleHook();
       await turn();
-      idle = this.#activity === before && this.#immediates === 0 ? idle + 1 : 0;
+      const quiet =
+        this.#activity === activity &&
+        this.#immediates === 0 &&
+        pendingWork() === 0 &&
+        (!this.#sockets || loopEvents() === events);
+      idle = quiet ? idle + 1 : 0;
     }
   }
 
@@ -238,19 +342,52 @@ export class VirtualClock implements Clock {
   ): Promise<boolean> {
     let rounds = 0;
     for (;;) {
-      if (condition !== undefined && (await condition())) return true;
-      const next = this.#timers.peek();
-      if (next === undefined || next.due > target) return false;
-      if (next.due > this.#elapsed) rounds = 0;
-      else if (++rounds > MAX_ROUNDS_PER_INSTANT) {
+      let waitForBackground = false;
+      if (condition !== undefined) {
+        this.#takeRead();
+        if (await condition()) return true;
+        waitForBackground = this.#takeRead();
+      }
+      const timerDue = this.#timers.peek()?.due ?? Number.POSITIVE_INFINITY;
+      const due = waitForBackground ? Math.min(timerDue, this.#nextBackground()) : timerDue;
+      if (due > target || due === Number.POSITIVE_INFINITY) return false;
+      if (due > this.#elapsed) {
+        rounds = 0;
+        this.#elapsed = due;
+        // Whatever a timer's callback reads is as if the background work had been done in time.
+        if (this.#catchUp()) await this.settle();
+      } else if (++rounds > MAX_ROUNDS_PER_INSTANT) {
         throw new Error(
           'virtual clock: time does not move on, timers keep being set for the same instant',
         );
       }
-      this.#elapsed = Math.max(this.#elapsed, next.due);
+      if (timerDue > due) continue;
       this.#fireInstant();
       await this.settle();
     }
+  }
+
+  #nextBackground(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { nextDue } of this.#backgrounds) next = Math.min(next, nextDue);
+    return next;
+  }
+
+  /** Does the background work that is due. Reports whether there was any. */
+  #catchUp(): boolean {
+    let any = false;
+    for (const background of this.#backgrounds) {
+      if (background.nextDue > this.#elapsed) continue;
+      background.catchUp(this.#elapsed);
+      any = true;
+    }
+    return any;
+  }
+
+  #takeRead(): boolean {
+    let any = false;
+    for (const background of this.#backgrounds) if (background.takeRead()) any = true;
+    return any;
   }
 
   /** Fires the timers that are due now; those that they set for now wait for the next round. */
@@ -263,6 +400,79 @@ export class VirtualClock implements Clock {
       else this.#timers.put({ ...next, due: next.due + next.intervalMs });
       this.#activity++;
       next.callback();
+      if (next.mustRun !== undefined) this.#mayDoze(next);
+    }
+  }
+
+  #makePolls(): Polls {
+    return {
+      setPoll: (intervalMs, callback, mustRun) => {
+        checkInterval(intervalMs);
+        this.#activity++;
+        const id = ++this.#lastId;
+        this.#timers.put({ id, due: this.#elapsed + intervalMs, intervalMs, callback, mustRun });
+        return {
+          cancel: () => {
+            this.#timers.delete(id);
+            this.#dozing.delete(id);
+          },
+        };
+      },
+      pause: (periodMs, since, signal) => {
+        if (this.#stirredAt >= since) return this.sleep(periodMs, signal);
+        return this.#doze(periodMs, signal);
+      },
+      stir: () => this.#stir(),
+    };
+  }
+
+  /** A poll has been called. It is not called again while nothing has stirred since the call before, and until something does. */
+  #mayDoze(poll: VirtualTimer): void {
+    if (this.#stirredAt >= poll.due || poll.mustRun?.() === true) return;
+    // Cancelled by its own callback.
+    if (!this.#timers.delete(poll.id)) return;
+    this.#dozing.set(poll.id, {
+      base: poll.due,
+      periodMs: poll.intervalMs as number,
+      wake: (due) => this.#timers.put({ ...poll, due }),
+    });
+  }
+
+  #doze(periodMs: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      let timer: Timer | undefined;
+      const id = ++this.#lastId;
+      const onAbort = (): void => {
+        this.#dozing.delete(id);
+        timer?.cancel();
+        reject(signal?.reason);
+      };
+      this.#dozing.set(id, {
+        base: this.#elapsed,
+        periodMs,
+        wake: (due) => {
+          timer = this.setTimer(due - this.#elapsed, () => {
+            signal?.removeEventListener('abort', onAbort);
+            resolve();
+          });
+        },
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  #stir(): void {
+    this.#stirredAt = this.#elapsed;
+    if (this.#dozing.size === 0) return;
+    const woken = [...this.#dozing.values()];
+    this.#dozing.clear();
+    for (const { base, periodMs, wake } of woken) {
+      const periods = Math.floor((this.#elapsed - base) / periodMs) + 1;
+      wake(base + periods * periodMs);
     }
   }
 
@@ -296,6 +506,11 @@ export class VirtualClock implements Clock {
     this.#moving = result.catch(() => undefined);
     return result;
   }
+}
+
+/** Returns how many events the process's event loop has handled: what sockets, threads and the thread pool have brought. */
+function loopEvents(): number {
+  return performance.nodeTiming.uvMetricsInfo.events;
 }
 
 /** One turn of the event loop: afterwards every promise chain that could run has run. */

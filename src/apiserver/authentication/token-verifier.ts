@@ -1,5 +1,6 @@
 // Verifies signatures of ServiceAccount tokens with any of several public keys, so that keys can be rotated.
 
+import { outsideWork } from '#machinery/pending-work.ts';
 import type { TokenKey } from '#machinery/token-keys.ts';
 import { CLOCK_LEEWAY_SECONDS } from './authenticator.ts';
 
@@ -24,7 +25,7 @@ export class TokenVerifier {
     token: string,
     { issuers, now, requiredClaims = [] }: VerifyOptions,
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const { decodeProtectedHeader, jwtVerify } = await import('jose');
+    const { decodeProtectedHeader, jwtVerify } = await outsideWork(import('jose'));
     let keyId: string | undefined;
     try {
       keyId = decodeProtectedHeader(token).kid;
@@ -42,7 +43,9 @@ export class TokenVerifier {
       };
       try {
         return (
-          await jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] })
+          await outsideWork(
+            jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] }),
+          )
         ).payload;
       } catch {
         // Signed by another key, expired, or of another issuer: none of these is a token that is valid here.

@@ -9,6 +9,7 @@ import { rewriteLocation } from '../node-proxy/location.ts';
 import type { ProxiedPlace } from '../node-proxy/location.ts';
 import type { ApiResponse } from '../request.ts';
 import { HtmlLinks } from './html-links.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 
 /** Returns a stream that rewrites the links of the page that is written to it. */
 function rewriteHtml(place: ProxiedPlace): Transform {
@@ -23,10 +24,10 @@ function rewriteHtml(place: ProxiedPlace): Transform {
         if (end === chunk.length) callback(null, Buffer.from(text, 'latin1'));
         else {
           this.push(Buffer.from(text, 'latin1'));
-          setImmediate(next, end);
+          inNextTurn(() => next(end));
         }
       };
-      setImmediate(next, 0);
+      inNextTurn(() => next(0));
     },
     flush: (callback) => callback(null, Buffer.from(links.end(), 'latin1')),
   });

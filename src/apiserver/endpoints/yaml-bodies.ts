@@ -2,6 +2,7 @@
 // hundred times as long as JSON, and as much memory. Short texts are read at once. Longer ones are read one at a time in a thread of
 // their own, whose memory and time are bounded, so that other requests do not wait for them.
 
+import { outsideWork } from '#machinery/pending-work.ts';
 import { Worker } from 'node:worker_threads';
 
 import { YamlError } from '#api/machinery/codec/yaml-error.ts';
@@ -59,7 +60,7 @@ export async function parseYamlBody(
 
 async function readHere(text: string, limits: YamlLimits): Promise<YamlBody> {
   // The parser is large; most servers never need it.
-  const { readYamlBody } = await import('./yaml-reading.ts');
+  const { readYamlBody } = await outsideWork(import('./yaml-reading.ts'));
   const reading = readYamlBody(text, limits);
   if ('bug' in reading) throw new Error(reading.bug);
   if ('error' in reading) throw reading.error;

@@ -3,6 +3,7 @@
 // in the order in which they came. What the event loop does between two turns is to look after everybody else.
 
 import { Fifo } from '#machinery/collections/fifo.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 
 /** At the cost of a create (some 100 µs) a good millisecond, and twice as much for the answers that are due. */
 export const MAX_PER_TURN = 12;
@@ -30,7 +31,7 @@ export class TurnGate {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => this.#nextTurn());
+    inNextTurn(() => this.#nextTurn());
   }
 
   #nextTurn(): void {

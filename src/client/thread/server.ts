@@ -24,6 +24,7 @@ import {
   type ToServer,
   type WatchedObject,
 } from './protocol.ts';
+import { nextTurn } from '#machinery/turn.ts';
 
 export interface ThreadServerConfig {
   /** Used by this server alone. */
@@ -130,7 +131,7 @@ export class ThreadServer {
       const slice = items.slice(from, from + LIST_SLICE).map(jsonOf);
       this.#send({ kind: 'items', id, lengths: slice.map(({ length }) => length) }, ...slice);
       if (this.#under >= this.#window) await this.#room();
-      else await new Promise((resolve) => setImmediate(resolve));
+      else await nextTurn();
     }
     return from === 0 ? body : { ...body, items: items.slice(from) };
   }

@@ -1,6 +1,7 @@
 // Reads a container's log file, as `kubectl logs` asks for it: from some line or time on, limited, and followed while the
 // container writes, across rotations of the file.
 
+import { outsideWork } from '#machinery/pending-work.ts';
 import { constants } from 'node:fs';
 import { lstat, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '#machinery/clock.ts';
@@ -87,16 +88,13 @@ async function* entries(
     let position =
       options.tailLines === undefined
         ? 0
-        : await findTail(file, options.tailLines, options.stream, signal);
+        : await outsideWork(findTail(file, options.tailLines, options.stream, signal));
     let rest: Buffer = Buffer.alloc(0);
     /** The line that `rest` was the beginning of is too long: it is passed over up to its end. */
     let skipping = false;
     while (!signal.aborted) {
-      const { bytesRead, buffer } = await file.read(
-        Buffer.allocUnsafe(BLOCK_BYTES),
-        0,
-        BLOCK_BYTES,
-        position,
+      const { bytesRead, buffer } = await outsideWork(
+        file.read(Buffer.allocUnsafe(BLOCK_BYTES), 0, BLOCK_BYTES, position),
       );
       if (bytesRead > 0) {
         position += bytesRead;
@@ -114,9 +112,9 @@ async function* entries(
       if (options.follow !== true || signal.aborted) return;
       // Asked before the file is looked at once more: what was written before the container ended is then surely read.
       const running = await source.isRunning();
-      const { size } = await file.stat();
+      const { size } = await outsideWork(file.stat());
       if (size > position) continue;
-      const rotated = await reopenIfRotated(source.path, file);
+      const rotated: FileHandle | undefined = await outsideWork(reopenIfRotated(source.path, file));
       if (rotated !== undefined) {
         await file.close();
         file = rotated;
@@ -133,7 +131,7 @@ async function* entries(
       }
     }
   } finally {
-    await file.close();
+    await outsideWork(file.close());
   }
 }
 
@@ -150,7 +148,7 @@ async function openLog(
     // Asked before the file is opened: what a container wrote before it ended is then surely found.
     const running = follow && (await source.isRunning());
     try {
-      return await openUntrusted(source.path, constants.O_RDONLY);
+      return await outsideWork(openUntrusted(source.path, constants.O_RDONLY));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !running) throw error;
     }

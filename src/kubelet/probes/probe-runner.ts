@@ -1,5 +1,6 @@
 // Runs one probe once.
 
+import { outsideWork } from '#machinery/pending-work.ts';
 import { isCriError, type RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
@@ -138,7 +139,7 @@ export class ProbeRunner {
   ): Promise<ProbeOutcome> {
     const peer = address(target.podIP, port);
     // Few pods have such probes, and the library is large.
-    const { grpcHealth } = await import('./grpc-probe.ts');
+    const { grpcHealth } = await outsideWork(import('./grpc-probe.ts'));
     let connected = false;
     try {
       await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>

@@ -8,6 +8,7 @@ import { StorageError } from '../interface.ts';
 import type { CommitLog, CommitSink, PendingWrite } from '../mvcc/commit-log.ts';
 import type { Request, Response } from './protocol.ts';
 import { RecordWriter } from './record.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 
 /** No batch takes more than this many bytes (but for one large value), so that no single commit takes long. */
 const MAX_BATCH_BYTES = 8 * 1024 * 1024;
@@ -135,7 +136,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   #schedule(): void {
     if (this.#sendScheduled || this.#inFlight !== undefined) return;
     this.#sendScheduled = true;
-    setImmediate(() => {
+    inNextTurn(() => {
       this.#sendScheduled = false;
       this.#sendNext();
     });
@@ -249,7 +250,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   #tellSome(): void {
     const writes = this.#untold.slice(0, TOLD_PER_TURN);
     this.#untold = this.#untold.slice(TOLD_PER_TURN);
-    if (this.#untold.length > 0) setImmediate(() => this.#tellSome());
+    if (this.#untold.length > 0) inNextTurn(() => this.#tellSome());
     if (writes.length > 0) this.#sink.committed(writes);
   }
 

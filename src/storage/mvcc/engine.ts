@@ -42,6 +42,7 @@ import type { KeyIndex } from './key-index.ts';
 import { assertKey, assertPrefix } from './key-order.ts';
 import type { ChangeEvent, MvccStore } from './store.ts';
 import { WatchHub } from './watch-hub.ts';
+import { nextTurn } from '#machinery/turn.ts';
 
 export interface EngineOptions extends Partial<HistoryLimits> {
   readonly clock: Clock;
@@ -162,7 +163,7 @@ export class MvccEngine implements Storage {
     return {
       list: async (value, options) => {
         this.#checkOpen();
-        const used = (index ??= this.#store.addIndex(definition, yieldTurn));
+        const used = (index ??= this.#store.addIndex(definition, nextTurn));
         const building = used.ready();
         if (building !== undefined) {
           await building;
@@ -513,10 +514,6 @@ export class MvccEngine implements Storage {
       );
     }
   }
-}
-
-function yieldTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function closedError(): StorageError {

@@ -6,6 +6,7 @@ import { KeyIndex } from '../mvcc/key-index.ts';
 import { endOfPrefix, lessFor, successor } from '../mvcc/key-order.ts';
 import type { ChangeEvent } from '../mvcc/store.ts';
 import { keyOf } from '../mvcc/store.ts';
+import { nextTurn } from '#machinery/turn.ts';
 
 export interface RingLimits {
   /** How many events are remembered. */
@@ -97,7 +98,7 @@ export class CacheState {
       valueOf,
       scan: (startAfter, limit) => this.list(prefix, { startAfter, limit }).items,
       revision: () => this.#newest,
-      yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
+      yieldTurn: nextTurn,
     });
     this.#indexes.set(definition, index);
     return index;

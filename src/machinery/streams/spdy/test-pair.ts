@@ -1,6 +1,7 @@
 // For tests: two Duplex streams, each of which reads what is written to the other, with back-pressure like a socket's.
 
 import { Duplex } from 'node:stream';
+import { inNextTurn } from '../../pending-work.ts';
 
 class End extends Duplex {
   peer!: End;
@@ -19,7 +20,7 @@ class End extends Duplex {
   ): void {
     const { peer } = this;
     if (peer.destroyed) done();
-    else if (peer.push(chunk)) setImmediate(done);
+    else if (peer.push(chunk)) inNextTurn(done);
     else peer.#pending = done;
   }
 
