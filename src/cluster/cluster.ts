@@ -12,9 +12,14 @@ import { ApiServer } from '#apiserver/server.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
-import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
+import {
+  createInProcessTransport,
+  type InProcessHandler,
+  type InProcessTransportConfig,
+} from '#client/in-process.ts';
+import type { Transport } from '#client/transport.ts';
 import type { ControllerName } from '#controllers/controllers.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
@@ -35,6 +40,7 @@ import { ClusterIngress, type IngressSettings } from './cluster-ingress.ts';
 import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
+import { nodeHeartbeats } from './heartbeats.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
 import { openFrontProxy, type FrontProxy } from './front-proxy.ts';
@@ -186,6 +192,7 @@ export class Cluster {
       clientOf: (user, userAgent) => this.#clientOf(user, userAgent),
       nodes: config.nodes,
       nodesInAll: this.#nodeNames().length,
+      heartbeats: nodeHeartbeats(storage, clock),
       faults: config.faults,
       kubeletPorts: config.kubeletPorts,
       podDns: {
@@ -234,7 +241,7 @@ export class Cluster {
         port: config.listen.port,
       }),
     });
-    this.client = this.#clientOf(ADMIN_USER);
+    this.client = createClient(this.#transportOf(ADMIN_USER));
     this.#dns =
       config.dns === undefined
         ? undefined
@@ -513,8 +520,17 @@ export class Cluster {
     });
   }
 
+  /** For a component of the cluster. */
   #clientOf(user: User, userAgent = componentOf(user.name)): Client {
-    return createClient(createInProcessTransport({ handler: this.#handlerOf(user), userAgent }));
+    const latestHeartbeats = this.#config.clock instanceof VirtualClock;
+    return createClient(this.#transportOf(user, { userAgent, latestHeartbeats }));
+  }
+
+  #transportOf(
+    user: User,
+    options: Omit<InProcessTransportConfig, 'handler'> = { userAgent: componentOf(user.name) },
+  ): Transport {
+    return createInProcessTransport({ handler: this.#handlerOf(user), ...options });
   }
 
   /** Kubelets in this process are reached without a port, those that have joined it from elsewhere at their own. */

@@ -29,6 +29,7 @@ import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
+import type { NodeHeartbeats } from './heartbeats.ts';
 import { KUBELET_PORT, type KubeletPorts, nodeAddressesAt } from './kubelet-ports.ts';
 import type { ClusterNode } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
@@ -86,6 +87,8 @@ export interface ComponentsConfig {
   readonly kubeletPorts?: KubeletPorts | undefined;
   /** What pods find in resolv.conf. */
   readonly podDns?: PodDns | undefined;
+  /** On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make each of them. */
+  readonly heartbeats?: NodeHeartbeats | undefined;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }
@@ -267,6 +270,9 @@ export class Components implements RunningComponents {
       ...(serviceAccountKey !== undefined && { serviceAccountKey }),
       clusterCidrs: control.podCidrs,
       settings: {
+        ...(this.#config.heartbeats !== undefined && {
+          'node-lifecycle': { isAlive: (name) => this.#config.heartbeats?.isKept(name) === true },
+        }),
         'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
         ...(control.loadBalancerPool !== undefined && {
           'service-lb': { pool: IpPool.parse(control.loadBalancerPool) },
@@ -402,6 +408,7 @@ export class Components implements RunningComponents {
         },
       }),
       ...(node.capacity !== undefined && { capacity: node.capacity }),
+      heartbeatKeeper: node.simulated ? this.#config.heartbeats : undefined,
     });
     this.#kubelets.set(node.name, kubelet);
     this.#watchFaults(node);

@@ -1,5 +1,6 @@
 // The configuration of a kubelet.
 
+import type { HeartbeatKeeper } from './node/heartbeats.ts';
 import type { Client } from '#client/client.ts';
 import type { Runtime } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -85,6 +86,8 @@ export interface KubeletConfig {
   /** The port in the Node's status. Default: that of the server, or 10250 without one, so that API servers have a number. */
   readonly advertisedPort?: number;
 
+  /** On a virtual clock: makes heartbeats in the kubelet's place while they say nothing new. Default: the kubelet makes them. */
+  readonly heartbeatKeeper?: HeartbeatKeeper | undefined;
   /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */
   readonly nodeCheckMs?: number;
   /** How often a Node status that has not changed is reported. Default: 300,000. */
@@ -104,3 +107,6 @@ export interface KubeletConfig {
   /** So many log files are kept of a container. Default: 5. */
   readonly containerLogMaxFiles?: number;
 }
+
+/** The topic (see `setPoll` of the clock) that stirs when the node's pods, or its runtime, may have changed. */
+export const kubeletTopic = (nodeName: string): string => `kubelet ${nodeName}`;

@@ -28,6 +28,11 @@ export class TokenManager {
     this.#clock = clock;
   }
 
+  /** How many pods have tokens. */
+  get size(): number {
+    return this.#tokens.size;
+  }
+
   /** Rejects with what a pod's owner should know. */
   async get(request: TokenRequest): Promise<string> {
     const uid = podUid(request.pod);

@@ -21,49 +21,65 @@ export interface Clock {
   setInterval(intervalMs: number, callback: () => void): Timer;
   /** Resolves after `delayMs`; rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
-  /** See the functions `setPoll`, `pause` and `stir`. Absent: every period is waited for. */
+  /** For the functions `setPoll`, `pause` and `stir`. Absent: every period is waited for. */
   readonly polls?: Polls | undefined;
 }
 
 /** Periodic work that a clock may leave out while nothing happens. */
 interface Polls {
-  setPoll(intervalMs: number, callback: () => void, mustRun: () => boolean): Timer;
-  pause(periodMs: number, since: number, signal: AbortSignal | undefined): Promise<void>;
-  stir(): void;
+  setPoll(intervalMs: number, callback: () => void, options: PollOptions): Timer;
+  pause(periodMs: number, since: number, options: PauseOptions): Promise<void>;
+  stir(topic: string): void;
+  addBackground(background: Background): () => void;
 }
+
+export interface PollOptions {
+  /** What the work looks at: see `stir`. Default: ANYTHING. */
+  readonly topic?: string;
+  /** Reports whether the work also depends on the time, so that the next call must not be left out. Default: it does not. */
+  readonly mustRun?: () => boolean;
+}
+
+export interface PauseOptions {
+  readonly topic?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The topic of work that looks at any object of the API. Heartbeats of nodes do not stir it (see storage/mvcc/beats.ts). */
+export const ANYTHING = 'anything';
+/** The topic of work that looks at the kinds that the API server has. */
+export const DISCOVERY = 'discovery';
 
 /**
  * As `clock.setInterval`, for work that only looks for changes and does nothing as long as there are none. A lazy VirtualClock leaves calls
- * out until something stirs; the calls after that are at the times at which they would have been. `mustRun`: the work also
- * depends on the time, so that the next call must not be left out. Default: never.
+ * out until the topic stirs; the calls after that are at the times at which they would have been.
  */
 export function setPoll(
   clock: Clock,
   intervalMs: number,
   callback: () => void,
-  mustRun: () => boolean = () => false,
+  options: PollOptions = {},
 ): Timer {
-  return (
-    clock.polls?.setPoll(intervalMs, callback, mustRun) ?? clock.setInterval(intervalMs, callback)
-  );
+  const { polls } = clock;
+  return polls?.setPoll(intervalMs, callback, options) ?? clock.setInterval(intervalMs, callback);
 }
 
 /**
- * As `clock.sleep`, for a loop that looks for changes once a period. A lazy VirtualClock prolongs it by whole periods until something stirs,
- * unless something has stirred since the monotonic time `since`, at which the loop began to look.
+ * As `clock.sleep`, for a loop that looks for changes once a period. A lazy VirtualClock prolongs it by whole periods until the topic stirs,
+ * unless that has happened since the monotonic time `since`, at which the loop began to look.
  */
 export function pause(
   clock: Clock,
   periodMs: number,
   since: number,
-  signal?: AbortSignal,
+  options: PauseOptions = {},
 ): Promise<void> {
-  return clock.polls?.pause(periodMs, since, signal) ?? clock.sleep(periodMs, signal);
+  return clock.polls?.pause(periodMs, since, options) ?? clock.sleep(periodMs, options.signal);
 }
 
-/** Something has happened that periodic work may have to notice: a write to the store, for example. */
-export function stir(clock: Clock): void {
-  clock.polls?.stir();
+/** Something has happened that work of the topic may have to notice. */
+export function stir(clock: Clock, topic: string): void {
+  clock.polls?.stir(topic);
 }
 
 /** The longest delay that the platform's timers take; they fire at once for a longer one. */
@@ -164,7 +180,7 @@ interface VirtualTimer {
   readonly intervalMs: number | undefined;
   readonly callback: () => void;
   /** Set for a poll. */
-  readonly mustRun?: (() => boolean) | undefined;
+  readonly poll?: { readonly topic: Topic; readonly mustRun: (() => boolean) | undefined };
 }
 
 /** A poll, or a loop's pause, that waits until something stirs. */
@@ -174,6 +190,13 @@ interface Dozing {
   readonly periodMs: number;
   /** `due`: the first of these times that is still to come. */
   wake(due: number): void;
+}
+
+interface Topic {
+  /** When it last stirred, on the monotonic scale. */
+  stirredAt: number;
+  /** By the id of the timer. */
+  readonly dozing: Map<number, Dozing>;
 }
 
 /** So many rounds of timers at one instant mean that something waits in a loop for no time at all. */
@@ -207,10 +230,7 @@ export class VirtualClock implements Clock {
   readonly #sockets: boolean;
   /** Absent: this clock leaves nothing out. */
   readonly polls: Polls | undefined;
-  /** By the id of the timer. */
-  readonly #dozing = new Map<number, Dozing>();
-  /** When something last stirred, on the monotonic scale. */
-  #stirredAt = 0;
+  readonly #topics = new Map<string, Topic>();
   readonly #backgrounds = new Set<Background>();
 
   constructor(config: VirtualClockConfig = {}) {
@@ -224,12 +244,6 @@ export class VirtualClock implements Clock {
   /** Whether periodic work is left out while nothing stirs. */
   get lazy(): boolean {
     return this.polls !== undefined;
-  }
-
-  /** Effects of time that this clock makes up for from now on. Returns a function that ends it. */
-  addBackground(background: Background): () => void {
-    this.#backgrounds.add(background);
-    return () => void this.#backgrounds.delete(background);
   }
 
   now(): number {
@@ -264,7 +278,9 @@ export class VirtualClock implements Clock {
 
   /** Timers that are set and have a delay (intervals included, those that are left out at present, too). */
   get pendingTimers(): number {
-    return this.#timers.size + this.#dozing.size;
+    let count = this.#timers.size;
+    for (const { dozing } of this.#topics.values()) count += dozing.size;
+    return count;
   }
 
   /** When the next timer is due, as a wall-clock time in milliseconds; undefined if none is set. */
@@ -400,45 +416,61 @@ export class VirtualClock implements Clock {
       else this.#timers.put({ ...next, due: next.due + next.intervalMs });
       this.#activity++;
       next.callback();
-      if (next.mustRun !== undefined) this.#mayDoze(next);
+      if (next.poll !== undefined) this.#mayDoze(next, next.poll);
     }
   }
 
   #makePolls(): Polls {
     return {
-      setPoll: (intervalMs, callback, mustRun) => {
+      setPoll: (intervalMs, callback, { topic: name = ANYTHING, mustRun }) => {
         checkInterval(intervalMs);
         this.#activity++;
         const id = ++this.#lastId;
-        this.#timers.put({ id, due: this.#elapsed + intervalMs, intervalMs, callback, mustRun });
+        const topic = this.#topic(name);
+        const due = this.#elapsed + intervalMs;
+        this.#timers.put({ id, due, intervalMs, callback, poll: { topic, mustRun } });
         return {
           cancel: () => {
             this.#timers.delete(id);
-            this.#dozing.delete(id);
+            topic.dozing.delete(id);
           },
         };
       },
-      pause: (periodMs, since, signal) => {
-        if (this.#stirredAt >= since) return this.sleep(periodMs, signal);
-        return this.#doze(periodMs, signal);
+      pause: (periodMs, since, { topic: name = ANYTHING, signal }) => {
+        const topic = this.#topic(name);
+        if (topic.stirredAt >= since) return this.sleep(periodMs, signal);
+        return this.#doze(topic, periodMs, signal);
       },
-      stir: () => this.#stir(),
+      stir: (name) => this.#stir(this.#topic(name)),
+      addBackground: (background) => {
+        this.#backgrounds.add(background);
+        return () => void this.#backgrounds.delete(background);
+      },
     };
   }
 
+  #topic(name: string): Topic {
+    let topic = this.#topics.get(name);
+    if (topic === undefined) {
+      topic = { stirredAt: this.#elapsed, dozing: new Map() };
+      this.#topics.set(name, topic);
+    }
+    return topic;
+  }
+
   /** A poll has been called. It is not called again while nothing has stirred since the call before, and until something does. */
-  #mayDoze(poll: VirtualTimer): void {
-    if (this.#stirredAt >= poll.due || poll.mustRun?.() === true) return;
+  #mayDoze(timer: VirtualTimer, { topic, mustRun }: NonNullable<VirtualTimer['poll']>): void {
+    if (topic.stirredAt >= timer.due || mustRun?.() === true) return;
     // Cancelled by its own callback.
-    if (!this.#timers.delete(poll.id)) return;
-    this.#dozing.set(poll.id, {
-      base: poll.due,
-      periodMs: poll.intervalMs as number,
-      wake: (due) => this.#timers.put({ ...poll, due }),
+    if (!this.#timers.delete(timer.id)) return;
+    topic.dozing.set(timer.id, {
+      base: timer.due,
+      periodMs: timer.intervalMs as number,
+      wake: (due) => this.#timers.put({ ...timer, due }),
     });
   }
 
-  #doze(periodMs: number, signal: AbortSignal | undefined): Promise<void> {
+  #doze(topic: Topic, periodMs: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
         reject(signal.reason);
@@ -447,11 +479,11 @@ export class VirtualClock implements Clock {
       let timer: Timer | undefined;
       const id = ++this.#lastId;
       const onAbort = (): void => {
-        this.#dozing.delete(id);
+        topic.dozing.delete(id);
         timer?.cancel();
         reject(signal?.reason);
       };
-      this.#dozing.set(id, {
+      topic.dozing.set(id, {
         base: this.#elapsed,
         periodMs,
         wake: (due) => {
@@ -465,11 +497,11 @@ export class VirtualClock implements Clock {
     });
   }
 
-  #stir(): void {
-    this.#stirredAt = this.#elapsed;
-    if (this.#dozing.size === 0) return;
-    const woken = [...this.#dozing.values()];
-    this.#dozing.clear();
+  #stir(topic: Topic): void {
+    topic.stirredAt = this.#elapsed;
+    if (topic.dozing.size === 0) return;
+    const woken = [...topic.dozing.values()];
+    topic.dozing.clear();
     for (const { base, periodMs, wake } of woken) {
       const periods = Math.floor((this.#elapsed - base) / periodMs) + 1;
       wake(base + periods * periodMs);

@@ -196,5 +196,6 @@ export async function watchAll(
     ...options,
     resourceVersion: '',
     allowBookmarks: options.sendInitialEvents === true,
+    latestBeats: true,
   });
 }

@@ -7,7 +7,7 @@
 // call. If a conversion fails, the watchers of this source get an ERROR event and end; those of other kinds and versions do not notice.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
-import type { Clock, Timer } from '#machinery/clock.ts';
+import { type Clock, setPoll, stir, type Timer } from '#machinery/clock.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
 import type { Logger } from '#machinery/log.ts';
 import { WatchQueue } from '#machinery/watch.ts';
@@ -52,6 +52,8 @@ export interface Subscription {
   readonly namespace: string;
   readonly selection: Selection;
   readonly bookmarks: boolean;
+  /** Only the last of several beats (see StorageBeats) is wanted, and no bookmark is due. Default: false. */
+  readonly latestBeats?: boolean;
   /** When it will be ended. Default: not by time. */
   readonly timeoutMs?: number;
   /** Delivered before all else. */
@@ -121,6 +123,8 @@ interface Subscriber {
   afterRevision: number;
   /** The bookmark before its end. */
   lastBookmark: Timer | undefined;
+  /** It gets each beat when it is due, and bookmarks. Set as long as it is served. */
+  exact: { end(): void } | undefined;
 }
 
 /** Returns the object of a state; undefined if it must be converted first. */
@@ -132,6 +136,8 @@ export class EventSource {
   /** The field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
   readonly #indexField: string | undefined;
   readonly #subscribers = new SubscriberIndex<Subscriber>();
+  /** Subscribers that get each beat, and bookmarks. */
+  readonly #exact = new Set<Subscriber>();
   /** Changes with a revision in (#historyStart, #revision], oldest first. */
   #history: Change[] = [];
   /** Meaningful while running. */
@@ -191,7 +197,9 @@ export class EventSource {
       sentRevision: subscription.afterRevision,
       afterRevision: subscription.afterRevision,
       lastBookmark: undefined,
+      exact: undefined,
     };
+    if (subscription.latestBeats !== true && !this.#closed) this.#beExact(subscriber);
     for (const event of subscription.initial ?? []) subscriber.queue.push(event);
     if (this.#closed) {
       subscriber.queue.close();
@@ -234,8 +242,13 @@ export class EventSource {
       this.#watch = storage.watch(this.#config.prefix, {
         afterRevision: revision,
         progressIntervalMs: interval,
+        progressTopic: this.#topic,
+        progressWanted: () => this.#exact.size > 0,
       });
-      this.#bookmarkTimer = clock.setInterval(interval, () => this.#sendBookmarks());
+      this.#bookmarkTimer = setPoll(clock, interval, () => this.#sendBookmarks(), {
+        topic: this.#topic,
+        mustRun: () => this.#exact.size > 0,
+      });
       void this.#follow(this.#watch);
     } catch (error) {
       this.#running = undefined;
@@ -318,6 +331,9 @@ export class EventSource {
     if (change === undefined && this.#subscribers.size > 0) return 'unconverted';
     this.#revision = event.revision;
     this.#partial = event.more === true;
+    const coalesced = event.type === 'put' && event.coalesced === true;
+    // They come back, and get what is between their last revision and this one from the storage.
+    if (coalesced) for (const subscriber of [...this.#exact]) this.#end(subscriber);
     if (this.#config.received !== undefined) this.#config.received.value++;
     if (change === undefined) {
       // Nothing is converted for the history alone.
@@ -333,6 +349,11 @@ export class EventSource {
     }
     if (this.#subscribers.size > 0)
       this.#subscribers.forEachConcerned(change, (subscriber) => this.#deliver(change, subscriber));
+    if (coalesced) {
+      // The history has no gaps.
+      this.#history = [];
+      this.#historyStart = event.revision;
+    }
     return 'observed';
   }
 
@@ -391,7 +412,10 @@ export class EventSource {
       subscriber.queue.push(watchErrorEvent(error));
       subscriber.queue.close();
     } finally {
-      if (subscriber.queue.ended) subscriber.lastBookmark?.cancel();
+      if (subscriber.queue.ended) {
+        subscriber.lastBookmark?.cancel();
+        subscriber.exact?.end();
+      }
       this.#replays.delete(watch);
     }
   }
@@ -461,13 +485,39 @@ export class EventSource {
   #endAll(last?: EncodedWatchEvent): void {
     for (const subscriber of this.#subscribers) {
       subscriber.lastBookmark?.cancel();
+      subscriber.exact?.end();
       if (last !== undefined) subscriber.queue.push(last);
       subscriber.queue.close();
     }
     this.#subscribers.clear();
   }
 
+  get #topic(): string {
+    return `watch ${this.#config.prefix}`;
+  }
+
+  #beExact(subscriber: Subscriber): void {
+    const { clock, storage, prefix } = this.#config;
+    const release = storage.beats?.observe(prefix);
+    subscriber.exact = {
+      end: () => {
+        subscriber.exact = undefined;
+        this.#exact.delete(subscriber);
+        release?.();
+      },
+    };
+    this.#exact.add(subscriber);
+    stir(clock, this.#topic);
+  }
+
+  /** Ends a watch as if the server had timed it out. */
+  #end(subscriber: Subscriber): void {
+    this.#remove(subscriber);
+    subscriber.queue.close();
+  }
+
   #remove(subscriber: Subscriber): void {
+    subscriber.exact?.end();
     subscriber.lastBookmark?.cancel();
     this.#subscribers.delete(subscriber);
   }

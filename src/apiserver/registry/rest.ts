@@ -40,6 +40,8 @@ export interface WatchOptions {
   readonly sendInitialEvents: boolean | undefined;
   /** Whoever asks will end it then: with allowBookmarks it has a bookmark shortly before. Default: not by time. */
   readonly timeoutMs?: number;
+  /** See Subscription. */
+  readonly latestBeats?: boolean;
 }
 
 /** What admission adds to a write. Called with what would be stored; throws StatusError to refuse it. */

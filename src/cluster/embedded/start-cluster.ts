@@ -40,6 +40,11 @@ export interface StartClusterOptions {
   readonly clock?: 'real' | 'virtual';
   /** The time at which a virtual clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
   readonly startMs?: number;
+  /**
+   * On a virtual clock: 'lazy' computes heartbeats of nodes when the clock stops, and leaves out periodic work that would find nothing new;
+   * 'eager' does all of it when it is due. Clients see the same. Default: 'lazy'.
+   */
+  readonly heartbeats?: 'lazy' | 'eager';
   /** The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock, otherwise random. */
   readonly seed?: string | number;
   /** Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free one. Default: no port. */
@@ -95,7 +100,13 @@ export async function startCluster(
 export async function startCluster(options?: StartClusterOptions): Promise<EmbeddedCluster>;
 export async function startCluster(options: StartClusterOptions = {}): Promise<EmbeddedCluster> {
   const virtual = options.clock === 'virtual';
-  const clock = virtual ? new VirtualClock({ start: options.startMs }) : systemClock;
+  const clock = virtual
+    ? new VirtualClock({
+        start: options.startMs,
+        lazy: options.heartbeats !== 'eager',
+        sockets: options.port !== undefined || options.dnsPort !== undefined,
+      })
+    : systemClock;
   const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
   const logger = options.logger ?? silentLogger;

@@ -2,6 +2,8 @@
 
 import type { Node, NodeCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { parseTime } from '#machinery/text/time.ts';
 
 type ReadNode = Immutable<Node>;
 type Condition = Immutable<NodeCondition>;
@@ -30,6 +32,24 @@ export function heartbeatAfter(
     before.statusHeartbeat === statusHeartbeat &&
     before.leaseRenewal === leaseRenewal;
   return same ? before : { uid: node.metadata.uid, seenAtMs: nowMs, statusHeartbeat, leaseRenewal };
+}
+
+/**
+ * Returns when a pass sees the renewal of a lease, on the monotonic scale: now, or at an earlier pass that was left out because it
+ * would have found nothing else. Passes are left out on a virtual clock only, which nodes share.
+ */
+export function passThatSees(
+  renewal: string | undefined,
+  lastPass: { readonly at: number; readonly periodMs: number } | undefined,
+  clock: Clock,
+): number {
+  const now = clock.monotonic();
+  const renewedAt = parseTime(renewal);
+  if (lastPass === undefined || renewedAt === undefined) return now;
+  const { at, periodMs } = lastPass;
+  if (now - at <= periodMs) return now;
+  const since = renewedAt - (clock.now() - Math.floor(now)) - at;
+  return Math.min(now, at + (Math.floor(Math.max(since, 0) / periodMs) + 1) * periodMs);
 }
 
 const WATCHED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;

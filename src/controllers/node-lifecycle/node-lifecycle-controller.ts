@@ -19,14 +19,19 @@ import { formatTime } from '#machinery/text/time.ts';
 import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import * as wait from '#machinery/wait.ts';
+import { ANYTHING, pause } from '#machinery/clock.ts';
 import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isPodReady } from '../pod-state.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
-import { conditionsOfSilentNode, heartbeatAfter, readyCondition } from './node-health.ts';
+import {
+  conditionsOfSilentNode,
+  heartbeatAfter,
+  passThatSees,
+  readyCondition,
+} from './node-health.ts';
 import type { Heartbeat } from './node-health.ts';
 import { isEvicting, readyStatus, wantedNoExecute, wantedTaints } from './node-taints.ts';
 import type { Eviction } from './node-taints.ts';
@@ -43,6 +48,11 @@ export interface NodeLifecycleConfig extends ControllerConfig {
   /** The same for a node that has never reported. Default: 60 s. */
   readonly startupGracePeriodMs?: number;
   readonly evictionRates?: EvictionRates;
+  /**
+   * Reports whether a node cannot fall silent without a write to the API. While that is so of all nodes, passes are left out on a lazy
+   * virtual clock. Such nodes have this clock. Default: it is so of no node.
+   */
+  readonly isAlive?: (nodeName: string) => boolean;
   /** Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8. */
   readonly workers?: number;
 }
@@ -78,6 +88,7 @@ export class NodeLifecycleController implements Controller {
   readonly #limiters: EvictionLimiters;
   /** By node name: nodes that the last pass allowed to start their eviction and that are not tainted yet. */
   readonly #permits = new Map<string, EvictionPermit>();
+  #lastPass: { readonly at: number; readonly periodMs: number } | undefined;
   /** As of the last pass: every zone is in state FullDisruption. */
   #allDisrupted = false;
 
@@ -136,7 +147,8 @@ export class NodeLifecycleController implements Controller {
             'RegisteredNode',
             `Registered Node ${node.metadata.name} in Controller`,
           );
-        this.#observe(node);
+        // Later ones are observed by the passes, as upstream.
+        if (before === undefined) this.#observe(node);
       },
       onGone: (node) => {
         this.#heartbeats.delete(node.metadata.name);
@@ -148,9 +160,26 @@ export class NodeLifecycleController implements Controller {
     this.#pods = builder.informerFor(pods);
     this.#pods.addIndexers({ [BY_NODE]: byNode });
     builder.alongside((signal) =>
-      wait.until({ clock, signal, periodMs: monitorPeriodMs }, () => this.#monitor(signal)),
+      this.#monitorUntil(signal, monitorPeriodMs).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      }),
     );
     this.run = builder.complete();
+  }
+
+  async #monitorUntil(signal: AbortSignal, periodMs: number): Promise<void> {
+    const { clock, isAlive = () => false } = this.#config;
+    while (!signal.aborted) {
+      const began = clock.monotonic();
+      await this.#monitor(signal);
+      if (signal.aborted) return;
+      this.#lastPass = { at: began, periodMs };
+      const allAlive = this.#nodes.lister
+        .list()
+        .every((node) => isAlive(node.metadata.name) && readyStatus(node) === 'True');
+      if (allAlive) await pause(clock, periodMs, began, { topic: ANYTHING, signal });
+      else await clock.sleep(periodMs, signal);
+    }
   }
 
   /** Runs one monitor pass over all nodes. */
@@ -187,11 +216,12 @@ export class NodeLifecycleController implements Controller {
   #observe(node: ReadNode): Heartbeat {
     const { name } = node.metadata;
     const renewal = this.#leases.lister.get(NODE_LEASE_NAMESPACE, name)?.spec.renewTime;
+    const { clock } = this.#config;
     const heartbeat = heartbeatAfter(
       this.#heartbeats.get(name),
       node,
       renewal,
-      this.#config.clock.monotonic(),
+      passThatSees(renewal, this.#lastPass, clock),
     );
     this.#heartbeats.set(name, heartbeat);
     return heartbeat;

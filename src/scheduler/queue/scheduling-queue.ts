@@ -9,7 +9,7 @@
 // minutes. One that came back because something broke goes to the backoff queue at once. Pods that PreEnqueue refuses are
 // gated: they are not tried, and only an event that their plugin has registered for looks at them again.
 
-import type { Clock, Timer } from '#machinery/clock.ts';
+import { type Clock, setPoll, type Timer } from '#machinery/clock.ts';
 import { KeyedHeap } from '#machinery/collections/heap.ts';
 import type { Logger } from '#machinery/log.ts';
 import { podUpdateEvent } from '../framework/changes.ts';
@@ -114,7 +114,9 @@ export class SchedulingQueue implements PodNominator {
   /** Looks after backoffs and timeouts until the signal aborts. */
   run(signal: AbortSignal): void {
     if (signal.aborted) return;
-    const flush = this.#clock.setInterval(FLUSH_INTERVAL_MS, () => this.#flushUnschedulable());
+    const flush = setPoll(this.#clock, FLUSH_INTERVAL_MS, () => this.#flushUnschedulable(), {
+      mustRun: () => this.#unschedulable.size > 0,
+    });
     const stop = (): void => {
       flush.cancel();
       this.#timer?.cancel();

@@ -8,7 +8,7 @@
 // ever sees a value that was rolled back.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { ANYTHING, type Clock, stir } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 import type { WatchStream } from '#machinery/watch.ts';
@@ -33,6 +33,7 @@ import type {
 } from '../interface.ts';
 import { StorageError } from '../interface.ts';
 import { listByScan } from '../list-by-scan.ts';
+import { Beats } from './beats.ts';
 import type { CommitLog, CommitSink, PendingWrite } from './commit-log.ts';
 import { Expiry } from './expiry.ts';
 import type { Expiration } from './expiry.ts';
@@ -80,6 +81,7 @@ const DEFAULT_WATCH_BUFFER_EVENTS = 10_000;
 
 export class MvccEngine implements Storage {
   readonly now: StorageNow;
+  readonly beats: Beats | undefined;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #store: MvccStore;
@@ -98,6 +100,7 @@ export class MvccEngine implements Storage {
   #lastCommit = 0;
   /** Set while the last commit failed for lack of space. */
   #full = false;
+  #removeBeats: () => void = () => undefined;
   /** Set by the first call of close(). */
   #closing: Promise<void> | undefined;
 
@@ -109,11 +112,13 @@ export class MvccEngine implements Storage {
     this.now = {
       get: (key) => {
         this.#checkOpen();
+        this.beats?.noteRead(key);
         return store.get(key);
       },
       list: (prefix) => {
         this.#checkOpen();
         assertPrefix(prefix);
+        this.beats?.noteRead(prefix);
         return store.under(prefix);
       },
     };
@@ -140,19 +145,36 @@ export class MvccEngine implements Storage {
       rolledBack: (writes, error) => this.#rolledBack(writes, error),
       failed: (writes, error) => this.#failed(writes, error),
     });
+    this.beats = this.#log === undefined ? this.#makeBeats() : undefined;
     for (const expiration of config.expirations ?? []) this.#expiry.set(expiration);
     this.#expiry.start();
     this.#history.written();
   }
 
+  #makeBeats(): Beats | undefined {
+    const { polls } = this.#clock;
+    if (polls === undefined) return undefined;
+    const beats = new Beats({
+      clock: this.#clock,
+      store: this.#store,
+      history: this.#history,
+      onRevision: (revision) => (this.#headRevision = revision),
+      publish: (event) => this.#hub.publish(event),
+    });
+    this.#removeBeats = polls.addBackground(beats);
+    return beats;
+  }
+
   async get(key: string, options: GetOptions = {}): Promise<KeyValue | undefined> {
     this.#checkOpen();
+    this.beats?.noteRead(key);
     return options.revision ? this.#store.getAt(key, options.revision) : this.#store.get(key);
   }
 
   async list(prefix: string, options?: ListOptions): Promise<ListResult> {
     this.#checkOpen();
     assertPrefix(prefix);
+    this.beats?.noteRead(prefix);
     return this.#store.list(prefix, options);
   }
 
@@ -305,6 +327,8 @@ export class MvccEngine implements Storage {
         afterRevision,
         replay: this.#store.eventsAfter(afterRevision, prefix),
         progressIntervalMs: options.progressIntervalMs,
+        progressWanted: options.progressWanted,
+        progressTopic: options.progressTopic,
       });
     } catch (error) {
       // From the iterator, like every other end of a watch: a caller has one place to handle them.
@@ -358,6 +382,7 @@ export class MvccEngine implements Storage {
   async #close(): Promise<void> {
     this.#expiry.stop();
     this.#history.stop();
+    this.#removeBeats();
     try {
       await this.#log?.close();
     } finally {
@@ -429,6 +454,8 @@ export class MvccEngine implements Storage {
     if (this.#log === undefined) {
       this.#apply(key, kv, expiresAt);
       this.#history.written();
+      this.beats?.wrote(key);
+      stir(this.#clock, ANYTHING);
       return kv;
     }
     const { promise, resolve, reject } = withResolvers<KeyValue | undefined>();

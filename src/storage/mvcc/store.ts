@@ -244,6 +244,24 @@ export class MvccStore {
   }
 
   /**
+   * Goes on to a later revision, of whose history nothing is kept: `latest` has the last writes of the keys that were written since, in
+   * order of revision.
+   */
+  passOver(revision: Revision, latest: readonly KeyValue[]): void {
+    this.compact(this.#revision);
+    for (const kv of latest) {
+      const entry = this.#tree.get(kv.key);
+      if (entry?.latest === undefined)
+        throw new Error(`mvcc: revision ${kv.modRevision} changes ${kv.key}, which does not exist`);
+      entry.latest = kv;
+      for (const index of this.#indexes) index.apply(kv.key, kv, kv.modRevision);
+    }
+    this.#revision = revision;
+    this.#compacted = revision;
+    for (const index of this.#indexes) index.compact(revision);
+  }
+
+  /**
    * Takes over a version that was written before the compaction revision; only before anything is applied, in ascending
    * order of revision. Answers the revisions of the versions that nothing needs any more (its own among them if it is a
    * deletion), in an order in which they can be forgotten one by one.

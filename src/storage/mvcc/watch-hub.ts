@@ -1,7 +1,7 @@
 // Everyone who watches, found by prefix: an event is offered only to the watchers of the prefixes that its key has, however
 // many others there are. The event itself is one object, shared by all of them.
 
-import type { Clock, Timer } from '#machinery/clock.ts';
+import { type Clock, setPoll, type Timer } from '#machinery/clock.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import { WatchQueue } from '#machinery/watch.ts';
 import type { Revision, StorageEvent } from '../interface.ts';
@@ -29,6 +29,9 @@ export interface SubscribeOptions {
   /** Events from the past, which come first. */
   readonly replay: readonly ChangeEvent[];
   readonly progressIntervalMs: number | undefined;
+  /** See WatchOptions. */
+  readonly progressWanted?: (() => boolean) | undefined;
+  readonly progressTopic?: string | undefined;
   /** When the first progress is sent. Absent: at once. */
   readonly ready?: Promise<unknown>;
 }
@@ -73,10 +76,15 @@ export class WatchHub {
       };
       if (options.ready === undefined) tell();
       else void options.ready.then(tell, tell);
-      watcher.progressTimer = clock.setInterval(options.progressIntervalMs, () => {
+      const again = (): void => {
         // A consumer that has events to read is not idle, and must not drown in progress.
         if (queue.length === 0) tell();
-      });
+      };
+      const { progressTopic: topic, progressWanted = () => true } = options;
+      watcher.progressTimer =
+        topic === undefined
+          ? clock.setInterval(options.progressIntervalMs, again)
+          : setPoll(clock, options.progressIntervalMs, again, { topic, mustRun: progressWanted });
     }
     return queue;
   }
