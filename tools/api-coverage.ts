@@ -1,6 +1,7 @@
-// `npm run coverage:api`: writes docs/api-coverage.md, the table of what the API server serves: each group and version, kind, verb and
-// encoding, which golden files of upstream it reads and writes, and what its OpenAPI document says otherwise than the published one. Rows
-// are asked of the server itself; the last two columns need ../shared, and say so where it is not at hand.
+// `npm run coverage:api`: writes docs/api-coverage.md, the table of what the API server serves:
+// each group and version, kind, verb and encoding, which golden files of upstream it reads and
+// writes, and what its OpenAPI document says otherwise than the published one. Rows are asked of
+// the server itself; the last two columns need ../shared, and say so where it is not at hand.
 
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

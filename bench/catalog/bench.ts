@@ -1,6 +1,7 @@
-// Measures the cost of a change of the catalog: a kind is installed and uninstalled, a request is routed, discovery and OpenAPI are read
-// after a change. Each measurement alternates between a server with 100 kinds beside the built-in ones and one with 10,000. A ratio near 1
-// means that the cost does not depend on the number of kinds.
+// Measures the cost of a change of the catalog: a kind is installed and uninstalled, a request is
+// routed, discovery and OpenAPI are read after a change. Each measurement alternates between a
+// server with 100 kinds beside the built-in ones and one with 10,000. A ratio near 1 means that the
+// cost does not depend on the number of kinds.
 
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';

@@ -1,5 +1,5 @@
-// Run in a process of its own: what it takes to keep many pods, in the core of the embedded engine and in the watch cache before
-// etcd. Prints JSON.
+// Run in a process of its own: what it takes to keep many pods, in the core of the embedded engine
+// and in the watch cache before etcd. Prints JSON.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -63,13 +63,15 @@ describe('expressions of literals', () => {
     ['[1, 2, 3].all(x, true)', 20, 20, 20, 10],
     ["authorizer.path('/healthz').check('get').allowed()", 350003, 350003, 350003],
     [
-      "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=example-node-name.fully.qualified.domain.name.example.com')",
+      "authorizer.group('').resource('pods').fieldSelector('spec." +
+        "nodeName=example-node-name.fully.qualified.domain.name.example.com')",
       1821,
       1821,
       1821,
     ],
     [
-      "authorizer.group('apps').resource('deployments').subresource('status').namespace('test').name('backend').check('create').error()",
+      "authorizer.group('apps').resource('deployments').subresource('status')." +
+        "namespace('test').name('backend').check('create').error()",
       350007,
       350007,
       350007,

@@ -71,7 +71,8 @@ describe('values of declared types', () => {
     'thing.waits.all(k, k == "a" && thing.waits[k] == duration("60s"))',
     // Where nothing is declared, a number without a fraction is an int, as in JSON.
     'type(thing.any.whole) == int && type(thing.any.half) == double && thing.any.list[1] == 1.5',
-    'type(thing.any.list[0]) == int && type(thing.any.list[1]) == double && has(thing.any.half) && !has(thing.any.third)',
+    'type(thing.any.list[0]) == int && type(thing.any.list[1]) == double && ' +
+      'has(thing.any.half) && !has(thing.any.third)',
     'thing.ratios == [1.0, 2.5] && thing.waits == {"a": duration("60s")}',
   ])('%s', (source) => {
     expect(evaluate(source, { thing: type }, { thing })).toBe(true);

@@ -14,7 +14,8 @@ const DOUBLES = ['double', 'string'];
 const TEXT: Clause = {
   kinds: 'list map int uint double bool string timestamp bytes duration type null'.split(' '),
   expected:
-    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, ' +
+    'types, durations, and timestamps',
 };
 const CLAUSES: Readonly<Record<string, Clause>> = {
   s: TEXT,

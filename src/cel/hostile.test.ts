@@ -242,9 +242,10 @@ describe('the type checker', () => {
 
 describe('any text', () => {
   const PIECES = [
-    `1 2u -3 1.5 "a" 'b' b"c" true null object x size has all map in _ + - * / % == != < <= > >= && || ! ? : , . ( ) [ ] { }`.split(
-      ' ',
-    ),
+    (
+      `1 2u -3 1.5 "a" 'b' b"c" true null object x size has all map in _ + - * / % == != < ` +
+      '<= > >= && || ! ? : , . ( ) [ ] { }'
+    ).split(' '),
     `?. \` " \\ // é \u{1F600} \ud800 @ 0x 1e .? [? r" """ cel.bind optional.of`.split(' '),
     [' ', '\n'],
   ].flat();

@@ -54,9 +54,10 @@ export interface Schema {
 const MAX_REQUEST = 3 * 1024 * 1024;
 
 const RESERVED: ReadonlySet<string> = new Set(
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
-    ' ',
-  ),
+  (
+    'true false null in as break const continue else for function if import let loop package ' +
+    'namespace return var void while'
+  ).split(' '),
 );
 const ESCAPES: Readonly<Record<string, string>> = {
   __: 'underscores',

@@ -35,7 +35,9 @@ function object(name: string, fields: Record<string, unknown> = {}, uid = name):
   };
 }
 
-/** A server that has what the test puts into it: lists by resource, and a watch of each. */
+/**
+ * Starts a server whose objects the test sets: it serves lists by resource, and a watch of each.
+ */
 function setUp() {
   const clock = new VirtualClock();
   const logger = recordingLogger();
@@ -43,7 +45,7 @@ function setUp() {
   const lists = new Map<string, KubeObject[]>();
   const watches = new Map<string, WatchQueue<WatchEvent<KubeObject>>>();
   const requests: TransportRequest[] = [];
-  /** Lists of these resources do not answer. */
+  /** The resources whose lists are not answered. */
   const held = new Set<string>();
   const resourceOf = ({ path }: TransportRequest): string => path.slice(path.lastIndexOf('/') + 1);
   const transport: Transport = {
@@ -94,7 +96,7 @@ function setUp() {
     stop,
     builder: (queue: Partial<QueueConfig> = {}) =>
       new ControllerBuilder(config, { queue: 'things', workers: 1, reconcile, ...queue }),
-    /** Starts the controller; a controller that was stopped by its signal has not failed. */
+    /** Starts the controller. An abort by its signal is not a failure. */
     async start(builder: ControllerBuilder): Promise<{ readonly ended: Promise<void> }> {
       const ended = builder
         .complete()(stop.signal)

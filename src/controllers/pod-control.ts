@@ -43,7 +43,7 @@ export class PodControl {
       const pod = podFromTemplate(template, baseName, controllerRef);
       created = await this.#client.resource(pods).namespace(namespace).create(pod, { signal });
     } catch (error) {
-      // In a terminating namespace the failure is expected.
+      // In a terminating namespace the failure is expected, so there is no event.
       if (!isNamespaceTerminating(error) && !signal.aborted) {
         this.#recorder.event(
           owner,
@@ -63,7 +63,10 @@ export class PodControl {
     return created;
   }
 
-  /** Deletes the pod with this UID. Throws NotFound if it is gone, Conflict if another pod has its name. */
+  /**
+   * Deletes the pod with this UID. Throws NotFound if it is gone, Conflict if another pod has its
+   * name.
+   */
   async delete(owner: PodOwner, pod: Immutable<Pod>, signal: AbortSignal): Promise<void> {
     const { name, namespace = '', uid } = pod.metadata;
     try {

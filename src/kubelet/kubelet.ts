@@ -1,8 +1,9 @@
 // The kubelet: runs the pods that are bound to its node.
 //
-// Desired pods come from the API (one watch, of the pods of this node) and from static manifests; observed pods from the
-// runtime. A change on either side wakes the worker of that pod, which brings the two together. This file starts and stops the
-// parts; parts.ts makes them, pod-sources.ts and pod-handler.ts pass changes on, and pod-syncer.ts is what a worker does.
+// Desired pods come from the API (one watch, of the pods of this node) and from static manifests;
+// observed pods from the runtime. A change on either side wakes the worker of that pod, which
+// brings the two together. This file starts and stops the parts; parts.ts makes them,
+// pod-sources.ts and pod-handler.ts pass changes on, and pod-syncer.ts is what a worker does.
 
 import type { Duplex } from 'node:stream';
 import { EventRecorder } from '#client/events/index.ts';
@@ -56,8 +57,8 @@ export class Kubelet {
   }
 
   /**
-   * Resolves when the node is registered and every pod that is bound to it has a worker. Rejects if the runtime cannot be
-   * reached, the root directory cannot be used, or the port cannot be opened.
+   * Resolves when the node is registered and every pod that is bound to it has a worker. Rejects if
+   * the runtime cannot be reached, the root directory cannot be used, or the port cannot be opened.
    */
   async start(): Promise<void> {
     try {
@@ -117,8 +118,8 @@ export class Kubelet {
   }
 
   /**
-   * Serves a connection with HTTP/1.1, with the rights of `user`: only for callers inside the process that have authenticated the
-   * user already (the API server).
+   * Serves a connection with HTTP/1.1, with the rights of `user`: only for callers inside the
+   * process that have authenticated the user already (the API server).
    */
   handleConnection(connection: Duplex, user: ServerUser): void {
     if (this.#parts === undefined) {

@@ -1,4 +1,5 @@
-// The API's copies of static pods. Each is made when the status of its pod is first written, and deleted with the manifest.
+// The API's copies of static pods. Each is made when the status of its pod is first written, and
+// deleted with the manifest.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -80,7 +81,10 @@ export class MirrorPods {
     }
   }
 
-  /** Deletes the mirror of the static pod, or the mirror itself, if the API has it. Never rejects: a failure is logged. */
+  /**
+   * Deletes the mirror of the static pod, or the mirror itself, if the API has it. Never rejects: a
+   * failure is logged.
+   */
   async delete(pod: Pod): Promise<void> {
     const mirror = this.#mirrors.get(fullName(pod));
     if (mirror === undefined) return;

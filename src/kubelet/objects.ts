@@ -1,5 +1,6 @@
-// The config maps and secrets that pods on this node refer to. Each is followed from the first pod that names it to the last:
-// what a pod's start finds is then at hand, and what changes is told to the pods that use it.
+// The config maps and secrets that pods on this node refer to. Each is followed from the first pod
+// that names it to the last: what a pod's start finds is then at hand, and what changes is told to
+// the pods that use it.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -16,7 +17,9 @@ export type ObjectKind = 'configmap' | 'secret';
 
 /** A running watch of one object. */
 export interface ObjectWatch<T> {
-  /** Resolves when the object was read for the first time; rejects if the watch was stopped before. */
+  /**
+   * Resolves when the object was read for the first time; rejects if the watch was stopped before.
+   */
   readonly synced: Promise<void>;
   current(): T | undefined;
   stop(): void;

@@ -1,5 +1,6 @@
-// Composes a kubelet: makes its parts from the configuration, each after the parts that it uses. Two parts depend on later ones,
-// and get them at the end: the pod workers, which call the syncer, and the PLEG, which notifies the pod handler.
+// Composes a kubelet: makes its parts from the configuration, each after the parts that it uses.
+// Two parts depend on later ones, and get them at the end: the pod workers, which call the syncer,
+// and the PLEG, which notifies the pod handler.
 
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -105,7 +106,10 @@ export interface Parts {
   readonly reporter: NodeReporter;
 }
 
-/** Makes all parts. Nothing runs yet. Rejects if the runtime does not answer or the root directory cannot be used. */
+/**
+ * Makes all parts. Nothing runs yet. Rejects if the runtime does not answer or the root directory
+ * cannot be used.
+ */
 export async function makeParts(base: Base): Promise<Parts> {
   const { config, metrics, recorder, logger, signal } = base;
   const { client, clock } = config;
@@ -279,7 +283,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     volumes,
     objects,
     allocations,
-    // Without files no container can read a token, so none is requested and none renewed every hour.
+    // Without files no container can read a token, so none is requested and none renewed every
+    // hour.
     token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
     downward,
     runtimeName: () => settings.runtimeName,
@@ -553,7 +558,10 @@ async function prepareRoot(rootDir: string, hostFiles: boolean): Promise<string>
   return await realpath(rootDir);
 }
 
-/** Reads a small text file of the node. A container with a hostPath volume may have put any kind of file in its place. */
+/**
+ * Reads a small text file of the node. A container with a hostPath volume may have put any kind of
+ * file in its place.
+ */
 async function readNodeFile(path: string): Promise<string> {
   return (await readUntrusted(path, MAX_NODE_FILE_BYTES, { followLinks: true })).toString('utf8');
 }

@@ -1,8 +1,9 @@
 // The pod lifecycle event generator: what the runtime shows of each pod, and word of every change.
 //
-// Where the runtime has events, they say which pods to look at again, and a relist every few minutes catches what was missed.
-// Where it has none, everything is listed once a second: two calls, whatever the number of pods. Either way only a pod whose
-// containers or sandboxes have changed is looked at in full, and only then is `onChange` called.
+// Where the runtime has events, they say which pods to look at again, and a relist every few
+// minutes catches what was missed. Where it has none, everything is listed once a second: two
+// calls, whatever the number of pods. Either way only a pod whose containers or sandboxes have
+// changed is looked at in full, and only then is `onChange` called.
 
 import type {
   Container as CriContainer,
@@ -70,7 +71,10 @@ export class Pleg {
     this.#config = config;
   }
 
-  /** Sets what is called when the sandboxes or containers of a pod have changed. Must be called before the first relist. */
+  /**
+   * Sets what is called when the sandboxes or containers of a pod have changed. Must be called
+   * before the first relist.
+   */
   listen(onChange: (uid: string) => void): void {
     this.#onChange = onChange;
   }
@@ -90,7 +94,9 @@ export class Pleg {
     return this.#statuses.values();
   }
 
-  /** Looks at the pod now; what it answers began to be read after the call. Does not call onChange. */
+  /**
+   * Looks at the pod now; what it answers began to be read after the call. Does not call onChange.
+   */
   refresh(uid: string): Promise<RuntimePodStatus> {
     const running = this.#refreshes.get(uid);
     if (running === undefined) return this.#begin(uid);
@@ -106,7 +112,10 @@ export class Pleg {
     this.#fresh.set(sandbox.id, sandbox);
   }
 
-  /** Delays events of this pod until `release`: the holder changes the pod itself and reads its status afterwards. */
+  /**
+   * Delays events of this pod until `release`: the holder changes the pod itself and reads its
+   * status afterwards.
+   */
   hold(uid: string): void {
     if (!this.#held.has(uid)) this.#held.set(uid, { events: [], changed: false });
   }
@@ -125,7 +134,9 @@ export class Pleg {
     this.#statuses.delete(uid);
   }
 
-  /** Follows the runtime until the signal aborts. Call `relist` before, once, to know what is there. */
+  /**
+   * Follows the runtime until the signal aborts. Call `relist` before, once, to know what is there.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, topic } = this.#config;
     const events = this.#config.runtime.containerEvents?.bind(this.#config.runtime);

@@ -1,5 +1,5 @@
-// What the kubelet does when a pod is added, updated or deleted, or changes in the runtime: admits it, wakes its worker, and
-// forgets it at the end.
+// What the kubelet does when a pod is added, updated or deleted, or changes in the runtime: admits
+// it, wakes its worker, and forgets it at the end.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '#machinery/clock.ts';
@@ -99,11 +99,15 @@ export class PodHandler {
     statuses.forget(uid);
     this.#retryDeferred();
     if (workers.state(uid) === undefined) return;
-    // Only the object was deleted, without a grace period: the pod has the time that its spec gives it.
+    // Only the object was deleted, without a grace period: the pod has the time that its spec gives
+    // it.
     workers.update({ type: 'kill', pod });
   }
 
-  /** Reports whether the node has room for the pod; rejects it otherwise. Must be called before the pod is one of the desired pods. */
+  /**
+   * Reports whether the node has room for the pod; rejects it otherwise. Must be called before the
+   * pod is one of the desired pods.
+   */
   #admit(pod: Pod): boolean {
     const {
       allocatable,
@@ -160,7 +164,10 @@ export class PodHandler {
     else if (this.#sourcesReady && !this.#config.desired.has(uid)) this.killOrphan(uid);
   }
 
-  /** Called by the pod's worker when the pod is stopped and cleaned up, and for every later change of the pod. */
+  /**
+   * Called by the pod's worker when the pod is stopped and cleaned up, and for every later change
+   * of the pod.
+   */
   podFinished(pod: Pod): void {
     const { statuses, pleg, leftovers } = this.#config;
     const uid = podUid(pod);
@@ -219,7 +226,8 @@ function concernsWorker(before: Pod, after: Pod): boolean {
     return true;
   if (!isDeepStrictEqual(a.labels, b.labels) || !isDeepStrictEqual(a.annotations, b.annotations))
     return true;
-  // Readiness gates are conditions that other clients write. Another client may also have set a terminal phase.
+  // Readiness gates are conditions that other clients write. Another client may also have set a
+  // terminal phase.
   if ((after.spec.readinessGates ?? []).length > 0) return true;
   return isTerminal(after.status.phase) && !isTerminal(before.status.phase);
 }

@@ -1,4 +1,5 @@
-// Where desired pods come from: the API's pods go to the handler, the mirrors among them to the static pods.
+// Where desired pods come from: the API's pods go to the handler, the mirrors among them to the
+// static pods.
 
 import type { SharedInformer } from '#client/informers/index.ts';
 import { isMirrorPod } from './mirror-pods.ts';
@@ -15,7 +16,9 @@ export function watchApiPods(
   statuses: StatusManager,
   onChange: () => void,
 ): void {
-  /** Compares the mirror with what was written: a mirror that was made again gets its status again. */
+  /**
+   * Compares the mirror with what was written: a mirror that was made again gets its status again.
+   */
   const mirrorSeen = (mirror: Pod): void => {
     const pod = staticPods?.mirrorSeen(mirror);
     if (pod === undefined) return;

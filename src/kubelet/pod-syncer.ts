@@ -1,5 +1,5 @@
-// What a pod's worker does at each step: bring the pod up and keep it so, stop it, tidy up after it. Each step begins with
-// what the runtime shows and ends with the status that follows from it.
+// What a pod's worker does at each step: bring the pod up and keep it so, stop it, tidy up after
+// it. Each step begins with what the runtime shows and ends with the status that follows from it.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -54,7 +54,10 @@ const MAX_VOLUME_BACKOFF_MS = 122_000;
 const CLAIM_RETRY_MS = 10_000;
 const NETWORK_RETRY_MS = 5000;
 const FIRST_REPORT_MS = 10;
-/** When a resize is tried again for which there was no room. Pods that go are a reason to try it before. */
+/**
+ * When a resize is tried again for which there was no room. Pods that go are a reason to try it
+ * before.
+ */
 const DEFERRED_RESIZE_MS = 180_000;
 
 export class KubeletPodSyncer implements PodSyncer {
@@ -161,8 +164,8 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * Says how the pod is, and acts on it. A pod that has nothing yet is soon more than that: what can be said of it waits for a
-   * moment, and is said only if the pod is not running by then.
+   * Says how the pod is, and acts on it. A pod that has nothing yet is soon more than that: what
+   * can be said of it waits for a moment, and is said only if the pod is not running by then.
    */
   async #reportAndAct(
     pod: Pod,
@@ -217,7 +220,10 @@ export class KubeletPodSyncer implements PodSyncer {
     return { ...withRetry(result.retryAt), again: this.#hasWork(pod, after) };
   }
 
-  /** Something more can be done at once: an init container has ended already, a sandbox has gone again. */
+  /**
+   * Something more can be done at once: an init container has ended already, a sandbox has gone
+   * again.
+   */
   #hasWork(pod: Pod, status: RuntimePodStatus): boolean {
     const actions = this.#config.runtimeManager.actions(pod, status);
     const uid = podUid(pod);
@@ -262,7 +268,10 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  /** Returns the secrets that exist. A missing one is reported by an event; the pull shows whether it was needed. */
+  /**
+   * Returns the secrets that exist. A missing one is reported by an event; the pull shows whether
+   * it was needed.
+   */
   async #pullSecrets(pod: Pod, signal: AbortSignal): Promise<readonly Secret[]> {
     const wanted = pod.spec.imagePullSecrets ?? [];
     if (wanted.length === 0) return [];

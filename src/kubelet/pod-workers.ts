@@ -1,5 +1,6 @@
-// One worker per pod UID: it brings the pod from running to terminating to terminated, and never runs two syncs of one pod at
-// once. Workers are independent: none waits for another, and one that fails is tried again by itself.
+// One worker per pod UID: it brings the pod from running to terminating to terminated, and never
+// runs two syncs of one pod at once. Workers are independent: none waits for another, and one that
+// fails is tried again by itself.
 //
 // The states a pod goes through, never back:
 //   syncing      syncPod runs for every change, until the pod has to terminate or is found to have ended
@@ -13,7 +14,10 @@ import type { Random } from '#machinery/random.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { podUid, type Pod, type PodStatus } from './types.ts';
 
-/** Changes the status of a pod that is killed (to Failed, with the reason), before its containers are stopped. */
+/**
+ * Changes the status of a pod that is killed (to Failed, with the reason), before its containers
+ * are stopped.
+ */
 export type StatusChange = (status: PodStatus) => PodStatus;
 
 export interface KillOptions {
@@ -27,7 +31,10 @@ export interface PodUpdate {
   readonly pod: Pod;
   /** For 'kill'. */
   readonly kill?: KillOptions;
-  /** The pod is not in any desired state: only the runtime knows it, and `pod` is what its labels say. */
+  /**
+   * The pod is not in any desired state: only the runtime knows it, and `pod` is what its labels
+   * say.
+   */
   readonly runtimeOnly?: boolean;
 }
 
@@ -43,7 +50,10 @@ export interface SyncResult {
 /** The steps of a worker. Each may reject: it is then called again after a back-off. */
 export interface PodSyncer {
   syncPod(pod: Pod, first: boolean, signal: AbortSignal): Promise<SyncResult>;
-  /** Resolves when no container of the pod runs. `gracePeriodSeconds`: what they get at most, from now. */
+  /**
+   * Resolves when no container of the pod runs. `gracePeriodSeconds`: what they get at most, from
+   * now.
+   */
   syncTerminatingPod(
     pod: Pod,
     gracePeriodSeconds: number,
@@ -61,7 +71,10 @@ export interface PodWorkersConfig {
   readonly logger: Logger;
   /** Records how long syncs take. */
   readonly metrics?: Pick<KubeletMetrics, 'podSynced' | 'timer'>;
-  /** Whether the runtime shows nothing of this pod that could run, as of when the kubelet last looked. */
+  /**
+   * Whether the runtime shows nothing of this pod that could run, as of when the kubelet last
+   * looked.
+   */
   readonly isStopped: (pod: Pod) => boolean;
   /** The delay after a sync that failed: doubles from this to `maxBackoffMs`. Default: 1,000. */
   readonly backoffMs?: number;
@@ -104,8 +117,9 @@ export class PodWorkers {
   }
 
   /**
-   * Sets what the workers call. Must be called once, before the first update: the syncer itself depends on the workers' states.
-   * `onFinished`: called when a pod becomes finished, and again if it is updated afterwards.
+   * Sets what the workers call. Must be called once, before the first update: the syncer itself
+   * depends on the workers' states. `onFinished`: called when a pod becomes finished, and again if
+   * it is updated afterwards.
    */
   start(syncer: PodSyncer, onFinished: (pod: Pod) => void): void {
     this.#syncer = syncer;
@@ -177,7 +191,10 @@ export class PodWorkers {
     if (this.isFinished(uid)) this.#workers.delete(uid);
   }
 
-  /** Aborts what runs; nothing is synced afterwards. Resolves when no sync runs. Containers are left as they are. */
+  /**
+   * Aborts what runs; nothing is synced afterwards. Resolves when no sync runs. Containers are left
+   * as they are.
+   */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const worker of this.#workers.values()) {
@@ -213,7 +230,8 @@ export class PodWorkers {
     const phase = pod.status?.phase;
     const ended = phase === 'Failed' || phase === 'Succeeded';
     if (worker.state === 'syncing') {
-      // A kubelet that starts meets pods that ended before: they are not started again, only tidied up.
+      // A kubelet that starts meets pods that ended before: they are not started again, only tidied
+      // up.
       if (ended && !worker.synced && update.type !== 'kill' && this.#config.isStopped(pod)) {
         worker.state = 'terminated';
         return;
@@ -348,7 +366,10 @@ function operationOf(worker: Worker): 'create' | 'sync' | 'kill' | 'terminated' 
   return worker.synced ? 'sync' : 'create';
 }
 
-/** Seconds: what the killer says, else the deletion, else the spec; never under one, so that a container can end by itself. */
+/**
+ * Seconds: what the killer says, else the deletion, else the spec; never under one, so that a
+ * container can end by itself.
+ */
 function gracePeriod(pod: Pod, override: number | undefined): number {
   const seconds =
     override ??

@@ -1,4 +1,5 @@
-// Pods that run get more or less of their node, and debug containers beside the ones they began with.
+// Pods that run get more or less of their node, and debug containers beside the ones they began
+// with.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 

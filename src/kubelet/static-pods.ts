@@ -1,5 +1,5 @@
-// Pods whose manifests are files on the node. They run whatever the API says; the API shows a mirror of each, which the
-// kubelet makes, keeps, and removes with the file.
+// Pods whose manifests are files on the node. They run whatever the API says; the API shows a
+// mirror of each, which the kubelet makes, keeps, and removes with the file.
 
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
@@ -50,7 +50,10 @@ export class StaticPods {
     this.#config = config;
   }
 
-  /** Reads the manifests, and tells what has come and gone. What cannot be read is logged, and left out. */
+  /**
+   * Reads the manifests, and tells what has come and gone. What cannot be read is logged, and left
+   * out.
+   */
   async load(): Promise<void> {
     const found = new Map<string, Pod>();
     for (const pod of await this.#read()) found.set(podUid(pod), pod);

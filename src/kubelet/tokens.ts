@@ -1,5 +1,5 @@
-// Tokens of service accounts, for pods. One is asked for when a pod's volume needs it, kept while it is good, and asked for
-// anew when four fifths of its time (or a day) have gone by.
+// Tokens of service accounts, for pods. One is asked for when a pod's volume needs it, kept while
+// it is good, and asked for anew when four fifths of its time (or a day) have gone by.
 
 import { serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type { TokenRequest as TokenRequestObject } from '#api/groups/authentication/v1/index.ts';

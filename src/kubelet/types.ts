@@ -1,4 +1,5 @@
-// The API types that the kubelet works with, in the immutable form in which clients and informers hand them out.
+// The API types that the kubelet works with, in the immutable form in which clients and informers
+// hand them out.
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -8,7 +8,7 @@ describe.each<[string, () => Random]>([
   ['systemRandom', () => systemRandom],
   ['SeededRandom', () => new SeededRandom('test')],
 ])('%s', (_name, make) => {
-  test('gives floats in [0, 1) that are spread evenly', () => {
+  test('returns floats in [0, 1), evenly distributed', () => {
     const random = make();
     let sum = 0;
     for (let i = 0; i < 10_000; i++) {
@@ -17,11 +17,11 @@ describe.each<[string, () => Random]>([
       expect(value).toBeLessThan(1);
       sum += value;
     }
-    // Ten standard deviations: fails by chance less often than the machine does.
+    // Ten standard deviations: the test practically never fails by chance.
     expect(Math.abs(sum / 10_000 - 0.5)).toBeLessThan(0.03);
   });
 
-  test('gives each integer its share', () => {
+  test('returns integers, evenly distributed', () => {
     const random = make();
     const counts = [0, 0, 0, 0, 0, 0, 0];
     for (let i = 0; i < 14_000; i++) {
@@ -35,7 +35,7 @@ describe.each<[string, () => Random]>([
     expect(() => random.int(1.5)).toThrow(RangeError);
   });
 
-  test('makes version 4 UUIDs, all different', () => {
+  test('returns version 4 UUIDs, all different', () => {
     const random = make();
     const seen = new Set<string>();
     for (let i = 0; i < 1000; i++) {
@@ -46,13 +46,13 @@ describe.each<[string, () => Random]>([
     expect(seen.size).toBe(1000);
   });
 
-  test("makes suffixes of Kubernetes' alphabet", () => {
+  test("returns suffixes of Kubernetes' alphabet", () => {
     const random = make();
     expect(random.nameSuffix(5)).toMatch(/^[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     expect(random.nameSuffix(0)).toBe('');
   });
 
-  test('fills as many bytes as were asked for', () => {
+  test('returns the requested number of bytes', () => {
     const random = make();
     expect(random.bytes(0)).toHaveLength(0);
     expect(random.bytes(13)).toHaveLength(13);
@@ -61,7 +61,7 @@ describe.each<[string, () => Random]>([
 });
 
 describe('SeededRandom', () => {
-  test('repeats itself', () => {
+  test('repeats its sequence', () => {
     const draw = (seed: number | string) => {
       const random = new SeededRandom(seed);
       return [
@@ -88,7 +88,7 @@ describe('SeededRandom', () => {
     ]);
   });
 
-  test('derives sequences that do not depend on how much was drawn', () => {
+  test('derives sequences that do not depend on earlier draws', () => {
     const fresh = new SeededRandom(7);
     const used = new SeededRandom(7);
     used.uuid();

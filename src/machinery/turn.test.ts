@@ -14,13 +14,13 @@ function* sum(values: readonly number[], onStep: (value: number) => void): Steps
   return total;
 }
 
-test('runSteps does all steps at once', () => {
+test('runSteps runs all steps in one turn', () => {
   const seen: number[] = [];
   expect(runSteps(sum([1, 2, 3], (value) => seen.push(value)))).toBe(6);
   expect(seen).toEqual([1, 2, 3]);
 });
 
-test('runStepsInTurns does one step in each turn of the event loop', async () => {
+test('runStepsInTurns runs one step in each turn of the event loop', async () => {
   const order: string[] = [];
   const other = (): void => {
     order.push('other');

@@ -13,23 +13,29 @@ const NETWORK_NAMESPACES = '/run/netns';
 /** Chains that the plugins `bridge` (masquerading) and `portmap` make for one pod. */
 const POD_CHAIN = /^CNI-(?:DN-|SN-)?[0-9a-f]{20,}$/;
 
-/** Removes the bridge and forgets all addresses. Call it when no pod is left. Idempotent; rejects if the bridge stays. */
+/**
+ * Removes the bridge and forgets all addresses. Call it when no pod is left. Idempotent; rejects if
+ * the bridge stays.
+ */
 export async function removeBridgeNetwork(config: {
   readonly bridge: string;
   readonly dataDir: string;
 }): Promise<void> {
   await rm(join(config.dataDir, 'ipam'), { recursive: true, force: true });
-  // Without iproute2 there is no bridge of ours either: the plugin's own way to make it leaves it for the next boot.
+  // Without iproute2 there is no bridge of ours either: the plugin's own way to make it leaves it
+  // for the next boot.
   await unlessAbsent(
     run('ip', ['link', 'delete', config.bridge, 'type', 'bridge'], { env: { PATH: SYSTEM_PATH } }),
   );
 }
 
 /**
- * Removes the networks of pods whose processes have ended without the plugins being called: network namespaces with their
- * interfaces, iptables rules, and the results that the runtime kept. Those of other bridges are left alone. Idempotent.
+ * Removes the networks of pods whose processes have ended without the plugins being called: network
+ * namespaces with their interfaces, iptables rules, and the results that the runtime kept. Those of
+ * other bridges are left alone. Idempotent.
  *
- * @param config.namespaces names of network namespaces to remove beside those that the kept results name
+ * @param config.namespaces names of network namespaces to remove beside those that the kept results
+ * name
  */
 export async function removePodNetworks(config: {
   readonly bridge: string;
@@ -79,8 +85,9 @@ async function removeRules(family: string, bridge: string): Promise<void> {
 }
 
 /**
- * Returns what iptables-restore --noflush has to read to remove a network's rules; undefined if there are none. The plugins write the
- * network's name into each rule's comment: `name: "NETWORK" id: "CONTAINER"`.
+ * Returns what iptables-restore --noflush has to read to remove a network's rules; undefined if
+ * there are none. The plugins write the network's name into each rule's comment: `name: "NETWORK"
+ * id: "CONTAINER"`.
  *
  * @param saved what iptables-save prints of the table nat
  */

@@ -1,5 +1,5 @@
-// The pod network of one node through CNI plugins: a bridge, addresses out of the node's pod CIDR, host ports. Only the
-// configuration is made here; the container runtime calls the plugins.
+// The pod network of one node through CNI plugins: a bridge, addresses out of the node's pod CIDR,
+// host ports. Only the configuration is made here; the container runtime calls the plugins.
 
 import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
@@ -8,7 +8,8 @@ import { join } from 'node:path';
 
 export interface BridgeNetworkConfig {
   /**
-   * Where the node's pods get their addresses from, for example 10.244.0.0/24; two, with a comma, for IPv4 and IPv6.
+   * Where the node's pods get their addresses from, for example 10.244.0.0/24; two, with a comma,
+   * for IPv4 and IPv6.
    */
   readonly podCidr: string;
   /** The bridge's name, at most 15 characters (the kernel's limit). See bridgeName. */
@@ -17,9 +18,15 @@ export interface BridgeNetworkConfig {
   readonly dataDir: string;
   /** Largest packet; 0 leaves it to the plugin. Default: 0. */
   readonly mtu?: number;
-  /** The plugin rewrites the source of everything that leaves the node's own range, through iptables. Default: true. */
+  /**
+   * The plugin rewrites the source of everything that leaves the node's own range, through
+   * iptables. Default: true.
+   */
   readonly masquerade?: boolean;
-  /** Host ports through iptables. Default: true; without iptables on the host, pods would not start with it. */
+  /**
+   * Host ports through iptables. Default: true; without iptables on the host, pods would not start
+   * with it.
+   */
   readonly hostPorts?: boolean;
 }
 
@@ -35,8 +42,8 @@ const MAX_INTERFACE_NAME = 15;
 export const CNI_CONFIG_FILE = '10-coxswain.conflist';
 
 /**
- * A name for the bridge that is the same for the same directory and differs for others, so that clusters do not share
- * one.
+ * A name for the bridge that is the same for the same directory and differs for others, so that
+ * clusters do not share one.
  */
 export function bridgeName(dataDir: string): string {
   return `cox${createHash('sha256').update(dataDir).digest('hex').slice(0, 10)}`;
@@ -76,8 +83,8 @@ export function bridgeNetwork(config: BridgeNetworkConfig): CniConfigList {
 }
 
 /**
- * Writes the configuration as the only one of the directory's first rank. Atomic: a runtime that watches sees all or
- * nothing.
+ * Writes the configuration as the only one of the directory's first rank. Atomic: a runtime that
+ * watches sees all or nothing.
  */
 export async function writeCniConfig(confDir: string, config: CniConfigList): Promise<string> {
   await mkdir(confDir, { recursive: true });

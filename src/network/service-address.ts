@@ -1,6 +1,7 @@
-// Gives this machine the address of a service, on an interface of its own. Pods of this machine then reach a server that listens there
-// by routing alone, whether or not a service proxy runs. The interface is a bridge without ports: kernels that have bridges for pods may
-// have no dummy interfaces.
+// Gives this machine the address of a service, on an interface of its own. Pods of this machine
+// then reach a server that listens there by routing alone, whether or not a service proxy runs. The
+// interface is a bridge without ports: kernels that have bridges for pods may have no dummy
+// interfaces.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +12,10 @@ import { serviceInterface } from '#machinery/net/service-interface.ts';
 const run = promisify(execFile);
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The interface for the cluster of a data directory: the same for the same directory, and different for others. */
+/**
+ * The interface for the cluster of a data directory: the same for the same directory, and different
+ * for others.
+ */
 export function serviceInterfaceName(dataDir: string): string {
   return serviceInterface(createHash('sha256').update(dataDir).digest('hex').slice(0, 10));
 }
@@ -46,7 +50,10 @@ export async function removeServiceAddress(name: string): Promise<void> {
   await ip(['link', 'delete', name, 'type', 'bridge'], /Cannot find device|does not exist/);
 }
 
-/** `fine`: what the program may say although it fails. Without the program there is no such interface either. */
+/**
+ * `fine`: what the program may say although it fails. Without the program there is no such
+ * interface either.
+ */
 async function ip(args: readonly string[], fine?: RegExp): Promise<void> {
   try {
     await run('ip', [...args], { env: { PATH: SYSTEM_PATH } });

@@ -1,5 +1,6 @@
-// Which service has an address and port that several want. A cluster IP is given by the API server, so it goes before addresses that
-// users write; among equals the older service has it. The others keep what else they have, and get it once it is free.
+// Which service has an address and port that several want. A cluster IP is given by the API server,
+// so it goes before addresses that users write; among equals the older service has it. The others
+// keep what else they have, and get it once it is free.
 
 import type { PortRules, RulesUpdate, ServiceRules } from './model.ts';
 
@@ -23,7 +24,10 @@ export class Claims {
   /** By frontend ('10.96.0.1 tcp 80'; '* tcp 30080' for node ports), the best claim first. */
   readonly #claims = new Map<string, Claim[]>();
 
-  /** Returns the update as back ends get it: without frontends of others, and with services that have lost or won some by it. */
+  /**
+   * Returns the update as back ends get it: without frontends of others, and with services that
+   * have lost or won some by it.
+   */
   resolve(update: RulesUpdate): RulesUpdate {
     if (update.complete) {
       this.#services.clear();

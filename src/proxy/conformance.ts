@@ -1,5 +1,6 @@
-// What every back end of the proxy has to do, tested with real connections. A back end that cannot do something names it in `cannot`,
-// with the reason that users get; the tests of it are skipped by that name.
+// What every back end of the proxy has to do, tested with real connections. A back end that cannot
+// do something names it in `cannot`, with the reason that users get; the tests of it are skipped by
+// that name.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Claims } from './claims.ts';
@@ -27,7 +28,10 @@ export interface ObjectProxy {
   close(): Promise<void>;
 }
 
-/** A system with endpoints at 10.0.0.1 (pod1) and 10.0.0.2 (pod2) on the node, and 10.0.1.1 (other1), 10.0.1.2 (other2) elsewhere. */
+/**
+ * A system with endpoints at 10.0.0.1 (pod1) and 10.0.0.2 (pod2) on the node, and 10.0.1.1
+ * (other1), 10.0.1.2 (other2) elsewhere.
+ */
 export interface ProxyTarget {
   /** A new back end for the same system, as after a restart. */
   backend(): Backend | ObjectProxy;

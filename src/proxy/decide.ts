@@ -1,4 +1,5 @@
-// The decisions of the proxy: from services, their EndpointSlices and the node to rules. Pure; one service does not depend on another.
+// The decisions of the proxy: from services, their EndpointSlices and the node to rules. Pure; one
+// service does not depend on another.
 
 import {
   type Endpoint,
@@ -39,7 +40,10 @@ const DEFAULT_AFFINITY_SECONDS = 10_800;
 
 export const serviceKey = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** Returns the key of the service that a slice belongs to; undefined if it belongs to none that a proxy handles. */
+/**
+ * Returns the key of the service that a slice belongs to; undefined if it belongs to none that a
+ * proxy handles.
+ */
 export function serviceOf({ metadata }: Slice): string | undefined {
   const { labels = {}, namespace = '' } = metadata;
   const name = labels[SERVICE_NAME_LABEL] ?? '';
@@ -48,7 +52,10 @@ export function serviceOf({ metadata }: Slice): string | undefined {
     : serviceKey(namespace, name);
 }
 
-/** Returns the rules of all services by key. Those that need none (headless, ExternalName …) are left out. */
+/**
+ * Returns the rules of all services by key. Those that need none (headless, ExternalName …) are
+ * left out.
+ */
 export function decide(
   services: readonly Service[],
   slices: readonly Slice[],
@@ -71,7 +78,9 @@ export function decide(
   return rules;
 }
 
-/** Returns the rules of one service; undefined if it needs none. `slices`: those of this service. */
+/**
+ * Returns the rules of one service; undefined if it needs none. `slices`: those of this service.
+ */
 export function decideService(
   service: Service,
   slices: readonly Slice[],
@@ -200,7 +209,10 @@ function affinityOf({ spec }: Service): number {
   return spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS;
 }
 
-/** Addresses that a service asks for itself: never the node's loopback or link-local ones, which other programs trust. */
+/**
+ * Addresses that a service asks for itself: never the node's loopback or link-local ones, which
+ * other programs trust.
+ */
 function externalAddresses(
   texts: readonly string[],
   family: IpFamily,
@@ -218,7 +230,9 @@ function externalAddresses(
   return [...found];
 }
 
-/** A service must not take the place of the kubelet or the API server at the node's own addresses. */
+/**
+ * A service must not take the place of the kubelet or the API server at the node's own addresses.
+ */
 function isFree(
   address: string,
   protocol: Protocol,
@@ -233,7 +247,10 @@ function isFree(
   return false;
 }
 
-/** Returns the ranges of the family that restrict something. A range of everything allows everything. */
+/**
+ * Returns the ranges of the family that restrict something. A range of everything allows
+ * everything.
+ */
 function rangesOf(
   texts: readonly string[],
   family: IpFamily,

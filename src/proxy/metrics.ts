@@ -32,7 +32,10 @@ export class ProxyMetrics {
   readonly #flowDurations;
   readonly #flowsRemoved;
 
-  /** @param config.families 'IPv4', 'IPv6': one transaction programs all of them, so each has the same times */
+  /**
+   * @param config.families 'IPv4', 'IPv6': one transaction programs all of them, so each has the
+   * same times
+   */
   constructor(config: { readonly clock: Clock; readonly families: readonly string[] }) {
     this.#clock = config.clock;
     this.#families = config.families;

@@ -1,4 +1,5 @@
-// What the proxy decides and what its back ends apply: rules as plain values. Nothing here knows nftables or sockets.
+// What the proxy decides and what its back ends apply: rules as plain values. Nothing here knows
+// nftables or sockets.
 
 import type { Service as CoreService } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
@@ -17,7 +18,10 @@ export interface NodeFacts {
   readonly zone: string;
   /** Addresses of the node, in canonical form. */
   readonly addresses: ReadonlySet<string>;
-  /** 'tcp/6443': ports that the node's own components listen on. No service gets them at an address of the node. */
+  /**
+   * 'tcp/6443': ports that the node's own components listen on. No service gets them at an address
+   * of the node.
+   */
   readonly reservedPorts: ReadonlySet<string>;
 }
 
@@ -30,8 +34,9 @@ export interface Target {
 }
 
 /**
- * Where traffic goes: to the targets of the Cluster or the Local traffic policy, or nowhere. `reject`: no endpoint anywhere, the client
- * gets an error at once. `drop`: the policy is Local and only other nodes have endpoints, so a load balancer must look elsewhere.
+ * Where traffic goes: to the targets of the Cluster or the Local traffic policy, or nowhere.
+ * `reject`: no endpoint anywhere, the client gets an error at once. `drop`: the policy is Local and
+ * only other nodes have endpoints, so a load balancer must look elsewhere.
  */
 export type Destination = 'cluster' | 'local' | 'reject' | 'drop';
 
@@ -60,7 +65,10 @@ export interface PortRules {
   readonly internal: Destination;
   /** For node port, external and load balancer addresses. */
   readonly external: Destination;
-  /** The external policy is Local: sources are kept, and the node's own traffic and its pods' uses `cluster`. */
+  /**
+   * The external policy is Local: sources are kept, and the node's own traffic and its pods' uses
+   * `cluster`.
+   */
   readonly externalLocal: boolean;
   /** All endpoints that serve, wherever: flows of UDP to another one are stale. */
   readonly serving: readonly string[];
@@ -69,7 +77,9 @@ export interface PortRules {
 export interface ServiceRules {
   /** 'namespace/name'. */
   readonly key: string;
-  /** When the service was made: of two that want the same address and port, the older one gets it. */
+  /**
+   * When the service was made: of two that want the same address and port, the older one gets it.
+   */
   readonly created: string;
   readonly ports: readonly PortRules[];
   /** 0: none. */
@@ -84,8 +94,9 @@ export interface ServiceRules {
 export interface Backend {
   readonly name: 'nftables' | 'userspace';
   /**
-   * Makes the system what the rules say. The first call is complete: what an earlier process has left is repaired or removed. Later
-   * calls have only what has changed; undefined: the service is gone. After an error the next call is complete again.
+   * Makes the system what the rules say. The first call is complete: what an earlier process has
+   * left is repaired or removed. Later calls have only what has changed; undefined: the service is
+   * gone. After an error the next call is complete again.
    */
   sync(update: RulesUpdate): Promise<void>;
   /** Stops what runs in this process. Rules in the kernel stay. Idempotent. */

@@ -1,4 +1,5 @@
-// The proxy as a component: chooses the back end that the machine allows, serves health, and runs until it is stopped.
+// The proxy as a component: chooses the back end that the machine allows, serves health, and runs
+// until it is stopped.
 
 import { networkInterfaces } from 'node:os';
 import type { Client } from '#client/client.ts';
@@ -39,7 +40,9 @@ export interface NodeProxySettings {
   /** Where pods get their addresses. Empty: unknown. */
   readonly clusterCidrs: readonly string[];
   readonly nodePortAddresses: NodePortAddresses;
-  /** 'tcp/6443': ports of the node's own components, which no service gets at the node's addresses. */
+  /**
+   * 'tcp/6443': ports of the node's own components, which no service gets at the node's addresses.
+   */
   readonly reservedPorts: readonly string[];
   readonly masqueradeAll?: boolean;
   /** Default: 14, as upstream's. */
@@ -69,7 +72,10 @@ export interface NodeProxyConfig {
 export const PROXY_FAMILIES: readonly IpFamily[] = ['IPv4', 'IPv6'];
 const DEFAULT_MASQUERADE_BIT = 14;
 
-/** Runs until the signal aborts. Rejects if the mode that was asked for is not available here. Rules in the kernel stay. */
+/**
+ * Runs until the signal aborts. Rejects if the mode that was asked for is not available here. Rules
+ * in the kernel stay.
+ */
 export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal): Promise<void> {
   const { client, nodeName, settings, metrics, clock, random, onBackend } = config;
   const logger = config.logger.with({ component: 'kube-proxy', node: nodeName });
@@ -103,7 +109,10 @@ export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal)
   }
 }
 
-/** Returns the machine's own addresses, loopback and link-local ones included. Addresses of services are not its own. */
+/**
+ * Returns the machine's own addresses, loopback and link-local ones included. Addresses of services
+ * are not its own.
+ */
 export const machineAddresses = (): readonly string[] =>
   Object.values(machineInterfaces()).flatMap((entries) =>
     (entries ?? []).map(({ address }) => address),
@@ -206,7 +215,10 @@ function userspace(
   });
 }
 
-/** Returns why the proxy cannot use nftables here; undefined if it can. Nothing is changed to find out. */
+/**
+ * Returns why the proxy cannot use nftables here; undefined if it can. Nothing is changed to find
+ * out.
+ */
 function obstacleToNftables(settings: NodeProxySettings, nft: Nft): Promise<string | undefined> {
   const network: ProxierNetwork = { nodeIPs: () => [], serviceCidrs: () => [] };
   const commands = PROXY_FAMILIES.flatMap((family) =>
@@ -215,7 +227,10 @@ function obstacleToNftables(settings: NodeProxySettings, nft: Nft): Promise<stri
   return obstacleToNft(nft, `${commands.join('\n')}\n`);
 }
 
-/** Checked under a name of its own: a table that is there already says nothing about what can be made. */
+/**
+ * Checked under a name of its own: a table that is there already says nothing about what can be
+ * made.
+ */
 const PROBE = (settings: NodeProxySettings): NodeProxySettings => ({
   ...settings,
   table: `${settings.table}-probe`,

@@ -1,8 +1,10 @@
-// The proxy of a node: watches services, their EndpointSlices and the node, decides what has changed, and has a back end apply it.
+// The proxy of a node: watches services, their EndpointSlices and the node, decides what has
+// changed, and has a back end apply it.
 //
-// Changes are collected by service while an update is being applied; then one update has all of them. After a failed update everything
-// is decided and applied anew, with a growing delay. Nothing is applied before the first lists are complete, so that a restart does not
-// remove rules that are still right.
+// Changes are collected by service while an update is being applied; then one update has all of
+// them. After a failed update everything is decided and applied anew, with a growing delay. Nothing
+// is applied before the first lists are complete, so that a restart does not remove rules that are
+// still right.
 
 import { type Node, nodes, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
@@ -26,7 +28,10 @@ import type { Backend, NodeFacts, Service, ServiceRules, Slice } from './model.t
 export interface ProxierConfig {
   readonly client: Client;
   readonly nodeName: string;
-  /** Makes the back end; called once, at the start. `network` has what is known then, and later, of node and services. */
+  /**
+   * Makes the back end; called once, at the start. `network` has what is known then, and later, of
+   * node and services.
+   */
   readonly makeBackend: (network: ProxierNetwork) => Backend;
   /** Addresses of this machine's interfaces. Read whenever the node changes. */
   readonly machineAddresses: () => readonly string[];
@@ -43,7 +48,10 @@ export interface ProxierConfig {
   readonly health: ProxyHealth;
 }
 
-/** 'primary': the node's InternalIPs. 'all': every address but loopback. Else the machine's addresses in these ranges. */
+/**
+ * 'primary': the node's InternalIPs. 'all': every address but loopback. Else the machine's
+ * addresses in these ranges.
+ */
 export type NodePortAddresses = 'primary' | 'all' | readonly string[];
 
 /** What back ends are told of the cluster. */
@@ -53,7 +61,10 @@ export interface ProxierNetwork {
   serviceCidrs(): readonly string[];
 }
 
-/** Where rules of other programs have changed ours, they are repaired after this time at the latest. As upstream's. */
+/**
+ * Where rules of other programs have changed ours, they are repaired after this time at the latest.
+ * As upstream's.
+ */
 const FULL_SYNC_PERIOD_MS = 3_600_000;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
@@ -253,7 +264,10 @@ export class Proxier {
     return decided;
   }
 
-  /** Logs what was left out, once for each state of a service, and counts ports without local endpoints. */
+  /**
+   * Logs what was left out, once for each state of a service, and counts ports without local
+   * endpoints.
+   */
   #note(changes: ReadonlyMap<string, ServiceRules | undefined>, complete: boolean): void {
     if (complete) this.#withoutLocal.clear();
     for (const [key, rules] of changes) {

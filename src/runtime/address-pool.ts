@@ -1,5 +1,5 @@
-// Hands out the addresses of a CIDR in order, and a freed one only after all the others had their turn, so that an address
-// seen in a log is not soon that of another pod.
+// Hands out the addresses of a CIDR in order, and a freed one only after all the others had their
+// turn, so that an address seen in a log is not soon that of another pod.
 
 import { isIP } from 'node:net';
 import { CriError } from '#cri/index.ts';
@@ -34,13 +34,19 @@ function formatIPv6(value: bigint): string {
 
 export class AddressPool {
   readonly #version: 4 | 6;
-  /** The first and last address that may be handed out: the network's own, its gateway and its broadcast address are not. */
+  /**
+   * The first and last address that may be handed out: the network's own, its gateway and its
+   * broadcast address are not.
+   */
   readonly #first: bigint;
   readonly #last: bigint;
   #next: bigint;
   readonly #used = new Set<string>();
 
-  /** `cidr`: IPv4 or IPv6 (without an embedded IPv4 part). The first address after the network's own is the gateway's. */
+  /**
+   * `cidr`: IPv4 or IPv6 (without an embedded IPv4 part). The first address after the network's own
+   * is the gateway's.
+   */
   constructor(cidr: string) {
     const [address = '', length = ''] = cidr.split('/');
     const version = isIP(address);
@@ -78,7 +84,10 @@ export class AddressPool {
     throw new CriError('ResourceExhausted', 'no pod address is left');
   }
 
-  /** The address is in use: it is not handed out until it is released. One outside of the range, or '', has no effect. */
+  /**
+   * The address is in use: it is not handed out until it is released. One outside of the range, or
+   * '', has no effect.
+   */
   reserve(address: string): void {
     if (address !== '') this.#used.add(address);
   }

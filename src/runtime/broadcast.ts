@@ -1,4 +1,5 @@
-// One producer, any number of listeners, each with its own queue: how a runtime of our own hands out container events.
+// One producer, any number of listeners, each with its own queue: how a runtime of our own hands
+// out container events.
 
 import { setMaxListeners } from 'node:events';
 
@@ -54,7 +55,10 @@ export class Broadcast<T> {
     for (const subscription of this.#subscriptions) subscription.push(item);
   }
 
-  /** Every item published from now (not from the first read) on, until `signal` aborts or the broadcast is closed. */
+  /**
+   * Every item published from now (not from the first read) on, until `signal` aborts or the
+   * broadcast is closed.
+   */
   subscribe(signal: AbortSignal): AsyncIterable<T> {
     const subscription = new Subscription<T>();
     const subscriptions = this.#subscriptions;
@@ -62,7 +66,8 @@ export class Broadcast<T> {
     setMaxListeners(0, signal, this.#closed.signal);
     if (!signal.aborted) {
       subscriptions.add(subscription);
-      // Not only in the iterator's end: a listener that never starts to read must not be remembered for ever.
+      // Not only in the iterator's end: a listener that never starts to read must not be remembered
+      // for ever.
       signal.addEventListener('abort', () => subscriptions.delete(subscription), { once: true });
     }
     const closed = this.#closed.signal;

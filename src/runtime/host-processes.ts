@@ -1,4 +1,5 @@
-// The processes of this host, from /proc: found by what they are, and ended together. Where there is no /proc, none is found.
+// The processes of this host, from /proc: found by what they are, and ended together. Where there
+// is no /proc, none is found.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Clock } from '#machinery/clock.ts';
@@ -6,7 +7,10 @@ import * as wait from '#machinery/wait.ts';
 import { identify, isAlive, readStat, signalProcess } from './process-identity.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
-/** A process that ran when the list was made. Each reader returns an empty value once the process has ended, or is not readable. */
+/**
+ * A process that ran when the list was made. Each reader returns an empty value once the process
+ * has ended, or is not readable.
+ */
 export interface HostProcess {
   readonly pid: number;
   readonly parent: number;
@@ -43,7 +47,9 @@ export function hostProcesses(): readonly HostProcess[] {
     });
 }
 
-/** Returns the processes of `all` that descend from one of `ancestors`, without those themselves. */
+/**
+ * Returns the processes of `all` that descend from one of `ancestors`, without those themselves.
+ */
 export function descendantsOf(
   ancestors: ReadonlySet<number>,
   all: readonly HostProcess[],
@@ -66,8 +72,9 @@ export function descendantsOf(
 const KILL_TIMEOUT_MS = 10_000;
 
 /**
- * Kills the processes that `find` returns, and looks again until it returns none: they may start others meanwhile. Returns how many
- * were killed. Rejects if one does not end within ten seconds (it waits for a device, or is not ours to signal).
+ * Kills the processes that `find` returns, and looks again until it returns none: they may start
+ * others meanwhile. Returns how many were killed. Rejects if one does not end within ten seconds
+ * (it waits for a device, or is not ours to signal).
  */
 export async function killAll(find: () => readonly number[], clock: Clock): Promise<number> {
   const killed = new Set<number>();

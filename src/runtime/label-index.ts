@@ -1,4 +1,5 @@
-// Finds entries by labels without a scan: for each label that was used in a selector, the entries by its values.
+// Finds entries by labels without a scan: for each label that was used in a selector, the entries
+// by its values.
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -29,7 +30,10 @@ export class LabelIndex<T> {
     }
   }
 
-  /** Returns the entries with the first of these labels, in insertion order; all if there is none. The caller checks the other labels. */
+  /**
+   * Returns the entries with the first of these labels, in insertion order; all if there is none.
+   * The caller checks the other labels.
+   */
   candidates(selector: Labels | undefined): Iterable<T> {
     const [first] = Object.entries(selector ?? {});
     if (first === undefined) return this.#items;

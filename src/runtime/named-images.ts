@@ -1,5 +1,5 @@
-// Images for runtimes that need none: every name is there, unless removeImage or a simulation says otherwise. Ids and
-// digests follow from the names alone.
+// Images for runtimes that need none: every name is there, unless removeImage or a simulation says
+// otherwise. Ids and digests follow from the names alone.
 
 import { createHash } from 'node:crypto';
 import { complete, CriError, toNanoseconds } from '#cri/index.ts';
@@ -20,7 +20,10 @@ const IMAGE_SIZE = 10_000_000;
 
 /** How an image behaves that is only played. */
 export interface ImageSimulation {
-  /** The image is not there, and pulling it fails with these words; with `not found` in them it is ImageNotFound. */
+  /**
+   * The image is not there, and pulling it fails with these words; with `not found` in them it is
+   * ImageNotFound.
+   */
   readonly pullError: string | undefined;
   /** The image is not there at first, and pulling it takes this long. */
   readonly pullDurationMs: number | undefined;
@@ -28,7 +31,10 @@ export interface ImageSimulation {
 
 export interface NamedImagesConfig {
   readonly clock: Clock;
-  /** How an image behaves, by its canonical name and what the annotations of its spec ask for. Default: every image is simply there. */
+  /**
+   * How an image behaves, by its canonical name and what the annotations of its spec ask for.
+   * Default: every image is simply there.
+   */
   readonly simulation?: (
     name: string,
     annotations: Readonly<Record<string, string>> | undefined,
@@ -73,7 +79,10 @@ export class NamedImages implements ImageService {
     this.#usage = usage ?? (() => Promise.resolve(this.#playedUsage()));
   }
 
-  /** The reference of the image for a container to be made from. Throws ImageNotFound if it is not there. */
+  /**
+   * The reference of the image for a container to be made from. Throws ImageNotFound if it is not
+   * there.
+   */
   use(spec: ImageSpec): string {
     const image = this.#find(spec);
     if (image === undefined)

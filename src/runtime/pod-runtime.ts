@@ -1,5 +1,5 @@
-// The common part of the runtimes process and simulated: the part of the RuntimeService that follows from the records of
-// sandboxes and containers alone.
+// The common part of the runtimes process and simulated: the part of the RuntimeService that
+// follows from the records of sandboxes and containers alone.
 
 import { PassThrough } from 'node:stream';
 import type { Readable } from 'node:stream';
@@ -33,11 +33,19 @@ const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /** A container as a runtime manages it. */
 export interface ManagedContainer extends Recorded {
-  /** Sends SIGTERM, and SIGKILL after the grace period. Resolves when the container has exited; at once if it has already. */
+  /**
+   * Sends SIGTERM, and SIGKILL after the grace period. Resolves when the container has exited; at
+   * once if it has already.
+   */
   stop(graceMs: number): Promise<void>;
-  /** Calls back on exit, at once if the container has exited. Returns a function that removes the callback. */
+  /**
+   * Calls back on exit, at once if the container has exited. Returns a function that removes the
+   * callback.
+   */
   onExit(callback: () => void): () => void;
-  /** Calls back for every piece of output from now on. Returns a function that removes the listener. */
+  /**
+   * Calls back for every piece of output from now on. Returns a function that removes the listener.
+   */
   onOutput(listener: (stream: LogStream, chunk: Buffer) => void): () => void;
 }
 
@@ -61,7 +69,10 @@ export abstract class PodRuntime<C extends ManagedContainer> {
 
   abstract stopPodSandbox(podSandboxId: string): Promise<void>;
 
-  /** Deletes what the runtime keeps of a sandbox outside of the table. Its containers are removed already. */
+  /**
+   * Deletes what the runtime keeps of a sandbox outside of the table. Its containers are removed
+   * already.
+   */
   protected abstract sandboxRemoved(podSandboxId: string): void;
 
   /** Deletes what the runtime keeps of a container outside of the table. */
@@ -137,7 +148,10 @@ export abstract class PodRuntime<C extends ManagedContainer> {
     };
   }
 
-  /** Returns the record of a container that is not started. Throws NotFound if its image is not on the node. */
+  /**
+   * Returns the record of a container that is not started. Throws NotFound if its image is not on
+   * the node.
+   */
   protected newContainerRecord(
     podSandboxId: string,
     config: ContainerConfig,
@@ -166,8 +180,9 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   }
 
   /**
-   * Runs a command by `exec` and returns its output, at most MAX_OUTPUT_BYTES of each stream. `exec` must end both streams, and reject
-   * when one of the signals aborts. Rejects with DeadlineExceeded after `options.timeoutMs`.
+   * Runs a command by `exec` and returns its output, at most MAX_OUTPUT_BYTES of each stream.
+   * `exec` must end both streams, and reject when one of the signals aborts. Rejects with
+   * DeadlineExceeded after `options.timeoutMs`.
    */
   protected async collectOutput(
     options: CallOptions | undefined,
@@ -198,7 +213,10 @@ export abstract class PodRuntime<C extends ManagedContainer> {
     }
   }
 
-  /** Copies the output of a running container from now on, until it exits. Ends the streams. Rejects when the signal aborts. */
+  /**
+   * Copies the output of a running container from now on, until it exits. Ends the streams. Rejects
+   * when the signal aborts.
+   */
   protected async followOutput(
     container: C,
     { stdout, stderr }: ExecStreams,

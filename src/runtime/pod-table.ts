@@ -1,5 +1,6 @@
-// The sandboxes and containers of a runtime of our own, by id and by identity, with the CRI answers that follow from their
-// records and the events that tell of their changes. What a container does is the runtime's business.
+// The sandboxes and containers of a runtime of our own, by id and by identity, with the CRI answers
+// that follow from their records and the events that tell of their changes. What a container does
+// is the runtime's business.
 
 import { complete, CriError, toNanoseconds } from '#cri/index.ts';
 import type {

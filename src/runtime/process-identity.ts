@@ -1,12 +1,15 @@
-// A process that outlives the one that started it, found again: by pid and the time at which it was started, since a pid alone
-// may belong to another process by now.
+// A process that outlives the one that started it, found again: by pid and the time at which it was
+// started, since a pid alone may belong to another process by now.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks after boot with the boot's id, from /proc; where there is no /proc, the date that ps says. */
+  /**
+   * Clock ticks after boot with the boot's id, from /proc; where there is no /proc, the date that
+   * ps says.
+   */
   readonly startTime: string;
 }
 
@@ -22,7 +25,10 @@ export interface ProcessStat {
   readonly parent: number;
   readonly processGroup: number;
   readonly startTicks: string;
-  /** The CPU time of the process and of the children that it has waited for, in ticks (a hundredth of a second). */
+  /**
+   * The CPU time of the process and of the children that it has waited for, in ticks (a hundredth
+   * of a second).
+   */
   readonly cpuTicks: number;
 }
 
@@ -78,7 +84,9 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.startTime === identity.startTime;
 }
 
-/** Sends a signal to that very process, or with `group` to its process group. False if it is gone. */
+/**
+ * Sends a signal to that very process, or with `group` to its process group. False if it is gone.
+ */
 export function signalProcess(
   identity: ProcessIdentity,
   signal: NodeJS.Signals | number,

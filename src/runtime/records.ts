@@ -1,5 +1,5 @@
-// What a runtime of our own (process, simulated) remembers of a sandbox and of a container, as plain JSON, and the CRI
-// answers and filters that follow from it. Pure: records in, messages out.
+// What a runtime of our own (process, simulated) remembers of a sandbox and of a container, as
+// plain JSON, and the CRI answers and filters that follow from it. Pure: records in, messages out.
 
 import { complete, CriError } from '#cri/index.ts';
 import type {

@@ -1,5 +1,6 @@
-// The binding cycles: from Permit to PostBind, side by side, while the next pods are scheduled. Each ends with the pod bound, or
-// back in the queue with everything given back that it held on its node.
+// The binding cycles: from Permit to PostBind, side by side, while the next pods are scheduled.
+// Each ends with the pod bound, or back in the queue with everything given back that it held on its
+// node.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
@@ -46,7 +47,10 @@ export interface BindingCyclesConfig {
 
 export class BindingCycles {
   readonly #config: BindingCyclesConfig;
-  /** How many talk to the API server to bind their pod. Those that wait for Permit or PreBind are not counted. */
+  /**
+   * How many talk to the API server to bind their pod. Those that wait for Permit or PreBind are
+   * not counted.
+   */
   #binding = 0;
   /** Called when one of these ends. */
   #bindingEnded: () => void = () => undefined;
@@ -155,7 +159,8 @@ export class BindingCycles {
       this.#stopping.signal,
     );
     if (failure === undefined) return true;
-    // The queue has not kept the events of the meantime, so a hint could be missed: the pod is tried again as after an error.
+    // The queue has not kept the events of the meantime, so a hint could be missed: the pod is
+    // tried again as after an error.
     this.#undo(framework, state, queued, node, {
       ...rejectedOn(node, failure),
       unschedulablePlugins: NONE,
@@ -164,7 +169,10 @@ export class BindingCycles {
     return false;
   }
 
-  /** Writes the node into the pod's status: clients, and a scheduler that is restarted, know it before the pod is bound. */
+  /**
+   * Writes the node into the pod's status: clients, and a scheduler that is restarted, know it
+   * before the pod is bound.
+   */
   async #nominate({ pod, uid }: PodInfo, node: string): Promise<void> {
     this.#nominated.set(uid, node);
     await this.#config.podStatus.nominate(pod, node);
@@ -178,7 +186,8 @@ export class BindingCycles {
   ): Promise<void> {
     const { queue, cache, podStatus, events, logger, metrics } = this.#config;
     const pod = queued.info;
-    // No plugin refuses the pod after this; what goes wrong now is tried again whatever happens in the cluster meanwhile.
+    // No plugin refuses the pod after this; what goes wrong now is tried again whatever happens in
+    // the cluster meanwhile.
     queue.done(pod.uid);
     // An older «not scheduled» must not be written over the binding.
     await podStatus.settle(pod.uid);
@@ -207,7 +216,10 @@ export class BindingCycles {
     }
   }
 
-  /** Undefined once the pod is certainly bound to the node, a status once it is certainly not bound by this call. */
+  /**
+   * Undefined once the pod is certainly bound to the node, a status once it is certainly not bound
+   * by this call.
+   */
   async #tryBind(
     framework: Framework,
     state: CycleState,
@@ -216,7 +228,8 @@ export class BindingCycles {
   ): Promise<Status | undefined> {
     const failure = await this.#runBind(framework, state, pod, node);
     if (failure === undefined || certainlyRefused(failure.cause)) return failure;
-    // The answer may be lost and the binding done. To forget the pod now could fill the node beyond what it holds.
+    // The answer may be lost and the binding done. To forget the pod now could fill the node beyond
+    // what it holds.
     return (await this.#isBound(pod, node)) ? undefined : failure;
   }
 
@@ -267,7 +280,10 @@ export class BindingCycles {
     }
   }
 
-  /** Gives back what the pod held on the node, and wakes pods that may want it; then the failure is handled. */
+  /**
+   * Gives back what the pod held on the node, and wakes pods that may want it; then the failure is
+   * handled.
+   */
   #undo(
     framework: Framework,
     state: CycleState,

@@ -1,4 +1,5 @@
-// What must never happen, whatever goes wrong: a pod bound twice, a node filled beyond what it holds, a pod forgotten.
+// What must never happen, whatever goes wrong: a pod bound twice, a node filled beyond what it
+// holds, a pod forgotten.
 
 import { describe, expect, test } from 'vitest';
 import { type Pod, pods } from '#api/groups/core/v1/index.ts';
@@ -35,7 +36,9 @@ function unreliable(
   };
 }
 
-/** The node of each pod that has one, by UID; throws if a pod has moved or a node holds too much. */
+/**
+ * The node of each pod that has one, by UID; throws if a pod has moved or a node holds too much.
+ */
 async function check(
   client: Client,
   before: ReadonlyMap<string, string>,

@@ -1,5 +1,5 @@
-// Claims to devices and volumes, whatever goes wrong: no device and no volume is given away twice, a pod runs where its claims
-// are, and in the end all that can run does.
+// Claims to devices and volumes, whatever goes wrong: no device and no volume is given away twice,
+// a pod runs where its claims are, and in the end all that can run does.
 
 import { describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
@@ -110,7 +110,10 @@ class World {
     }
   }
 
-  /** What controllers do: claims that volumes name are bound; devices of pods that are gone are given back. */
+  /**
+   * What controllers do: claims that volumes name are bound; devices of pods that are gone are
+   * given back.
+   */
   async reconcile(): Promise<void> {
     const { items: all } = await this.pods.list();
     const alive = new Set(all.map(({ metadata }) => metadata.uid));
@@ -140,7 +143,10 @@ class World {
     }
   }
 
-  /** Throws if something was given away twice, or a pod is where its claims are not. Answers free devices by node. */
+  /**
+   * Throws if something was given away twice, or a pod is where its claims are not. Answers free
+   * devices by node.
+   */
   async check(): Promise<ReadonlyMap<string, number>> {
     const users = new Map<string, string>();
     const places = new Map<string, string>();

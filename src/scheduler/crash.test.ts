@@ -1,5 +1,6 @@
-// The scheduler is killed at each of its writes in turn, before the write has arrived or after it was done, and another one goes on:
-// every pod gets one node, no node holds more than it has, and the important pod gets the room that was to be made for it.
+// The scheduler is killed at each of its writes in turn, before the write has arrived or after it
+// was done, and another one goes on: every pod gets one node, no node holds more than it has, and
+// the important pod gets the room that was to be made for it.
 
 import { describe, expect, test } from 'vitest';
 import { type Pod, pods } from '#api/groups/core/v1/index.ts';

@@ -161,7 +161,10 @@ export class EventHandlers {
     }
   }
 
-  /** Deleted after its node was chosen: what it holds there is free, although its binding may still be under way (and will fail). */
+  /**
+   * Deleted after its node was chosen: what it holds there is free, although its binding may still
+   * be under way (and will fail).
+   */
   #assumedPodGoes(pod: Pod): void {
     const { uid } = pod.metadata;
     const waiting = this.#waitingPods.get(uid);

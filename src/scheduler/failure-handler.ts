@@ -76,8 +76,9 @@ export class FailureHandler {
   }
 
   /**
-   * Puts the pod back into the queue, and reports why. A pod that is gone or bound is dropped. `nominated`: the node to which the
-   * binding cycle has nominated the pod, if it has; the informer may not show that yet.
+   * Puts the pod back into the queue, and reports why. A pod that is gone or bound is dropped.
+   * `nominated`: the node to which the binding cycle has nominated the pod, if it has; the informer
+   * may not show that yet.
    */
   handle(framework: Framework, queued: QueuedPod, failure: Failure, nominated?: string): void {
     const { queue, podLister, podStatus, events, logger, metrics } = this.#config;

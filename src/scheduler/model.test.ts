@@ -1,6 +1,7 @@
-// A small cluster with nodes and pods of three priorities that come, go and change, while requests fail or their answers are lost,
-// watches are slow, break off or expire, and the scheduler is killed. At every moment: no pod moves from its node, no node holds more
-// than it has. In the end: a pod that waits fits nowhere, and nobody less important is in its way.
+// A small cluster with nodes and pods of three priorities that come, go and change, while requests
+// fail or their answers are lost, watches are slow, break off or expire, and the scheduler is
+// killed. At every moment: no pod moves from its node, no node holds more than it has. In the end:
+// a pod that waits fits nowhere, and nobody less important is in its way.
 
 import { describe, expect, test } from 'vitest';
 import { nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';

@@ -3,8 +3,9 @@
 import * as apierrors from '#machinery/apierrors.ts';
 
 /**
- * Whether the API server has said no, so that nothing was done. Not if it broke or did not answer; nor if it found a conflict,
- * which is also what an earlier binding of a pod looks like, whose answer was lost.
+ * Whether the API server has said no, so that nothing was done. Not if it broke or did not answer;
+ * nor if it found a conflict, which is also what an earlier binding of a pod looks like, whose
+ * answer was lost.
  */
 export function certainlyRefused(cause: unknown): boolean {
   return (

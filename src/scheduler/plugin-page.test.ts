@@ -1,4 +1,5 @@
-// docs/writing-a-scheduler-plugin.md: its code is taken out of it and run, and its configuration read.
+// docs/writing-a-scheduler-plugin.md: its code is taken out of it and run, and its configuration
+// read.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Tells a pod's status why the pod is not scheduled. Writing goes on behind the scheduler's back, a few at a time; while a
-// write waits, a newer one for the same pod takes its place.
+// Tells a pod's status why the pod is not scheduled. Writing goes on behind the scheduler's back, a
+// few at a time; while a write waits, a newer one for the same pod takes its place.
 
 import { pods, type PodCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -47,7 +47,10 @@ export class PodStatusWriter {
     this.#concurrency = config.concurrency ?? 16;
   }
 
-  /** Sets the PodScheduled condition to False. Does nothing if the pod, as given, says the same already. */
+  /**
+   * Sets the PodScheduled condition to False. Does nothing if the pod, as given, says the same
+   * already.
+   */
   notScheduled(pod: Pod, why: NotScheduled): void {
     this.#waiting.delete(pod.metadata.uid);
     if (patchFor(pod, why, this.#clock.now()) === undefined) return;
@@ -55,13 +58,19 @@ export class PodStatusWriter {
     this.#startMore();
   }
 
-  /** Drops what is not begun for this pod, and resolves when what is under way has ended: nothing is written after that. */
+  /**
+   * Drops what is not begun for this pod, and resolves when what is under way has ended: nothing is
+   * written after that.
+   */
   async settle(uid: string): Promise<void> {
     this.#waiting.delete(uid);
     await this.#running.get(uid);
   }
 
-  /** Tells the pod which node it is going to get: it may take a while until it is bound. Resolves when that is written. Never rejects. */
+  /**
+   * Tells the pod which node it is going to get: it may take a while until it is bound. Resolves
+   * when that is written. Never rejects.
+   */
   async nominate(pod: Pod, node: string): Promise<void> {
     const { uid } = pod.metadata;
     await this.settle(uid);

@@ -1,4 +1,5 @@
-// Preemption through an API server: who has to go, what everybody is told, and that the pod gets the room that was made for it.
+// Preemption through an API server: who has to go, what everybody is told, and that the pod gets
+// the room that was made for it.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodes, pods, type PodSpec } from '#api/groups/core/v1/index.ts';

@@ -15,7 +15,10 @@ import { ConfigurationError } from './config/reader.ts';
 
 const NOTHING: PluginSet = { enabled: [], disabled: [] };
 
-/** Makes the profile's plugins. Throws ConfigurationError: unknown plugins, wrong arguments, plugins where they do not belong. */
+/**
+ * Makes the profile's plugins. Throws ConfigurationError: unknown plugins, wrong arguments, plugins
+ * where they do not belong.
+ */
 export function resolveProfile(
   profile: ProfileConfiguration,
   registry: Registry,
@@ -92,7 +95,10 @@ class Resolver {
     for (const name of names) this.#create(name, registry, handle);
   }
 
-  /** Plugins named at the extension point that multiPoint has too, in the order there; then the others of multiPoint; then the rest. */
+  /**
+   * Plugins named at the extension point that multiPoint has too, in the order there; then the
+   * others of multiPoint; then the rest.
+   */
   resolve<P extends ExtensionPoint>(point: P): readonly Weighted<P>[] {
     const { enabled, disabled } = this.#profile.plugins[point] ?? NOTHING;
     const named = new Set(enabled.map((plugin) => plugin.name));

@@ -1,6 +1,7 @@
-// The whole default profile against the plain reference, for random clusters to which things happen between one pod and the next:
-// which nodes take a pod and in which words the others refuse it, what every plugin scores, and whom preemption would push aside.
-// What the scheduler keeps from one pod to the next (snapshots, answers by template, counts) is what may go wrong here.
+// The whole default profile against the plain reference, for random clusters to which things happen
+// between one pod and the next: which nodes take a pod and in which words the others refuse it,
+// what every plugin scores, and whom preemption would push aside. What the scheduler keeps from one
+// pod to the next (snapshots, answers by template, counts) is what may go wrong here.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

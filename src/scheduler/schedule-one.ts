@@ -1,6 +1,7 @@
-// Schedules one pod: chooses its node (scheduling-algorithm.ts), assumes the pod to be there, reserves what it needs, and starts
-// its binding cycle (binding-cycle.ts). Whatever goes wrong, the pod ends in exactly one place: on its node, back in the queue
-// (failure-handler.ts), or dropped because it is gone or bound.
+// Schedules one pod: chooses its node (scheduling-algorithm.ts), assumes the pod to be there,
+// reserves what it needs, and starts its binding cycle (binding-cycle.ts). Whatever goes wrong, the
+// pod ends in exactly one place: on its node, back in the queue (failure-handler.ts), or dropped
+// because it is gone or bound.
 
 import type { Logger } from '#machinery/log.ts';
 import type { BindingCycles } from './binding-cycle.ts';
@@ -36,7 +37,10 @@ export interface PodSchedulerConfig {
   readonly frameworks: ReadonlyMap<string, Framework>;
 }
 
-/** Stands for a plugin among those that rejected a pod when there was no node at all: the first node wakes the pod. */
+/**
+ * Stands for a plugin among those that rejected a pod when there was no node at all: the first node
+ * wakes the pod.
+ */
 export const NO_NODES = '(no nodes)';
 
 export class PodScheduler {
@@ -46,14 +50,18 @@ export class PodScheduler {
     this.#config = config;
   }
 
-  /** Schedules a pod that was popped from the queue. Resolves when the next one may follow; its binding cycle goes on. Never rejects. */
+  /**
+   * Schedules a pod that was popped from the queue. Resolves when the next one may follow; its
+   * binding cycle goes on. Never rejects.
+   */
   async scheduleOne(queued: QueuedPod): Promise<void> {
     const { cache, queue, frameworks, events, failures, bindings, logger, metrics } = this.#config;
     const { info } = queued;
     const framework = frameworks.get(info.pod.spec.schedulerName ?? '');
     const deleting = info.pod.metadata.deletionTimestamp !== undefined;
     if (framework === undefined || deleting || cache.isAssumed(info.uid)) {
-      // The pod is another scheduler's, is being deleted, or was assumed while an update brought it back.
+      // The pod is another scheduler's, is being deleted, or was assumed while an update brought it
+      // back.
       queue.done(info.uid);
       if (deleting)
         events.report(
@@ -84,7 +92,10 @@ export class PodScheduler {
     }
   }
 
-  /** Returns the node, with the pod assumed to be on it and everything reserved; or the failure, with nothing held. */
+  /**
+   * Returns the node, with the pod assumed to be on it and everything reserved; or the failure,
+   * with nothing held.
+   */
   async #schedulingCycle(
     framework: Framework,
     state: CycleState,
@@ -131,7 +142,9 @@ export class PodScheduler {
     return rejectedOn(node, rejection);
   }
 
-  /** Runs the PostFilter plugins. If one makes room, the pod is tried again when the room is there. */
+  /**
+   * Runs the PostFilter plugins. If one makes room, the pod is tried again when the room is there.
+   */
   async #makeRoom(
     framework: Framework,
     state: CycleState,
@@ -161,7 +174,10 @@ export class PodScheduler {
   }
 }
 
-/** Returns the status of a rejection. An error that a plugin throws is one too: what was reserved has to be given back. */
+/**
+ * Returns the status of a rejection. An error that a plugin throws is one too: what was reserved
+ * has to be given back.
+ */
 function reserveAndPermit(
   framework: Framework,
   state: CycleState,

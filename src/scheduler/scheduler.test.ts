@@ -190,7 +190,8 @@ describe('the scheduler with an API server', () => {
     await cluster.addNode('n', { allocatable: { cpu: '1', memory: '4Gi', pods: '10' } });
     let down = true;
     const scheduler = cluster.startScheduler({}, (request, send) => {
-      // The binding does not arrive, but nobody can know that: the server answers nothing about the pod either.
+      // The binding does not arrive, but nobody can know that: the server answers nothing about the
+      // pod either.
       if (down && request.path.includes('/pods/p')) throw apierrors.serviceUnavailable('no route');
       return send();
     });

@@ -23,7 +23,10 @@ export interface SchedulerConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** A KubeSchedulerConfiguration (v1) as its YAML reads; see config/configuration.ts. Default: one profile with all defaults. */
+  /**
+   * A KubeSchedulerConfiguration (v1) as its YAML reads; see config/configuration.ts. Default: one
+   * profile with all defaults.
+   */
   readonly configuration?: unknown;
   /** Plugins that profiles can name besides those in the tree. */
   readonly plugins?: readonly PluginRegistration[];
@@ -33,7 +36,10 @@ export interface SchedulerConfig {
   readonly identity?: string;
   /** Where events go, by the name of the profile. Default: to the API server. */
   readonly recorder?: (profileName: string) => Recorder;
-  /** The number of concurrent bindings. With this many in flight, no further pod is scheduled. Default: 128. */
+  /**
+   * The number of concurrent bindings. With this many in flight, no further pod is scheduled.
+   * Default: 128.
+   */
   readonly bindingConcurrency?: number;
   /** See SchedulerCacheConfig. Default: 0, assumed pods do not expire. */
   readonly assumedPodTtlMs?: number;
@@ -76,8 +82,9 @@ export class Scheduler {
   }
 
   /**
-   * Schedules until the signal aborts, as leader only if the configuration asks for leader election. Resolves when all that
-   * was in flight has ended. Starts the informers if they do not run.
+   * Schedules until the signal aborts, as leader only if the configuration asks for leader
+   * election. Resolves when all that was in flight has ended. Starts the informers if they do not
+   * run.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, client, random, logger, informers } = this.#config;

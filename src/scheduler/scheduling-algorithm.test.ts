@@ -24,7 +24,10 @@ type TestPlugin = Partial<PreFilterPlugin & FilterPlugin & ScorePlugin>;
 interface SetUp {
   readonly nodes?: readonly Node[];
   readonly plugins?: Readonly<Record<string, TestPlugin>>;
-  /** Profile with the default plugins; false: with `plugins` only (and what a profile cannot do without). */
+  /**
+   * Profile with the default plugins; false: with `plugins` only (and what a profile cannot do
+   * without).
+   */
   readonly defaults?: boolean;
   readonly nominated?: Readonly<Record<string, readonly PodInfo[]>>;
   readonly percentageOfNodesToScore?: number;

@@ -1,5 +1,5 @@
-// The decision for one pod: which nodes it could run on, and which of them it gets. Nothing is changed here and nothing is
-// awaited; schedule-one.ts acts on the decision.
+// The decision for one pod: which nodes it could run on, and which of them it gets. Nothing is
+// changed here and nothing is awaited; schedule-one.ts acts on the decision.
 
 import type { Random } from '#machinery/random.ts';
 import type { SnapshotReader } from './framework/snapshot.ts';
@@ -51,8 +51,8 @@ const MIN_FEASIBLE_NODES = 100;
 const MIN_FEASIBLE_PERCENTAGE = 5;
 
 /**
- * After how many feasible nodes to stop looking. `percentage` 0: from half of the nodes, less the more there are (one percent
- * for each 125), to no less than 5%.
+ * After how many feasible nodes to stop looking. `percentage` 0: from half of the nodes, less the
+ * more there are (one percent for each 125), to no less than 5%.
  */
 export function numFeasibleNodesToFind(percentage: number, nodeCount: number): number {
   if (nodeCount < MIN_FEASIBLE_NODES) return nodeCount;
@@ -93,7 +93,10 @@ export class SchedulingAlgorithm {
     return nodeFound(node, found.evaluatedNodes, found.feasible.length);
   }
 
-  /** As schedule, with a say for extenders: about the nodes that the plugins leave. Rejects with what one throws that is needed. */
+  /**
+   * As schedule, with a say for extenders: about the nodes that the plugins leave. Rejects with
+   * what one throws that is needed.
+   */
   async scheduleExtended(
     framework: Framework,
     state: CycleState,
@@ -147,7 +150,10 @@ export class SchedulingAlgorithm {
     return { kind: 'unfit', diagnosis: { ...diagnosis, unschedulablePlugins } };
   }
 
-  /** `scoringNeeded`: nodes are going to be scored, or narrowed further, so one feasible node is not enough. */
+  /**
+   * `scoringNeeded`: nodes are going to be scored, or narrowed further, so one feasible node is not
+   * enough.
+   */
   #look(
     framework: Framework,
     state: CycleState,
@@ -192,7 +198,10 @@ export class SchedulingAlgorithm {
     return answer === undefined ? node : undefined;
   }
 
-  /** Returns the nodes that pass, until there are enough; the others that were evaluated go into `statuses`. */
+  /**
+   * Returns the nodes that pass, until there are enough; the others that were evaluated go into
+   * `statuses`.
+   */
   #feasibleNodes(
     framework: Framework,
     state: CycleState,
@@ -239,7 +248,10 @@ export class SchedulingAlgorithm {
     return feasible;
   }
 
-  /** Evaluates the positions [from, to) of a list of nodes, until enough are feasible. Returns the status of an error. */
+  /**
+   * Evaluates the positions [from, to) of a list of nodes, until enough are feasible. Returns the
+   * status of an error.
+   */
   #searchList(
     framework: Framework,
     state: CycleState,
@@ -260,7 +272,10 @@ export class SchedulingAlgorithm {
     return undefined;
   }
 
-  /** As #searchList, for positions of the snapshot: what is remembered of a node is not computed again. */
+  /**
+   * As #searchList, for positions of the snapshot: what is remembered of a node is not computed
+   * again.
+   */
   #searchSnapshot(
     framework: Framework,
     filter: NodeFilter,
@@ -285,7 +300,8 @@ export class SchedulingAlgorithm {
         position !== nominatedPosition &&
         answers.get(position) === answer
       ) {
-        // Full nodes mostly follow one another: the whole run of remembered rejections is taken at once.
+        // Full nodes mostly follow one another: the whole run of remembered rejections is taken at
+        // once.
         const end = nominatedPosition > position ? Math.min(nominatedPosition, to) : to;
         const run = 1 + answers.runFrom(position + 1, end);
         search.rejectRemembered(answer, run);
@@ -297,7 +313,10 @@ export class SchedulingAlgorithm {
     return undefined;
   }
 
-  /** Returns one of the nodes with the highest score, each with the same probability. `ofAll`: the search was over the snapshot. */
+  /**
+   * Returns one of the nodes with the highest score, each with the same probability. `ofAll`: the
+   * search was over the snapshot.
+   */
   #best(
     framework: Framework,
     state: CycleState,
@@ -356,9 +375,15 @@ export class SchedulingAlgorithm {
   }
 }
 
-/** The state of one search for feasible nodes. Reused by cycles, so that a cycle allocates no arrays. */
+/**
+ * The state of one search for feasible nodes. Reused by cycles, so that a cycle allocates no
+ * arrays.
+ */
 class NodeSearch {
-  /** The feasible nodes, and their positions in the list that is searched. Beyond #passed: of earlier searches. */
+  /**
+   * The feasible nodes, and their positions in the list that is searched. Beyond #passed: of
+   * earlier searches.
+   */
   readonly #feasible: NodeInfo[] = [];
   readonly positions: number[] = [];
   #passed = 0;
@@ -369,7 +394,10 @@ class NodeSearch {
   rememberedRejections = 0;
   #statuses = new NodeToStatus();
   #byPlugin = new Map<string, number>();
-  /** Rejections that are not yet in #byPlugin: mostly, many nodes in a row are rejected by the same plugin. */
+  /**
+   * Rejections that are not yet in #byPlugin: mostly, many nodes in a row are rejected by the same
+   * plugin.
+   */
   #lastPlugin: string | undefined;
   #lastCount = 0;
 

@@ -1,5 +1,5 @@
-// Composes the scheduler for one term of leadership, and runs its loop. What an earlier leader remembered is stale, so each
-// session begins with what the API server says.
+// Composes the scheduler for one term of leadership, and runs its loop. What an earlier leader
+// remembered is stale, so each session begins with what the API server says.
 
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
@@ -56,7 +56,10 @@ export interface SessionConfig {
   readonly popFromBackoff: boolean;
 }
 
-/** So long, or for so many pods, scheduling goes on before everything else in the process gets its turn. */
+/**
+ * So long, or for so many pods, scheduling goes on before everything else in the process gets its
+ * turn.
+ */
 const SLICE_MS = 5;
 const SLICE_PODS = 100;
 /** How often assumed pods are looked at that may have expired. */
@@ -109,13 +112,15 @@ export class Session {
       nominator,
       waitingPods: this.#waitingPods,
       extenders,
-      // The queue needs the profiles' order, so it is made after them. No plugin activates pods before the first cycle.
+      // The queue needs the profiles' order, so it is made after them. No plugin activates pods
+      // before the first cycle.
       activate: (pods) => this.#queue.activate(pods),
       recorderOf: (profileName) => recorders.get(profileName),
       ended: sharedByMany(this.#ended.signal),
     });
     this.#queue = makeQueue(config, logger, this.#frameworks, nominator);
-    // Now, so that the informers start with those of pods and nodes. After the plugins' own handlers: hints see what those know.
+    // Now, so that the informers start with those of pods and nodes. After the plugins' own
+    // handlers: hints see what those know.
     const clusterEvents = Array.from(this.#frameworks.values(), (framework) =>
       [...framework.eventRegistrations().values()].flat(),
     );
@@ -195,7 +200,8 @@ export class Session {
       ? clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods())
       : undefined;
     try {
-      // Plugins may have asked for more informers. Before all pods are known, a node may look emptier than it is.
+      // Plugins may have asked for more informers. Before all pods are known, a node may look
+      // emptier than it is.
       informers.start(signal);
       await informers.waitForCacheSync(signal);
       await this.#loop(signal);

@@ -1,4 +1,5 @@
-// Inter-pod affinity and topology spread through an API server: what pods are told, and which changes bring them back.
+// Inter-pod affinity and topology spread through an API server: what pods are told, and which
+// changes bring them back.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -288,7 +289,8 @@ describe('pods that look at other pods', () => {
       { maxSkew: 1, topologyKey: HOST, whenUnsatisfiable: 'DoNotSchedule' },
     ];
     const args = { defaultingType: 'List', defaultConstraints };
-    // Stateful sets are asked for as well, which this API server does not serve: such constraints wait for them.
+    // Stateful sets are asked for as well, which this API server does not serve: such constraints
+    // wait for them.
     const scheduler = cluster.startScheduler(
       {
         configuration: {

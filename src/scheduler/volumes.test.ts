@@ -1,4 +1,5 @@
-// Volumes through an API server: the scheduler says where they are needed, waits until they are bound, and binds the pod then.
+// Volumes through an API server: the scheduler says where they are needed, waits until they are
+// bound, and binds the pod then.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';

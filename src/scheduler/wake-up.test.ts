@@ -1,5 +1,6 @@
-// Which events bring a pod back that fitted nowhere, for random clusters: every one after which it fits (a pod that sleeps on would
-// wait for minutes), and by far not every one (each try costs a cycle). Compared with the plain rules, and with waking it up always.
+// Which events bring a pod back that fitted nowhere, for random clusters: every one after which it
+// fits (a pod that sleeps on would wait for minutes), and by far not every one (each try costs a
+// cycle). Compared with the plain rules, and with waking it up always.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
-// The images that the suite's pods name, made on this machine, since a registry can often not be reached: one root file system of Debian
-// packages, upstream's own test programs on top of it, and the names and entry points that the tests expect.
+// The images that the suite's pods name, made on this machine, since a registry can often not be
+// reached: one root file system of Debian packages, upstream's own test programs on top of it, and
+// the names and entry points that the tests expect.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -190,8 +191,8 @@ function copyPage(animal: string, dir: string): void {
 }
 
 /**
- * The archives of all images, for `ctr images import`; made and kept in `cache` if they are not there yet. Rejects with a UserError where a
- * program that makes them is missing.
+ * The archives of all images, for `ctr images import`; made and kept in `cache` if they are not
+ * there yet. Rejects with a UserError where a program that makes them is missing.
  */
 export async function ensureImages(
   cache: string,
@@ -239,8 +240,9 @@ function recipe(): string {
 }
 
 /**
- * Tests expect what the published busybox does: its shell hands on variables such as `data-1`, which Debian patches out of its own. So this one is
- * made of the release's sources, as they are in Debian's archive.
+ * Tests expect what the published busybox does: its shell hands on variables such as `data-1`,
+ * which Debian patches out of its own. So this one is made of the release's sources, as they are in
+ * Debian's archive.
  */
 function writeBusybox(cache: string, output: string): void {
   for (const program of ['gcc', 'make', 'bzip2']) {

@@ -1,5 +1,6 @@
-// Conversion webhooks: one webhook on loopback converts for both servers, in every way that a response can be wrong, and both answer. A webhook
-// is called on the machine of this command, so the other server must run there, too.
+// Conversion webhooks: one webhook on loopback converts for both servers, in every way that a
+// response can be wrong, and both answer. A webhook is called on the machine of this command, so
+// the other server must run there, too.
 
 import { respondJson, startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
 import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';

@@ -1,5 +1,5 @@
-// What our server answers to the definitions of definition-cases.ts, against what Kubernetes 1.36.3 answers (definition-answers.json,
-// recorded with compareDefinitions).
+// What our server answers to the definitions of definition-cases.ts, against what Kubernetes 1.36.3
+// answers (definition-answers.json, recorded with compareDefinitions).
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Admission webhooks: the cases of src/apiserver/admission/webhook/testing at both servers, which call the same webhook server.
+// Admission webhooks: the cases of src/apiserver/admission/webhook/testing at both servers, which
+// call the same webhook server.
 
 import { CASES } from '#apiserver/admission/webhook/testing/cases.ts';
 import { CaseRunner } from '#apiserver/admission/webhook/testing/runner.ts';
@@ -16,7 +17,9 @@ export interface WebhookComparison {
 
 type Server = (shot: Shot) => Promise<Answer>;
 
-/** Calls `report` with a line for each difference. `only`: a part of the names of the cases to run. */
+/**
+ * Calls `report` with a line for each difference. `only`: a part of the names of the cases to run.
+ */
 export async function compareWebhooks(
   ours: Server,
   theirs: Server,

@@ -1,4 +1,5 @@
-// The containerd runtime against a real, private containerd: the CRI conformance suite, and what launching promises.
+// The containerd runtime against a real, private containerd: the CRI conformance suite, and what
+// launching promises.
 
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -141,7 +142,8 @@ describe.skipIf(missing !== undefined)(
       expect(mountsBelow(host.dir).length).toBeGreaterThan(0);
 
       await second.stop();
-      // As a zombie it may be there still: it is a child of this process, which hears of its end in a turn of its own.
+      // As a zombie it may be there still: it is a child of this process, which hears of its end in
+      // a turn of its own.
       expect(identify(second.pid)).toBeUndefined();
       const third = await host.launch();
       expect(third.reused).toBe(false);

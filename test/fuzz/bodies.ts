@@ -1,5 +1,5 @@
-// Sends an API server bodies that are wrong in every way, in every encoding and as every kind of patch: what it answers must
-// blame the client, come soon, and leave the server as it was.
+// Sends an API server bodies that are wrong in every way, in every encoding and as every kind of
+// patch: what it answers must blame the client, come soon, and leave the server as it was.
 
 import { stringify } from 'yaml';
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
@@ -71,7 +71,8 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
       const { method, path, type, body } = shot;
       let answer: RawResponse | undefined;
       let ms = Infinity;
-      // What is slow is sent again: code may not have been compiled yet, and other processes use this machine, too.
+      // What is slow is sent again: code may not have been compiled yet, and other processes use
+      // this machine, too.
       for (let attempt = 0; attempt < ATTEMPTS && ms > budgetMs; attempt++) {
         const { longestTurnMs } = await loopUse(async () => {
           const latest = await send(server.server, {

@@ -1,5 +1,6 @@
-// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything goes through the API, as
-// the administrator's kubectl would, but for the commands that act on the cluster's machines.
+// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything
+// goes through the API, as the administrator's kubectl would, but for the commands that act on the
+// cluster's machines.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
@@ -25,7 +26,10 @@ const AS_TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const DEFAULT_NAMESPACE = 'default';
 const CASCADES = { background: 'Background', foreground: 'Foreground', orphan: 'Orphan' } as const;
 
-/** Commands that change nothing take no time. Of all others the answer includes what follows from them at once. */
+/**
+ * Commands that change nothing take no time. Of all others the answer includes what follows from
+ * them at once.
+ */
 const READS: ReadonlySet<string> = new Set([
   'cluster',
   'advance',
@@ -44,7 +48,10 @@ export class Session {
   #metrics: MetricsSource | undefined;
   readonly #watches: TableWatch[] = [];
 
-  /** The answer of one command; what the API refuses is an answer too. Throws if the transcript itself is wrong. */
+  /**
+   * The answer of one command; what the API refuses is an answer too. Throws if the transcript
+   * itself is wrong.
+   */
   async run(line: string, input: string): Promise<string> {
     const args = parseArguments(line);
     const command = this.#commands[args.name];
@@ -69,7 +76,10 @@ export class Session {
   }
 
   readonly #commands: Readonly<Record<string, Command>> = {
-    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true metrics=true */
+    /**
+     * cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true
+     * metrics=true
+     */
     cluster: async (args) => {
       const capacity = Object.fromEntries(
         ['cpu', 'memory', 'pods'].flatMap((name) => {
@@ -102,7 +112,10 @@ export class Session {
       return counter === undefined ? '' : await counter.stop();
     },
 
-    /** watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every answer from now on ends with the changes. */
+    /**
+     * watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every answer from now on ends with the
+     * changes.
+     */
     watch: async (args) => {
       const request = this.#listRequest(args);
       const list = await this.#table(request);
@@ -127,7 +140,10 @@ export class Session {
       return '';
     },
 
-    /** get pods [NAME] [-n NAMESPACE | -A] [-l SELECTOR] [-o wide] [columns=Name,Status] [paths=.spec.x,.status.y] */
+    /**
+     * get pods [NAME] [-n NAMESPACE | -A] [-l SELECTOR] [-o wide] [columns=Name,Status]
+     * [paths=.spec.x,.status.y]
+     */
     get: async (args) => {
       const request = this.#listRequest(args);
       const paths = args.option('paths')?.split(',');
@@ -304,7 +320,9 @@ export class Session {
       return `${displayName(type, name)} deleted`;
     },
 
-    /** load web 900m: what the pods with the label app=web use of CPUs from now on, all together. */
+    /**
+     * load web 900m: what the pods with the label app=web use of CPUs from now on, all together.
+     */
     load: (args) => {
       if (this.#metrics === undefined)
         throw new Error('load: the cluster was not started with metrics=true');
@@ -312,7 +330,9 @@ export class Session {
       return Promise.resolve('');
     },
 
-    /** drain node-1: cordons it and tries once to evict each of its pods but those of DaemonSets. */
+    /**
+     * drain node-1: cordons it and tries once to evict each of its pods but those of DaemonSets.
+     */
     drain: async (args) => {
       const node = args.word(0);
       const lines = [await this.#setUnschedulable(node, true)];

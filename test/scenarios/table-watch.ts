@@ -1,4 +1,5 @@
-// A watch whose events are kept until they are asked for, each a row with the time at which it came.
+// A watch whose events are kept until they are asked for, each a row with the time at which it
+// came.
 
 import type { WatchEvent } from '#client/transport.ts';
 import type { VirtualClock } from '#machinery/clock.ts';

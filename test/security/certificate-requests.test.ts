@@ -1,8 +1,10 @@
-// Attack: a certificate signing request that admission reads in one way and that becomes a certificate which others read in another
-// way. With a subject string in BMPString the group system:masters once passed CertificateSubjectRestriction.
+// Attack: a certificate signing request that admission reads in one way and that becomes a
+// certificate which others read in another way. With a subject string in BMPString the group
+// system:masters once passed CertificateSubjectRestriction.
 //
-// Each request that the reader accepts is signed here, and OpenSSL (by Node, as the API server authenticates clients) and
-// @peculiar/x509 must find in the certificate exactly what the reader has found in the request.
+// Each request that the reader accepts is signed here, and OpenSSL (by Node, as the API server
+// authenticates clients) and @peculiar/x509 must find in the certificate exactly what the reader
+// has found in the request.
 
 import 'reflect-metadata';
 import {
@@ -92,7 +94,10 @@ function read(der: Buffer): CertificateRequest | string {
   }
 }
 
-/** Signs the request and returns how the readers of its certificate differ from the reader of the request. */
+/**
+ * Signs the request and returns how the readers of its certificate differ from the reader of the
+ * request.
+ */
 function differences(request: CertificateRequest): readonly string[] {
   const certificate = makeCertificate(authority, {
     request,

@@ -1,4 +1,5 @@
-// Connections that prove nothing, ask nothing, or stop halfway: for each state, when the API server closes it. Times are virtual.
+// Connections that prove nothing, ask nothing, or stop halfway: for each state, when the API server
+// closes it. Times are virtual.
 
 import { once } from 'node:events';
 import { connect as http2Connect } from 'node:http2';
@@ -134,7 +135,10 @@ async function ask(socket: Socket, head = 'GET / HTTP/1.1'): Promise<string> {
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-/** HEADERS of stream 1 with :method GET, :path / and :scheme https; neither END_HEADERS nor a CONTINUATION follows. */
+/**
+ * HEADERS of stream 1 with :method GET, :path / and :scheme https; neither END_HEADERS nor a
+ * CONTINUATION follows.
+ */
 const HALF_HEADERS = Buffer.from([0, 0, 3, 1, 1, 0, 0, 0, 1, 0x82, 0x84, 0x87]);
 /** The beginning of a ClientHello. */
 const HALF_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]);

@@ -1,5 +1,6 @@
-// etcd and containerd are reached through grpc-js. A peer that resets, closes, stalls or sends garbage at every byte of the connection's
-// beginning, and within a response, fails the call and raises no uncaught error.
+// etcd and containerd are reached through grpc-js. A peer that resets, closes, stalls or sends
+// garbage at every byte of the connection's beginning, and within a response, fails the call and
+// raises no uncaught error.
 
 import { Client, credentials } from '@grpc/grpc-js';
 import { createServer as createHttp2Server } from 'node:http2';

@@ -1,4 +1,5 @@
-// Half-open connections to a kubelet's port: for each state, when the kubelet closes it. Times are virtual.
+// Half-open connections to a kubelet's port: for each state, when the kubelet closes it. Times are
+// virtual.
 
 import { once } from 'node:events';
 import { connect as tcpConnect } from 'node:net';

@@ -1,5 +1,5 @@
-// Requests that the authorizer sees in one namespace and that reach beyond it: every served resource and subresource, with every
-// method, at every form of path. The class of CVE-2019-11247.
+// Requests that the authorizer sees in one namespace and that reach beyond it: every served
+// resource and subresource, with every method, at every form of path. The class of CVE-2019-11247.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -238,7 +238,8 @@ async function violations(
   for (const served of resources) {
     for (const method of methods) {
       for (const path of pathsOf(served)) {
-        // A right in a namespace includes the Namespace itself; without it no later request would succeed.
+        // A right in a namespace includes the Namespace itself; without it no later request would
+        // succeed.
         if (method === 'DELETE' && path.endsWith('/namespaces/tenant')) continue;
         for (const query of queriesOf(method)) {
           const answer = await answerOf(requestOf(served, method, path, query, user));

@@ -1,5 +1,6 @@
-// Every exchange that the API server has with a peer (kubelets, pods, endpoints of services), against peers that reset, close, stall,
-// or send garbage at every byte of the response. Each exchange must settle, leave no connection open, and raise no uncaught error.
+// Every exchange that the API server has with a peer (kubelets, pods, endpoints of services),
+// against peers that reset, close, stall, or send garbage at every byte of the response. Each
+// exchange must settle, leave no connection open, and raise no uncaught error.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { once } from 'node:events';
@@ -170,7 +171,10 @@ interface Ask {
   readonly signal?: AbortSignal;
 }
 
-/** Asks, and reads the whole response as a client would. Resolves with its code, or with the error's message. */
+/**
+ * Asks, and reads the whole response as a client would. Resolves with its code, or with the error's
+ * message.
+ */
 async function ask(
   which: string,
   { method = 'GET', body, signal }: Ask = {},

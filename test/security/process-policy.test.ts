@@ -1,5 +1,5 @@
-// Errors that nothing catches, from every component and every kind of callback: each is logged and counted, its component is restarted,
-// and the cluster goes on.
+// Errors that nothing catches, from every component and every kind of callback: each is logged and
+// counted, its component is restarted, and the cluster goes on.
 
 import { spawnSync } from 'node:child_process';
 import { connect, createServer } from 'node:net';

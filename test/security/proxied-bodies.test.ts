@@ -1,5 +1,6 @@
-// Bodies of requests through the API server's proxies, over both versions of HTTP: of any size, with back-pressure, and no connection to
-// the backend outlives the request. And where nodes/proxy goes, and whereto it lets a node redirect.
+// Bodies of requests through the API server's proxies, over both versions of HTTP: of any size,
+// with back-pressure, and no connection to the backend outlives the request. And where nodes/proxy
+// goes, and whereto it lets a node redirect.
 
 import { once } from 'node:events';
 import { connect as http2Connect } from 'node:http2';

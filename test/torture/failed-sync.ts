@@ -1,6 +1,7 @@
-// A sync that fails: the server acknowledges nothing any more, says why, and never tries the sync again; when it is started
-// again, what it had acknowledged is there. Where syncs work again at once, as they do on Linux after they have failed once,
-// a store that tried again would lose what the first sync was for.
+// A sync that fails: the server acknowledges nothing any more, says why, and never tries the sync
+// again; when it is started again, what it had acknowledged is there. Where syncs work again at
+// once, as they do on Linux after they have failed once, a store that tried again would lose what
+// the first sync was for.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

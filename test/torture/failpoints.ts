@@ -1,5 +1,6 @@
-// The places at which a server can be ended on the way of a write to the disk: before, in the middle of and after every kind of
-// operation that its commit path does on every one of its files, found by watching a server under load.
+// The places at which a server can be ended on the way of a write to the disk: before, in the
+// middle of and after every kind of operation that its commit path does on every one of its files,
+// found by watching a server under load.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,9 @@ export interface Failpoint {
   readonly when: 'before' | 'half' | 'after';
   /** Only a server that makes a new store comes by. */
   readonly ofNewStore: boolean;
-  /** How often a server came by, from its start on; without its start, if it also comes by later. */
+  /**
+   * How often a server came by, from its start on; without its start, if it also comes by later.
+   */
   readonly times: number;
 }
 
@@ -24,7 +27,10 @@ export function nameOfFailpoint({ kind, file, when }: Failpoint): string {
   return `${when} ${kind} ${file}`;
 }
 
-/** What the file layer is to do: end the process there, when it comes by for the `nth` time (from 1). */
+/**
+ * What the file layer is to do: end the process there, when it comes by for the `nth` time (from
+ * 1).
+ */
 export function endAt({ kind, file, when }: Failpoint, nth: number): string {
   return `point:${kind}:${when}:${nth}:${file}`;
 }
@@ -32,7 +38,10 @@ export function endAt({ kind, file, when }: Failpoint, nth: number): string {
 /** What is done often is tried this often at most, counted from the start of a server. */
 const MOST_TIMES = 300;
 
-/** `load` brings the server to do everything that it ever does to its files. What is done under load comes first. */
+/**
+ * `load` brings the server to do everything that it ever does to its files. What is done under load
+ * comes first.
+ */
 export async function findFailpoints(options: {
   readonly program: string;
   readonly layer: FileLayer;

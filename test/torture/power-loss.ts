@@ -1,5 +1,6 @@
-// Power loss: a server runs on the file layer, which writes down all that it does to its files and when it acknowledged what.
-// Then the power fails at any point of that trace, and the store must open with all that was acknowledged before the point.
+// Power loss: a server runs on the file layer, which writes down all that it does to its files and
+// when it acknowledged what. Then the power fails at any point of that trace, and the store must
+// open with all that was acknowledged before the point.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -59,7 +60,8 @@ export async function losePower(options: PowerLossOptions): Promise<PowerLossRes
         if (operation.path !== acksPath) disk.apply(operation);
         else if (operation.kind === 'write') acks += operation.data.toString('utf8');
       }
-      // Some versions of SQLite keep a lock on the file until the process ends: never the same one twice.
+      // Some versions of SQLite keep a lock on the file until the process ends: never the same one
+      // twice.
       const left = join(dir, `left-${loss}`);
       disk.lose(random, join(dir, 'store'), left);
       const wrong = compare(await readStore(left), parseAcks(acks));

@@ -1,5 +1,6 @@
-// A program that serves an embedded store to the process that started it, by messages, until it is killed. Every write that it
-// acknowledges is first noted in DIR/acks, where a file layer sees it in order with what the store did to its files.
+// A program that serves an embedded store to the process that started it, by messages, until it is
+// killed. Every write that it acknowledges is first noted in DIR/acks, where a file layer sees it
+// in order with what the store did to its files.
 
 import { openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The rules of tidy: what a file must not contain, each with the way out. They read text, not syntax trees: quick, and easy to extend.
+// The rules of tidy: what a file must not contain, each with the way out. They read text, not
+// syntax trees: quick, and easy to extend.
 
 import { basename } from 'node:path';
 
@@ -117,7 +118,10 @@ const PURE_NAMES: ReadonlySet<string> = new Set([
   'constants',
 ]);
 
-/** Modules that touch the system, and where each may be imported: paths below src/, or their beginnings. */
+/**
+ * Modules that touch the system, and where each may be imported: paths below src/, or their
+ * beginnings.
+ */
 const IO: Readonly<Record<string, readonly string[]>> = {
   fs: [
     'cli/',
@@ -277,7 +281,10 @@ const EXPORT = /^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm;
 
 const NAMESPACE = /(?:import|export) \* as \w+ from '(?:[^']*\/)?([^'/]+)'/g;
 
-/** Returns exported values that no other file names, by file. A name that occurs anywhere in another file counts as used. */
+/**
+ * Returns exported values that no other file names, by file. A name that occurs anywhere in another
+ * file counts as used.
+ */
 export function deadExports(
   files: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, readonly Violation[]> {

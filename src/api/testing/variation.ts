@@ -43,13 +43,26 @@ export function rows<T extends readonly [unknown, ...unknown[]]>(
 /** What Kubernetes says of names of several forms. */
 export const NAME_MESSAGES = {
   label:
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+    "and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', " +
+    "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
   subdomain:
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ' +
+    "'-' or '.', and must start and end with an alphanumeric character (e.g. " +
+    "'example.com', regex used for validation is " +
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
   namePart:
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+    "name part must consist of alphanumeric characters, '-', '_' or '.', " +
+    "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', " +
+    " or '123-abc', regex used for validation is " +
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
   labelValue:
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', " +
+    "'_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue', " +
+    " or 'my_value',  or '12345', regex used for validation is " +
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
   identifier:
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')",
+    "a valid C identifier must start with alphabetic character or '_', " +
+    "followed by a string of alphanumeric characters or '_' (e.g. 'my_name', " +
+    " or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')",
 } as const;

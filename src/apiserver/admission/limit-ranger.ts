@@ -1,11 +1,11 @@
-// What pods and claims of a namespace may take is bounded by its LimitRanges: containers that say nothing get their defaults,
-// and whatever takes too little or too much is refused.
+// Enforces LimitRanges: they bound the resources of pods and claims in a namespace. Containers
+// without requests or limits get the defaults, and a pod or claim outside of the bounds is
+// rejected.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import { aggregateContainerResources } from '#api/groups/core/v1/pod-resources.ts';
 import { isClaimWrite, type ImmutableClaim } from './claims.ts';
@@ -24,14 +24,19 @@ const ANNOTATION = 'kubernetes.io/limit-ranger';
 export class LimitRanger implements AdmissionPlugin {
   readonly name = 'LimitRanger';
   readonly #services: Pick<AdmissionServices, 'findAll'>;
-  /** What was found when a request's object was completed, for when it is checked. A request is known by its warnings. */
+  /**
+   * The LimitRanges that `admit` read, for `validate` of the same request. The array of warnings
+   * identifies the request.
+   */
   readonly #found = new WeakMap<AdmissionAttributes['warnings'], readonly LimitRange[]>();
 
   constructor(services: Pick<AdmissionServices, 'findAll'>) {
     this.#services = services;
   }
 
-  /** What a pod's containers take is said when it is created; a claim may grow. */
+  /**
+   * Pods are checked when they are created; claims also when they are updated, since they may grow.
+   */
   concerns(target: AdmissionTarget): boolean {
     return isClaimWrite(target) || (target.operation === 'CREATE' && isPodWrite(target));
   }
@@ -70,7 +75,7 @@ export class LimitRanger implements AdmissionPlugin {
       throw apierrors.forbidden(
         resource,
         name,
-        distinct.length === 1 ? (distinct[0] as string) : `[${distinct.join(', ')}]`,
+        distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`,
       );
     }
   }
@@ -80,7 +85,7 @@ export class LimitRanger implements AdmissionPlugin {
   }
 }
 
-/** The pod, with what the range gives to containers that do not say what they take. */
+/** Returns the pod with the range's defaults for containers without requests or limits. */
 function withDefaults(pod: ImmutablePod, range: LimitRange): ImmutablePod {
   const requests: Record<string, string> = {};
   const limits: Record<string, string> = {};
@@ -144,12 +149,12 @@ function podProblems(item: LimitRangeItem, pod: ImmutablePod): string[] {
   );
 }
 
-/** What the pod takes as a whole counts, not what its containers do. */
+/** Returns the amounts of the containers, with the pod-level amounts in place of theirs. */
 function withPodLevel(aggregate: Amounts, list: ResourceList | undefined): Amounts {
   return new Map([...aggregate, ...amounts(list)]);
 }
 
-/** Of a claim only what it requests counts. */
+/** Returns the problems of a claim. Only its requests count. */
 function claimProblems(item: LimitRangeItem, claim: ImmutableClaim): string[] {
   if (item.type !== 'PersistentVolumeClaim') return [];
   const requests = amounts(claim.spec.resources.requests);

@@ -1,4 +1,4 @@
-// Which address a request to pods/proxy or services/proxy goes to.
+// Finds the address for a request to pods/proxy or services/proxy.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -20,11 +20,14 @@ export interface Location {
 interface Target {
   readonly scheme: 'http' | 'https';
   readonly name: string;
-  /** '' if none was named. */
+  /** The name or number of the port; '' if the request has none. */
   readonly port: string;
 }
 
-/** NAME, NAME:PORT or SCHEME:NAME:PORT, where the scheme and the port may be ''. Undefined for anything else. */
+/**
+ * Parses NAME, NAME:PORT or SCHEME:NAME:PORT, where the scheme and the port may be ''. Returns
+ * undefined for any other text.
+ */
 export function splitTarget(id: string): Target | undefined {
   const parts = id.split(':');
   const [scheme, name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
@@ -33,7 +36,10 @@ export function splitTarget(id: string): Target | undefined {
   return { scheme: scheme === 'https' ? 'https' : 'http', name, port };
 }
 
-/** Throws StatusError: 400 for what cannot be meant or may not be reached, 404 without such a pod. */
+/**
+ * Finds the address of a pod. Throws StatusError: 400 for an invalid target or a forbidden address,
+ * 404 if the pod does not exist.
+ */
 export async function locatePod(find: Find, namespace: string, id: string): Promise<Location> {
   const target = splitTarget(id);
   if (target === undefined) throw apierrors.badRequest(`invalid pod request ${JSON.stringify(id)}`);
@@ -47,7 +53,10 @@ export async function locatePod(find: Find, namespace: string, id: string): Prom
   return { scheme, host, port: Number(port) };
 }
 
-/** Finds an endpoint of the service. Throws StatusError: 400 and 404 as locatePod, 503 without endpoints. */
+/**
+ * Finds an endpoint of the service. Throws StatusError: 400 and 404 like locatePod, 503 without
+ * endpoints.
+ */
 export async function locateService(
   find: Find,
   random: Random,
@@ -60,11 +69,12 @@ export async function locateService(
   const { name, scheme } = target;
   const service = await find<Immutable<core.Service>>('', 'services', namespace, name);
   if (service === undefined) throw apierrors.notFound({ group: '', resource: 'services' }, name);
-  // Ports of endpoints have the names of the service's. A number is that of the service, not of a pod.
+  // Ports of endpoints have the names of the service's ports. A number is a port of the service,
+  // not of a pod.
   const portName = /^\d+$/.test(target.port)
     ? (servicePort(service, Number(target.port)).name ?? '')
     : target.port;
-  // One of those that are pods of the namespace, and have this address.
+  // Only an endpoint that is a pod of the namespace with this address is used.
   for (const endpoint of await readyInObject({ find, random }, namespace, name, portName)) {
     if (await isOwn(find, namespace, endpoint))
       return { scheme, host: checked(endpoint.ip), port: endpoint.port };
@@ -72,14 +82,20 @@ export async function locateService(
   throw noEndpoints(name);
 }
 
-/** Anybody may write endpoints by hand; the server goes only where a pod is. */
+/**
+ * Reports whether the endpoint is a pod. Users may write endpoints by hand, but the server only
+ * connects to pods.
+ */
 async function isOwn(find: Find, namespace: string, { ip, targetRef }: Endpoint): Promise<boolean> {
   if (targetRef?.kind !== 'Pod' || (targetRef.namespace ?? namespace) !== namespace) return false;
   const pod = await find<Immutable<core.Pod>>('', 'pods', namespace, targetRef.name ?? '');
   return pod?.status.podIPs?.some((address) => address.ip === ip) === true;
 }
 
-/** Returns the address. Throws StatusError (400) for one that is the server's own machine or link, in any spelling. */
+/**
+ * Returns the address. Throws StatusError (400) for an address of the server's own machine or link,
+ * in any spelling.
+ */
 function checked(ip: string): string {
   if (!isGlobalUnicast(ip)) throw apierrors.badRequest('address not allowed');
   return ip;

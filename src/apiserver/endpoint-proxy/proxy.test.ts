@@ -2,10 +2,8 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { duplexPair, Readable } from 'node:stream';
-import type { Duplex } from 'node:stream';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Duplex, duplexPair, Readable } from 'node:stream';
 import { createGzip, gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -16,8 +14,7 @@ import { rawRequest, send, type RawRequest } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiResponse } from '../request.ts';
-import type { Location } from './locate.ts';
-import { splitTarget } from './locate.ts';
+import { type Location, splitTarget } from './locate.ts';
 import { podProxySubresource, serviceProxySubresource } from './proxy.ts';
 import { HtmlLinks } from './html-links.ts';
 import { rewriteLocation } from '../node-proxy/location.ts';
@@ -34,7 +31,7 @@ const dial = (location: Location): Promise<Duplex> => {
   dialed.push(location);
   if (location.port === 9) return Promise.reject(new Error('connect ECONNREFUSED'));
   const [near, far] = duplexPair();
-  // As the other end of a socket would see it.
+  // The backend gets the other end of the pair as its connection.
   near.once('close', () => far.destroy());
   backend.emit('connection', far);
   return Promise.resolve(near);
@@ -152,7 +149,7 @@ beforeEach(() => {
 });
 afterEach(() => backend.closeAllConnections());
 
-describe('what is asked for', () => {
+describe('the target', () => {
   test.each([
     ['web', { scheme: 'http', name: 'web', port: '' }],
     ['web:80', { scheme: 'http', name: 'web', port: '80' }],
@@ -220,14 +217,14 @@ describe('what is asked for', () => {
     if (typeof expected === 'string') await expect(answered).rejects.toThrow(expected);
     else {
       await answered;
-      // The only one that is a pod with this address.
+      // Only this endpoint is a pod with its address.
       expect(dialed).toEqual([{ scheme: 'http', host: '10.0.0.7', port: expected }]);
     }
   });
 });
 
-describe('what goes through', () => {
-  test('the method, the body and the headers, but not who asks', async () => {
+describe('a request and its response', () => {
+  test('keep the method, the body and the headers, but not the user’s credentials', async () => {
     answer = (message, response) =>
       message.pipe(
         response.writeHead(418, { 'content-type': 'text/x', 'access-control-allow-origin': '*' }),
@@ -240,7 +237,7 @@ describe('what goes through', () => {
     expect(response.code).toBe(418);
     expect(response.headers).not.toHaveProperty('access-control-allow-origin');
     expect(await textOf(response)).toBe('payload');
-    const { headers } = seen[0] as (typeof seen)[number];
+    const { headers } = seen[0]!;
     expect(headers).toMatchObject({
       host: 'api:6443',
       'x-mine': 'yes',
@@ -252,7 +249,7 @@ describe('what goes through', () => {
     expect(headers).not.toHaveProperty('authorization');
   });
 
-  test('without a slash at its end the path is told again with one', async () => {
+  test('a path without a slash at its end is redirected to one with it', async () => {
     const response = await request('pods', 'web', '?a=b');
     expect(response).toMatchObject({
       code: 301,
@@ -299,7 +296,7 @@ test.each([
   expect(rewriteLocation(location, place)).toBe(expected);
 });
 
-/** Rewrites a page that comes in pieces of `size` characters. */
+/** Rewrites a page in pieces of `size` characters. */
 function rewritten(page: string, size = page.length): string {
   const links = new HtmlLinks((link) => rewriteLocation(link, place));
   let out = '';
@@ -338,7 +335,7 @@ describe('the links of a page', () => {
     expect(rewritten(page, 7)).toBe(expected);
   });
 
-  test('in tags that are too long stay as they are', () => {
+  test('in tags that are too long stay unchanged', () => {
     const x = 'x'.repeat(100_000);
     for (const [page, expected] of [
       [
@@ -371,7 +368,7 @@ describe('the links of a page', () => {
     const cpuMs = (length: number): number => {
       const page = part.repeat(length / part.length);
       const links = new HtmlLinks((link) => rewriteLocation(link, place));
-      // CPU time: the machine may be busy with other work.
+      // CPU time is measured, since the machine may be busy.
       const before = process.cpuUsage();
       for (let at = 0; at < page.length; at += 65_536) links.push(page.slice(at, at + 65_536));
       links.end();
@@ -380,11 +377,11 @@ describe('the links of a page', () => {
     };
     cpuMs(100_000);
     const [small, large] = [cpuMs(250_000), cpuMs(4_000_000)];
-    // 16 times as long: a quadratic tokenizer would take 256 times as long.
+    // The page is 16 times as long, so a quadratic tokenizer would take 256 times as long.
     expect(large).toBeLessThan(Math.max(small, 10) * 100);
   });
 
-  test('of an endless page, and of one that is compressed a thousandfold, are rewritten as they pass', async () => {
+  test('of an endless page, and of a highly compressed one, are rewritten as a stream', async () => {
     for (const bomb of [false, true]) {
       const chunk = Buffer.alloc(65_536, '<a href="/x">');
       let produced = 0;
@@ -409,14 +406,14 @@ describe('the links of a page', () => {
         read += piece.length;
         if (read > (bomb ? 20_000 : 20_000_000)) break;
       }
-      // The client has left: nothing is produced any more.
+      // The client has disconnected, so the backend stops sending.
       if (!endless.destroyed) await once(endless, 'close');
       expect(produced).toBeLessThan(100_000_000);
     }
   });
 });
 
-test('the server serves both', async () => {
+test('the server serves both subresources', async () => {
   const t = await startTestServer();
   try {
     for (const resource of ['pods', 'services']) {

@@ -1,5 +1,5 @@
-// pods/proxy and services/proxy: any request, to whatever a pod serves, and its answer back. Who may ask for it is who may use
-// the subresource; what is behind the proxy is not told who that was.
+// pods/proxy and services/proxy: forwards a request to a pod, and its response back. A user needs
+// permission for the subresource. The pod does not learn who the user is.
 
 import type { Duplex } from 'node:stream';
 
@@ -9,8 +9,7 @@ import { dial as dialPeer, joinHostPort } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { ProxiedPlace } from '../node-proxy/location.ts';
-import { NodeRelay } from '../node-proxy/relay.ts';
-import type { RelayTarget } from '../node-proxy/relay.ts';
+import { NodeRelay, type RelayTarget } from '../node-proxy/relay.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
@@ -19,11 +18,14 @@ import { rewriteResponse } from './rewrite.ts';
 
 const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
-/** A connection to an address. Rejects with what made it impossible. */
+/** Opens a connection to an address. Rejects with the error of the connection. */
 export type Dial = (location: Location, signal: AbortSignal | undefined) => Promise<Duplex>;
 
 export interface EndpointProxyConfig {
-  /** Default: TCP, or TLS that takes any certificate, since pods have none that anybody could check. */
+  /**
+   * Opens connections. Default: TCP, or TLS without verification, since there is no authority for
+   * pods' certificates.
+   */
   readonly dial?: Dial;
 }
 
@@ -34,7 +36,10 @@ class EndpointProxy {
     this.#relays = { http: relayOf(clock, dial, 'http'), https: relayOf(clock, dial, 'https') };
   }
 
-  /** Throws StatusError (503) if there is no answer. `resource`: pods or services. */
+  /**
+   * Forwards the request. Throws StatusError (503) if there is no response. `resource`: pods or
+   * services.
+   */
   async forward(
     request: ApiRequest,
     resource: string,
@@ -52,7 +57,7 @@ class EndpointProxy {
     const relay = this.#relays[location.scheme];
     if (request.upgrade !== undefined) return relay.upgrade(request, target);
     if (path === '' && (request.method === 'GET' || request.method === 'HEAD')) {
-      // Links that are relative would otherwise leave out the last part of the path.
+      // The redirect adds the slash that relative links need.
       const to = `${request.path}/${query === '' ? '' : `?${query}`}`;
       return { code: 301, headers: { location: to }, body: { kind: 'none' } };
     }
@@ -67,7 +72,7 @@ class EndpointProxy {
   }
 }
 
-/** Makes pods/proxy. */
+/** Returns the subresource pods/proxy. */
 export function podProxySubresource(
   { find, clock }: { readonly find: Find; readonly clock: Clock },
   config?: EndpointProxyConfig,
@@ -83,7 +88,7 @@ export function podProxySubresource(
   };
 }
 
-/** Makes services/proxy. `random` chooses among the endpoints. */
+/** Returns the subresource services/proxy. `random` chooses among the endpoints. */
 export function serviceProxySubresource(
   { find, clock, random }: { readonly find: Find; readonly clock: Clock; readonly random: Random },
   config?: EndpointProxyConfig,
@@ -129,13 +134,16 @@ function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRela
   });
 }
 
-/** /api/v1/namespaces/NS/pods/NAME/proxy, and what follows it, as it was sent: '' is not the same as '/'. */
+/**
+ * Splits a path after /api/v1/namespaces/NS/pods/NAME/proxy. The rest is unchanged: '' is not the
+ * same as '/'.
+ */
 function splitPath(whole: string): { readonly prefix: string; readonly path: string } {
   const match = /^(\/+api\/+v1\/+namespaces\/+[^/]+\/+[^/]+\/+[^/]+\/+proxy)(.*)$/s.exec(whole);
   return { prefix: match?.[1] ?? whole, path: match?.[2] ?? '' };
 }
 
-/** Of HTTP/2 the name of the other side is a header of its own. */
+/** Returns the host of the request. HTTP/2 has a header of its own for it. */
 function hostOf({ headers }: ApiRequest): string | undefined {
   return headers['host'] ?? headers[':authority'];
 }
@@ -151,11 +159,11 @@ function dialWith(clock: Clock): Dial {
       port,
       clock,
       signal,
-      // Pods have certificates that the API server has no authority for.
+      // The API server has no authority for the certificates of pods.
       ...(scheme === 'https' && {
         tls: { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
       }),
-      // A second check: the address was checked when it was read.
+      // The address was also checked when it was read.
       globalOnly: true,
     });
 }

@@ -4,13 +4,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
 
 const owner = (uid: string, name = 'p') => ({ apiVersion: 'v1', kind: 'Pod', name, uid });
 const TEXT = (when: string, uids: string): string =>
-  `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests ` +
+  `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner ` +
+  'references in 1.20+, and may reject such requests ' +
   `as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids}`;
 
 let t: TestServer;
@@ -74,7 +74,8 @@ test('what admission has made of metadata is put right', () => {
     metadata: { ownerReferences: [owner('u')] },
   });
   expect(warnings).toEqual([
-    '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; ' +
+    '.metadata.managedFields was in an invalid state after admission; this could be caused by ' +
+      'an outdated mutating admission controller; ' +
       'please fix your requests: operation must be `Apply` or `Update`',
     TEXT(' after mutating admission happens', 'u'),
   ]);

@@ -19,7 +19,8 @@ export function withoutDuplicateOwners(
   if (duplicates.length === 0) return object;
   const when = afterAdmission ? ' after mutating admission happens' : '';
   warnings.push(
-    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such ` +
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner ` +
+      'references in 1.20+, and may reject such ' +
       `requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${duplicates.join(', ')}`,
   );
   return { ...object, metadata: { ...object.metadata, ownerReferences: unique } };
@@ -67,7 +68,8 @@ function withValidManagedFields(
   } catch (error) {
     if (!(error instanceof ManagedFieldsError)) throw error;
     warnings.push(
-      '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission ' +
+      '.metadata.managedFields was in an invalid state after admission; this could be caused ' +
+        'by an outdated mutating admission ' +
         `controller; please fix your requests: ${error.message}`,
     );
     return {

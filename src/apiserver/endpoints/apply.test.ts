@@ -5,10 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { send } from '../testing/requests.ts';
-import type { Answer, RawResponse } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type Answer, type RawResponse, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const SETS = '/apis/apps/v1/namespaces/default/replicasets';
@@ -242,14 +240,16 @@ describe('apply', () => {
       '[]',
       'fieldManager=me',
       400,
-      'error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}',
+      'error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot ' +
+        'unmarshal array into Go value of type map[string]interface {}',
     ],
     [
       'a uid of something that is gone',
       map({}, { uid: 'x' }),
       'fieldManager=me',
       409,
-      'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object specified uid x, and no existing object was found',
+      'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object ' +
+        'specified uid x, and no existing object was found',
     ],
   ])('refuses %s', async (_, body, query, code, message) => {
     const refused = await applyTo(`${MAPS}/a`, body, query);
@@ -429,8 +429,8 @@ describe('mutated configurations', () => {
     }
     const names = Object.keys(value);
     if (names.length === 0 || random.int(8) === 0)
-      return { ...value, [['extra', '__proto__', 'name'][random.int(3)] as string]: 1 };
-    const name = names[random.int(names.length)] as string;
+      return { ...value, [['extra', '__proto__', 'name'][random.int(3)]!]: 1 };
+    const name = names[random.int(names.length)]!;
     return { ...value, [name]: mutated((value as Record<string, unknown>)[name], random) };
   }
 

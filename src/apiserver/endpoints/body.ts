@@ -6,17 +6,16 @@ import { DecodeError, findDuplicateFields } from '#api/machinery/codec/index.ts'
 import { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import { MAX_BODY_VALUES, MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
 import {
+  type Envelope,
   openEnvelope,
   PROTOBUF_CONTENT_TYPE as PROTOBUF_TYPE,
   ProtobufError,
 } from '#api/machinery/codec/protobuf/index.ts';
-import type { Envelope } from '#api/machinery/codec/protobuf/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import { apiVersionOf, parseApiVersion } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -231,7 +230,8 @@ export function yamlProblems(message: string, fieldValidation: FieldValidation):
 
 /** Upstream's text for a custom resource in protobuf. It accepts the media type, since options of deletions may have it, but not the object. */
 const NOT_IN_PROTOBUF =
-  'object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message';
+  'object *unstructured.Unstructured does not implement the protobuf marshalling interface and ' +
+  'cannot be encoded to a protobuf message';
 
 /** Protobuf has no unknown fields that a person could have misspelled. */
 function decodeEnvelope(
@@ -301,7 +301,9 @@ function checkUntyped(
   if (typeof kind !== 'string' || typeof apiVersion !== 'string') return;
   if (kind === '') throw unrecognized(expected, `Object 'Kind' is missing in '${text}'`, text);
   if (apiVersion !== `${group}/${version}`) {
-    const why = `the API version in the data (${apiVersion}) does not match the expected API version (${group}/${version})`;
+    const why =
+      `the API version in the data (${apiVersion}) does not match the expected API ` +
+      `version (${group}/${version})`;
     throw apierrors.badRequest(why);
   }
   if (kind === expected) return;
@@ -323,7 +325,9 @@ function givenKind(
   if (typeof givenKindName !== 'string' || typeof givenVersion !== 'string') {
     const field = typeof givenKindName === 'string' ? 'apiVersion' : 'kind';
     const type = jsonType(value[field]);
-    const why = `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go struct field .${field} of type string`;
+    const why =
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} ` +
+      `into Go struct field .${field} of type string`;
     throw unrecognized(kind.kind, why, text);
   }
   const expected = apiVersionOf(kind);
@@ -356,5 +360,5 @@ function wrongKind(name: string, version: string, kind: GroupVersionKind): apier
 
 /** The Go package in which upstream's server has its own form of a group's types. */
 export function internalPackage(group: string): string {
-  return group === '' ? 'core' : (group.split('.')[0] as string);
+  return group === '' ? 'core' : group.split('.')[0]!;
 }

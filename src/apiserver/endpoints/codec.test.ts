@@ -22,8 +22,7 @@ import { requestInfo } from '../filters/request-info.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { ResourceStore } from '../registry/resource-store.ts';
 import type { Handler } from '../request.ts';
-import { sendTo } from '../testing/requests.ts';
-import type { RawRequest, RawResponse } from '../testing/requests.ts';
+import { type RawRequest, type RawResponse, sendTo } from '../testing/requests.ts';
 import { RecordingLogger } from '../testing/server.ts';
 import { Router } from './router.ts';
 
@@ -217,7 +216,8 @@ describe('a kind without protobuf', () => {
       expect([code, json.reason, json.message]).toEqual([
         400,
         'BadRequest',
-        'Widget in version "v1" cannot be handled as a Widget: object *unstructured.Unstructured does not implement the protobuf ' +
+        'Widget in version "v1" cannot be handled as a Widget: object ' +
+          '*unstructured.Unstructured does not implement the protobuf ' +
           'marshalling interface and cannot be encoded to a protobuf message',
       ]);
     }
@@ -260,7 +260,8 @@ describe('a kind without strategic merge', () => {
       expect([code, json.reason, json.message]).toEqual([
         415,
         'UnsupportedMediaType',
-        'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, ' +
+        'the body of the request was in an unknown format - accepted media types include: ' +
+          'application/json-patch+json, ' +
           'application/merge-patch+json, application/apply-patch+yaml',
       ]);
     },

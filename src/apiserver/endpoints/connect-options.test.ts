@@ -10,8 +10,7 @@ import { parseRequestInfo } from '../filters/request-info.ts';
 import { connectOptions, requestWithOptions } from './connect-options.ts';
 
 const scheme = newDefaultScheme();
-const codecOf = (kind: string): ObjectCodec =>
-  scheme.codecOf({ group: '', version: 'v1', kind }) as ObjectCodec;
+const codecOf = (kind: string): ObjectCodec => scheme.codecOf({ group: '', version: 'v1', kind })!;
 
 function requestTo(path: string): ApiRequest {
   const request = rawRequest({ path });

@@ -2,10 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { allSchemas } from '#api/all-schemas.ts';
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
-import { handle, send } from '../testing/requests.ts';
-import type { RawRequest } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { handle, type RawRequest, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 const PODS = '/api/v1/namespaces/default/pods';

@@ -11,12 +11,15 @@ import type { DeleteOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { parseBody } from './body.ts';
 import { negotiate } from './negotiation.ts';
-import { checkDeleteOptions, deleteOptionsOfQuery, parseListQuery } from './query-options.ts';
-import type { RawDeleteOptions } from './query-options.ts';
+import {
+  checkDeleteOptions,
+  deleteOptionsOfQuery,
+  parseListQuery,
+  type RawDeleteOptions,
+} from './query-options.ts';
 import { notServed } from './read.ts';
 import { listResponse, objectResponse } from './representation.ts';
-import { admissionAttributes, ScopedContext, selectorsOf } from './scope.ts';
-import type { Scope } from './scope.ts';
+import { admissionAttributes, type Scope, ScopedContext, selectorsOf } from './scope.ts';
 
 export async function handleDelete(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;

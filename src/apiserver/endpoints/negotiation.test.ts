@@ -24,9 +24,11 @@ const refusal = (accept: string, watch = false): string => {
 };
 
 const NONE =
-  '406: only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  '406: only the following media types are accepted: application/json, application/yaml, ' +
+  'application/vnd.kubernetes.protobuf';
 const NO_STREAM =
-  '406: only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+  '406: only the following media types are accepted: application/json;stream=watch, ' +
+  'application/vnd.kubernetes.protobuf;stream=watch';
 
 test('what has no columns is no Table: what comes next is taken, and without it nothing', () => {
   const ask = (accept: string) => negotiate(asking(accept), { transforms: true, tables: false });
@@ -80,7 +82,8 @@ describe('objects and lists', () => {
     '%s is nothing that there is',
     (accept) => {
       expect(refusal(accept)).toBe(
-        '406: 406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+        '406: 406: Not Acceptable\n\nAvailable representations: application/json, ' +
+          'application/yaml, application/vnd.kubernetes.protobuf',
       );
     },
   );

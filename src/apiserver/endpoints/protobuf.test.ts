@@ -14,10 +14,14 @@ import { messageOf } from '#api/testing/message-of.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { EncodedWatchEvent } from '../request.ts';
-import { handle, send } from '../testing/requests.ts';
-import type { Answer, RawRequest, RawResponse } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import {
+  type Answer,
+  handle,
+  type RawRequest,
+  type RawResponse,
+  send,
+} from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const METADATA = `${PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1`;
@@ -319,7 +323,8 @@ describe('bodies in protobuf', () => {
     ).toMatchObject({
       code: 400,
       message:
-        'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
+        'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to ' +
+        '(core.ConfigMap): unknown conversion',
     });
     expect(
       (await ask('DELETE', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code,
@@ -349,10 +354,8 @@ describe('bodies in protobuf', () => {
     ] as const;
     const refused = new Map<number, number>();
     for (let i = 0; i < 3000; i++) {
-      const [method, path, apiVersion, kind] = targets[
-        i % targets.length
-      ] as (typeof targets)[number];
-      const message = messageOf(apiVersion, kind) as NonNullable<ReturnType<typeof messageOf>>;
+      const [method, path, apiVersion, kind] = targets[i % targets.length]!;
+      const message = messageOf(apiVersion, kind)!;
       const body = Buffer.from(
         encodeProtobuf(message, { ...fuzzObject(message, random), apiVersion, kind }),
       );

@@ -2,8 +2,7 @@
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { FieldPath } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import * as labels from '#machinery/selectors/labels.ts';
@@ -67,10 +66,7 @@ function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldError
   const unprintable =
     fieldManager.length > 1024 ? null : /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager);
   if (unprintable !== null) {
-    const code = (unprintable[0].codePointAt(0) as number)
-      .toString(16)
-      .toUpperCase()
-      .padStart(4, '0');
+    const code = unprintable[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
     const at = Buffer.byteLength(fieldManager.slice(0, unprintable.index));
     const message = `invalid character U+${code} (at position ${at})`;
     errors.push(field.invalid(new FieldPath('fieldManager'), fieldManager, message));
@@ -305,7 +301,7 @@ export function deleteOptionsOfQuery(query: URLSearchParams): RawDeleteOptions {
   return {
     dryRun: query.getAll('dryRun'),
     ...(query.has('gracePeriodSeconds') && {
-      gracePeriodSeconds: parseGrace(query.get('gracePeriodSeconds') as string),
+      gracePeriodSeconds: parseGrace(query.get('gracePeriodSeconds')!),
     }),
     ...(policy !== null && policy !== '' && { propagationPolicy: policy }),
     ...(query.has('orphanDependents') && {

@@ -2,14 +2,12 @@
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Timer } from '#machinery/clock.ts';
-import { endedBy } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { endedBy, type WatchStream } from '#machinery/watch.ts';
 import type { ApiRequest, ApiResponse, EncodedWatchEvent } from '../request.ts';
 import { negotiate } from './negotiation.ts';
 import { parseListQuery, parseWatchQuery } from './query-options.ts';
 import { listResponse, objectResponse, watchResponse } from './representation.ts';
-import { ScopedContext, selectorsOf } from './scope.ts';
-import type { Scope } from './scope.ts';
+import { type Scope, ScopedContext, selectorsOf } from './scope.ts';
 
 const LATEST = { resourceVersion: '' };
 

@@ -3,12 +3,10 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { mapWatch } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { mapWatch, type WatchStream } from '#machinery/watch.ts';
 import { FreshObject, SharedWatchEvent } from '../registry/encoded-object.ts';
 import type { ListAnswer } from '../registry/rest.ts';
-import { defaultTable } from '../tables/table.ts';
-import type { TableConvertor } from '../tables/table.ts';
+import { defaultTable, type TableConvertor } from '../tables/table.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { internalPackage } from './body.ts';
 import type { Negotiated } from './negotiation.ts';

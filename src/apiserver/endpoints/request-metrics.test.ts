@@ -4,8 +4,7 @@ import { expect, test } from 'vitest';
 
 import { VirtualClock } from '#machinery/clock.ts';
 import type { Handler } from '../request.ts';
-import { rawRequest } from '../testing/requests.ts';
-import type { RawRequest } from '../testing/requests.ts';
+import { rawRequest, type RawRequest } from '../testing/requests.ts';
 import type { EndpointMetrics } from './endpoint-metrics.ts';
 import { requestInfo } from '../filters/request-info.ts';
 import { RequestMetrics } from './request-metrics.ts';

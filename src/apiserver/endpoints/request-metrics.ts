@@ -2,11 +2,18 @@
 // authentication or authorization rejects, and paths that nothing serves, would make as many series as clients make up paths.
 
 import type { Clock } from '#machinery/clock.ts';
-import { counterText, Family, gaugeText, histogramsText } from '#machinery/metrics/instruments.ts';
-import type { Counter, Description, Histogram, Sample } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  counterText,
+  type Description,
+  Family,
+  gaugeText,
+  type Histogram,
+  histogramsText,
+  type Sample,
+} from '#machinery/metrics/instruments.ts';
 import type { Filter } from '../request.ts';
-import { EndpointMetrics } from './endpoint-metrics.ts';
-import type { EndpointLabels } from './endpoint-metrics.ts';
+import { type EndpointLabels, EndpointMetrics } from './endpoint-metrics.ts';
 
 const ENDPOINT_LABELS = ['group', 'version', 'resource', 'subresource', 'component'];
 
@@ -17,7 +24,9 @@ const REQUESTS: Description = {
 };
 const DURATIONS: Description = {
   name: 'apiserver_request_duration_seconds',
-  help: 'Seconds from when a request came until its response was ready. Of watches and other streams: until they ended.',
+  help:
+    'Seconds from when a request came until its response was ready. Of watches and other ' +
+    'streams: until they ended.',
   labels: ['verb', 'dry_run', 'scope', ...ENDPOINT_LABELS],
 };
 const SIZES: Description = {

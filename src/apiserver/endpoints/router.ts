@@ -13,8 +13,13 @@ import { handleDelete, handleDeleteCollection } from './delete.ts';
 import type { NonResourceRoute } from './non-resource-route.ts';
 import { handleGet, handleList, handleWatch, notServed } from './read.ts';
 import { connectOptions, requestWithOptions } from './connect-options.ts';
-import { admissionAttributes, resourceScope, subresourceScope } from './scope.ts';
-import type { EndpointServices, Scope } from './scope.ts';
+import {
+  admissionAttributes,
+  type EndpointServices,
+  resourceScope,
+  type Scope,
+  subresourceScope,
+} from './scope.ts';
 import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 
 interface Endpoint {
@@ -238,7 +243,7 @@ async function serveConnect(
   const { info, method } = request;
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
   const admitted = served.readsOnly === true ? request : await admitConnect(scope, request);
-  const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
+  const connect = served.rest.connect!;
   const response = await connect(
     admitted,
     info.name,

@@ -8,10 +8,9 @@ import {
   FieldManager,
   FieldSet,
   validateTyped,
+  type Versions,
 } from '#api/machinery/managed-fields/index.ts';
-import type { Versions } from '#api/machinery/managed-fields/index.ts';
-import { apiVersionOf } from '#api/machinery/scheme.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
+import { apiVersionOf, type Scheme } from '#api/machinery/scheme.ts';
 import { andThen } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
@@ -19,11 +18,9 @@ import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { codecOf, findCodec, subresourceCodec } from '../catalog/codec.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
-import { convertObjects } from '../registry/object-converter.ts';
-import type { ObjectConverter } from '../registry/object-converter.ts';
+import { convertObjects, type ObjectConverter } from '../registry/object-converter.ts';
 import type { Rest } from '../registry/rest.ts';
-import { metadataFields } from '../registry/selectable-fields.ts';
-import type { SelectableFields } from '../registry/selectable-fields.ts';
+import { metadataFields, type SelectableFields } from '../registry/selectable-fields.ts';
 import type { RequestContext } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
@@ -177,7 +174,7 @@ export class ScopedContext implements RequestContext {
 
   constructor(scope: Scope, request: ApiRequest) {
     this.namespace = namespaceOf(scope, request);
-    this.user = request.user as UserInfo;
+    this.user = request.user!;
     this.warnings = request.warnings;
     this.#request = request;
   }
@@ -212,7 +209,7 @@ export function admissionAttributes<O extends KubeObject | undefined>(
     connectOptions: undefined,
     dryRun,
     query: request.query,
-    user: request.user as UserInfo,
+    user: request.user!,
     warnings: request.warnings,
     reinvocation: undefined,
     caller: request,

@@ -4,10 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { VirtualClock } from '#machinery/clock.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import type { EncodedWatchEvent } from '../request.ts';
-import { handle, send } from '../testing/requests.ts';
-import type { Answer } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type Answer, handle, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
@@ -188,7 +186,7 @@ describe('watch', () => {
       }
     }
     expect(frames[0]).toBe(frames[1]);
-    expect(JSON.parse(Buffer.from(frames[0] as Uint8Array).toString())).toMatchObject({
+    expect(JSON.parse(Buffer.from(frames[0]!).toString())).toMatchObject({
       type: 'ADDED',
       object: { kind: 'ConfigMap', metadata: { name: 'a' } },
     });

@@ -5,8 +5,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
 import { withoutNewTimes } from '#api/machinery/managed-fields/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -18,16 +17,24 @@ import type { ApiRequest, ApiResponse } from '../request.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
 import { decodeBody, identified, internalPackage, parseBody, yamlProblems } from './body.ts';
 import { managerOf } from './manager-name.ts';
-import { negotiate } from './negotiation.ts';
-import type { Negotiated } from './negotiation.ts';
-import { checkPatchType, isApplyPatch, readApplyConfiguration, readPatch } from './patching.ts';
-import type { Patch } from './patching.ts';
-import { parsePatchQuery, parseWriteQuery } from './query-options.ts';
-import type { WriteQuery } from './query-options.ts';
+import { negotiate, type Negotiated } from './negotiation.ts';
+import {
+  checkPatchType,
+  isApplyPatch,
+  type Patch,
+  readApplyConfiguration,
+  readPatch,
+} from './patching.ts';
+import { parsePatchQuery, parseWriteQuery, type WriteQuery } from './query-options.ts';
 import { notServed } from './read.ts';
 import { objectResponse } from './representation.ts';
-import { admissionAttributes, fieldManagerOf, namespaceOf, ScopedContext } from './scope.ts';
-import type { Scope } from './scope.ts';
+import {
+  admissionAttributes,
+  fieldManagerOf,
+  namespaceOf,
+  type Scope,
+  ScopedContext,
+} from './scope.ts';
 
 export async function handleCreate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest, services } = scope;
@@ -378,7 +385,8 @@ function checkKind(
   const { kind: given = kind, apiVersion = expected } = patched;
   if (given === kind && apiVersion === expected) return;
   throw new DecodeError(
-    `converting (${String(apiVersion).split('/').at(-1)}.${String(given)}) to (${internalPackage(group)}.${kind}): unknown conversion`,
+    `converting (${String(apiVersion).split('/').at(-1)}.${String(given)}) to ` +
+      `(${internalPackage(group)}.${kind}): unknown conversion`,
     'kind',
   );
 }

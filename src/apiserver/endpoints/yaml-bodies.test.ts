@@ -26,7 +26,9 @@ describe.each([
   });
 
   test('keeps integers of 64 bits, or refuses those that it cannot keep', async () => {
-    const text = `${filler}a: 9223372036854775807\nb: [-9007199254740993, 1.5]\nc: 9007199254740991\nd: "9223372036854775807"`;
+    const text =
+      `${filler}a: 9223372036854775807\nb: [-9007199254740993, 1.5]\nc: ` +
+      `9007199254740991\nd: "9223372036854775807"`;
     expect(await parse(text, LIMIT, true)).toEqual({
       value: {
         a: 9_223_372_036_854_775_807n,

@@ -3,8 +3,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import { encodeJson } from '#machinery/text/json-integers.ts';
-import { readYamlBody } from './yaml-reading.ts';
-import type { YamlLimits, YamlReading } from './yaml-reading.ts';
+import { readYamlBody, type YamlLimits, type YamlReading } from './yaml-reading.ts';
 
 /** The answer to a text: the value as JSON, or what is wrong with it. */
 export type YamlAnswer =

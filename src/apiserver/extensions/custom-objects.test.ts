@@ -6,10 +6,8 @@ import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
-import { widgetType } from '#apiserver/testing/widgets.ts';
-import type { Widget } from '#apiserver/testing/widgets.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { type Widget, widgetType } from '#apiserver/testing/widgets.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
@@ -134,7 +132,8 @@ test('nothing is created while the definition is being deleted, and the rest is 
     async () => (await api.get(`${WIDGETS}/a`)).json.metadata.deletionTimestamp !== undefined,
   );
   expect(outcome(await api.post(WIDGETS, widget('b')))).toBe(
-    '403 Forbidden: widgets.example.com "b" is forbidden: create not allowed while custom resource definition is terminating',
+    '403 Forbidden: widgets.example.com "b" is forbidden: create not allowed while custom ' +
+      'resource definition is terminating',
   );
   const { resources } = (await api.get('/apis/example.com/v1')).json as unknown as {
     resources: { verbs: string[] }[];

@@ -19,8 +19,13 @@ import type { EncodedObject } from '../request.ts';
 import type { WebhookClients } from '../webhooks/client/index.ts';
 import { converterOf, type ConversionMetrics } from './conversion/index.ts';
 import type { DefinitionKeeper } from './definitions.ts';
-import { describeResource, servingState } from './description.ts';
-import type { CustomResource, CustomResourceDefinition, ServingState } from './description.ts';
+import {
+  type CustomResource,
+  type CustomResourceDefinition,
+  describeResource,
+  servingState,
+  type ServingState,
+} from './description.ts';
 import { customKinds } from './kinds/custom-kinds.ts';
 import { scaleCodec } from './kinds/scale-codec.ts';
 import { presented } from './kinds/presented.ts';
@@ -159,7 +164,7 @@ class ServedDefinition {
   }
 
   #schemaOf(version: string): JSONSchemaProps | undefined {
-    const { value, modRevision } = this.#stored as KeyValue;
+    const { value, modRevision } = this.#stored!;
     const { spec } = decodeFromStorage<CustomResourceDefinition>(value, modRevision);
     return spec.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema as
       | JSONSchemaProps

@@ -3,8 +3,11 @@
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
-import { ANONYMOUS, AUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
-import type { Authenticator } from '../authentication/authenticator.ts';
+import {
+  ANONYMOUS,
+  AUTHENTICATED_GROUP,
+  type Authenticator,
+} from '../authentication/authenticator.ts';
 import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
 
 const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/version']);
@@ -44,7 +47,7 @@ function authenticate(
   from: number,
 ): Awaitable<UserInfo> {
   for (let n = from; n < authenticators.length; n++) {
-    const user = (authenticators[n] as Authenticator).authenticate(request);
+    const user = authenticators[n]!.authenticate(request);
     if (user instanceof Promise) {
       return user.then((found) =>
         found === undefined

@@ -3,7 +3,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
-import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
+import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 
 export function authorization(authorizer: Authorizer): Filter {
   return (next) => (request) => {
@@ -21,7 +21,7 @@ export function attributesOf({ info, user, query }: ApiRequest): Attributes {
   const ofSeveral =
     info.pathVerb === '' && (verb === 'list' || verb === 'watch' || verb === 'deletecollection');
   return {
-    user: user as UserInfo,
+    user: user!,
     isResourceRequest: info.isResourceRequest,
     path: info.path,
     verb,
@@ -56,7 +56,9 @@ function forbidden(attributes: Attributes, reason: string): apierrors.StatusErro
   const resource =
     subresource === '' ? attributes.resource : `${attributes.resource}/${subresource}`;
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${quote(namespace)}`;
-  const message = `User ${quote(user.name)} cannot ${verb} resource ${quote(resource)} in API group ${quote(apiGroup)} ${where}${why}`;
+  const message =
+    `User ${quote(user.name)} cannot ${verb} resource ${quote(resource)} in API ` +
+    `group ${quote(apiGroup)} ${where}${why}`;
   return apierrors.forbidden(
     { group: apiGroup, resource: attributes.resource },
     attributes.name,

@@ -32,7 +32,7 @@ function impersonating(authorizer: Authorizer, next: Handler): Handler {
   return async (request) => {
     const wanted = requestedUser(request);
     if (wanted === undefined) return next(request);
-    for (const attributes of neededPermissions(request.user as UserInfo, wanted)) {
+    for (const attributes of neededPermissions(request.user!, wanted)) {
       const { decision, reason } = await authorizer.authorize(attributes);
       if (decision !== 'allow') throw forbiddenError(attributes, reason);
     }
@@ -82,7 +82,7 @@ function* headersOf({
     return;
   }
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    yield [(rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string];
+    yield [rawHeaders[at]!.toLowerCase(), rawHeaders[at + 1]!];
   }
 }
 

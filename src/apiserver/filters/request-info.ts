@@ -66,8 +66,8 @@ function parse({
     return nonResource(path, method);
 
   let at = 1;
-  const apiGroup = first === 'api' ? '' : (parts[at++] as string);
-  const apiVersion = parts[at++] as string;
+  const apiGroup = first === 'api' ? '' : parts[at++]!;
+  const apiVersion = parts[at++]!;
   let verb = VERB_OF_METHOD[method] ?? '';
   let pathVerb: RequestInfo['pathVerb'] = '';
   const prefix = parts[at];
@@ -81,7 +81,7 @@ function parse({
   let namespace = '';
   let inNamespace = false;
   if (parts[at] === 'namespaces' && parts.length > at + 1) {
-    namespace = parts[at + 1] as string;
+    namespace = parts[at + 1]!;
     const inside = parts[at + 2];
     if (inside !== undefined && !NAMESPACE_SUBRESOURCES.has(inside)) {
       inNamespace = true;

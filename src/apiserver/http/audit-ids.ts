@@ -20,6 +20,6 @@ export class AuditIds {
       this.#beginning = this.#random.uuid().slice(0, -3);
       this.#next = 0;
     }
-    return this.#beginning + (ENDINGS[this.#next++] as string);
+    return this.#beginning + ENDINGS[this.#next++]!;
   }
 }

@@ -53,7 +53,7 @@ function read(stream: Readable): Promise<Uint8Array> {
     // Each says so once; to be asked for once costs more.
     stream.on('end', () => {
       ended = true;
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
     });
     const broken = (): void => {
       if (!ended) reject(endedEarly());

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { connect as http2Connect } from 'node:http2';
-import type { ClientHttp2Session } from 'node:http2';
-import { Agent, request as httpsRequest } from 'node:https';
-import type { RequestOptions } from 'node:https';
+import { type ClientHttp2Session, connect as http2Connect } from 'node:http2';
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 
 import { systemClock } from '#machinery/clock.ts';
-import { makeTestAuthority } from '../testing/certificates.ts';
-import type { Credentials, TestAuthority } from '../testing/certificates.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '../testing/certificates.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
@@ -443,7 +443,8 @@ describe('bad input', () => {
 
   test('upgrades of what cannot be upgraded are answered', async () => {
     const answer = await raw(
-      `GET ${PATH}/none HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+      `GET ${PATH}/none HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ` +
+        `websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1\.1 404 Not Found/);
     expect(answer).toContain('configmaps \\"none\\" not found');
@@ -451,7 +452,8 @@ describe('bad input', () => {
 
   test('and those of what needs none, as if nobody had asked for one', async () => {
     const upgrade =
-      'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n';
+      'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: ' +
+      'x\r\nSec-WebSocket-Version: 13\r\n\r\n';
     const list = await raw(`GET ${PATH} HTTP/1.1\r\n${upgrade}`);
     expect(list).toMatch(/^HTTP\/1\.1 200 OK/);
     expect(list).toContain('"kind":"ConfigMapList"');
@@ -494,7 +496,7 @@ describe('bad input', () => {
     let received = '';
     socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
     const codes = (): string[] =>
-      [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code as string);
+      [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code!);
     const answered = async (count: number): Promise<void> => {
       while (codes().length < count) await once(socket, 'data');
     };

@@ -1,15 +1,13 @@
 // The parts of serving HTTP/1.1 that the secure port and the connections of this process share.
 
-import { ServerResponse } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { ApiResponse } from '../request.ts';
 import type { RequestState } from '../request-state.ts';
-import { respond } from './respond.ts';
-import type { ResponseSink } from './respond.ts';
+import { respond, type ResponseSink } from './respond.ts';
 
 /** The reasons for which a request is aborted. */
 export const CLIENT_GONE = new Error('the client has gone');

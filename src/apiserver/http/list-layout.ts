@@ -2,7 +2,7 @@
 
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import { listFrame, messageInEnvelope } from '#api/machinery/codec/protobuf/index.ts';
-import type { ApiResponse, EncodedObject } from '../request.ts';
+import type { ApiResponse } from '../request.ts';
 
 export type ListBody = Extract<ApiResponse['body'], { kind: 'list' }>;
 
@@ -35,12 +35,11 @@ export function jsonLayout({
     ),
     tail: JSON_TAIL,
     count: items.length,
-    itemLength: (index) =>
-      (items[index] as EncodedObject).itemLength(identifiedItems) + (index > 0 ? 1 : 0),
+    itemLength: (index) => items[index]!.itemLength(identifiedItems) + (index > 0 ? 1 : 0),
     copyItem(index, target, offset) {
       let at = offset;
       if (index > 0) target[at++] = COMMA;
-      return (items[index] as EncodedObject).copyItem(target, at, identifiedItems);
+      return items[index]!.copyItem(target, at, identifiedItems);
     },
   };
 }
@@ -55,9 +54,9 @@ export function protobufLayout(list: ListBody, codec: ProtobufCodec | undefined)
     head: frame.head,
     tail: frame.tail,
     count: items.length,
-    itemLength: (index) => frame.itemLength(messageLengths[index] as number),
+    itemLength: (index) => frame.itemLength(messageLengths[index]!),
     copyItem(index, target, offset) {
-      const bytes = messages[index] as Buffer;
+      const bytes = messages[index]!;
       const at = frame.writeItemHead(target, offset, bytes.length);
       target.set(bytes, at);
       return at + bytes.length;

@@ -1,12 +1,12 @@
 // One TLS port that speaks HTTP/2 and HTTP/1.1. HTTP/2 uses the stream API, a third faster than the compatible one; both
 // end in the same handler.
 
-import { createSecureServer } from 'node:http2';
-import type {
-  Http2SecureServer,
-  IncomingHttpHeaders as Http2Headers,
-  ServerHttp2Session,
-  ServerHttp2Stream,
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders as Http2Headers,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -16,11 +16,12 @@ import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
-import { ConnectionTable, TLS_SERVER_OPTIONS } from '#machinery/serving/index.ts';
-import type {
-  ConnectionLimits,
-  ConnectionState,
-  TrackedConnection,
+import {
+  type ConnectionLimits,
+  type ConnectionState,
+  ConnectionTable,
+  TLS_SERVER_OPTIONS,
+  type TrackedConnection,
 } from '#machinery/serving/index.ts';
 import type { Random } from '#machinery/random.ts';
 import type { ApiRequest, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
@@ -31,12 +32,12 @@ import {
   ANSWERED,
   answerWithoutUpgrade,
   CLIENT_GONE,
+  type ConnectionSink,
   flat,
   giveUp,
   Http1Sink,
   splitTarget,
 } from './http1.ts';
-import type { ConnectionSink } from './http1.ts';
 import {
   type AuthorityFingerprints,
   fingerprintsOf,

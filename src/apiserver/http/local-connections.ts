@@ -1,8 +1,7 @@
 // Serves HTTP/1.1 on connections inside the process, whose user is known: clients that speak HTTP reach the server without a port.
 // The user is fixed for each connection; headers cannot change it, apart from impersonation, which the handler chain authorizes.
 
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { Logger } from '#machinery/log.ts';

@@ -15,8 +15,7 @@ import type {
   ResponseBody,
   ResponseFormat,
 } from '../request.ts';
-import { jsonLayout, protobufLayout } from './list-layout.ts';
-import type { ListLayout } from './list-layout.ts';
+import { jsonLayout, type ListLayout, protobufLayout } from './list-layout.ts';
 import { sentWarnings, warningHeader } from './warnings.ts';
 
 /** The part of a response that differs between the versions of HTTP. */

@@ -41,7 +41,7 @@ export class TurnGate {
     // Work that is begun here counts for the new turn.
     this.#schedule();
     for (let room = Math.min(this.#waiting.length, this.#maxPerTurn); room > 0; room--) {
-      const work = this.#waiting.shift() as () => void;
+      const work = this.#waiting.shift()!;
       this.#begun++;
       work();
     }

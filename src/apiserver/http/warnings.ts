@@ -19,9 +19,8 @@ export function sentWarnings(texts: readonly string[]): readonly string[] {
   let written = 0;
   for (const [index, text] of unique.entries()) {
     if (index > crossing && written >= MAX_CHARACTERS) break;
-    const short =
-      (lengths[index] as number) > MAX_SHORT ? [...text].slice(0, MAX_SHORT).join('') : text;
-    written += Math.min(lengths[index] as number, MAX_SHORT);
+    const short = lengths[index]! > MAX_SHORT ? [...text].slice(0, MAX_SHORT).join('') : text;
+    written += Math.min(lengths[index]!, MAX_SHORT);
     sent.push(short);
   }
   return sent;

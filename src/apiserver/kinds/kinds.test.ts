@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { Kind } from '../catalog/kind.ts';
 import { exerciseKind } from '../testing/fuzz-kind.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { kinds } from './index.ts';
 
 /** All of their fields are free. */
@@ -34,7 +33,7 @@ test('each definition builds the kinds of its types', () => {
 });
 
 describe.each(types.map((type) => [keyOf(type), type] as const))('%s', (key, type) => {
-  const kind = (): Kind => built.get(key) as Kind;
+  const kind = (): Kind => built.get(key)!;
 
   test('serves the subresources of its type', () => {
     expect(kind().type).toBe(type);

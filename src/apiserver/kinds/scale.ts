@@ -1,8 +1,11 @@
 // The scale subresource: the number of replicas of any kind, in one form that every autoscaler and `kubectl scale` know.
 
 import type * as autoscaling from '#api/groups/autoscaling/v1/index.ts';
-import { parentEntries, scaleEntries } from '#api/machinery/managed-fields/index.ts';
-import type { ManagedFieldsEntry } from '#api/machinery/managed-fields/index.ts';
+import {
+  type ManagedFieldsEntry,
+  parentEntries,
+  scaleEntries,
+} from '#api/machinery/managed-fields/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';

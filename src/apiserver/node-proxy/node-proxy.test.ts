@@ -1,7 +1,5 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { duplexPair } from 'node:stream';
-import type { Duplex } from 'node:stream';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Duplex, duplexPair } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -9,8 +7,7 @@ import { systemClock } from '#machinery/clock.ts';
 import type { NodeTarget } from '../node-connector.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { handle, send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 
@@ -46,7 +43,8 @@ beforeEach(async () => {
       return;
     }
     socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\nX-Stream: v4\r\n\r\nhello `,
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ` +
+        `${request.headers.upgrade}\r\nX-Stream: v4\r\n\r\nhello `,
     );
     socket.write(head);
     socket.on('data', (chunk: Buffer) => socket.write(chunk.toString().toUpperCase()));

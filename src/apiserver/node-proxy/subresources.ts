@@ -4,8 +4,7 @@ import { Readable } from 'node:stream';
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { FieldPath } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import { joinHostPort } from '#machinery/net/peer/index.ts';
 import { parseBoolean } from '../endpoints/query-options.ts';
@@ -15,8 +14,7 @@ import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { rewriteLocation } from './location.ts';
 import { chooseContainer, nodeNameOf, nodeTargetOf, podOf } from './pod-target.ts';
-import { NodeRelay } from './relay.ts';
-import type { RelayTarget } from './relay.ts';
+import { NodeRelay, type RelayTarget } from './relay.ts';
 
 export interface NodeProxyServices {
   readonly find: Find;

@@ -5,8 +5,7 @@ import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
-import { runStepsInTurns } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import { runStepsInTurns, type Steps } from '#machinery/turn.ts';
 import { trimEnd } from '#machinery/text/trim.ts';
 import { MAX_ACCEPT_LENGTH } from '#machinery/serving/accept.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -72,7 +71,7 @@ export function createOpenApi({
     const snapshot = catalog.snapshot();
     if (path === '/openapi/v2') {
       const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
-      const wanted = ranges.map((range) => (range.split(';')[0] as string).trim());
+      const wanted = ranges.map((range) => range.split(';')[0]!.trim());
       const protobuf = wanted.find(
         (type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED,
       );

@@ -6,10 +6,8 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { Api } from '../testing/api.ts';
-import { send } from '../testing/requests.ts';
-import type { RawResponse } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type RawResponse, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { readDocument } from '../testing/openapi-protobuf.ts';
 
 const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
@@ -71,7 +69,7 @@ function operationsOf(document: DocumentV2): Found[] {
   const resolved = (parameter: Parameter): Parameter =>
     parameter.$ref === undefined
       ? parameter
-      : (document.parameters?.[parameter.$ref.slice('#/parameters/'.length)] as Parameter);
+      : document.parameters![parameter.$ref.slice('#/parameters/'.length)]!;
   return Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = item[method];
@@ -117,7 +115,7 @@ describe('version 2', () => {
       expect({ path, method, inPath: inPath.toSorted() }).toEqual({
         path,
         method,
-        inPath: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string).toSorted(),
+        inPath: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!).toSorted(),
       });
       const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
       expect({
@@ -360,7 +358,7 @@ describe.skipIf(!existsSync(reference))(
         expect(theirs, key).toBeDefined();
         expect({ key, operation: comparable(found) }).toEqual({
           key,
-          operation: comparable(theirs as Found),
+          operation: comparable(theirs!),
         });
       }
       expect(ours.length).toBeGreaterThan(180);

@@ -5,8 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-import { openApiDifference } from '../testing/openapi-difference.ts';
-import type { OpenApiDocument } from '../testing/openapi-difference.ts';
+import { openApiDifference, type OpenApiDocument } from '../testing/openapi-difference.ts';
 import { send } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
 

@@ -2,10 +2,8 @@
 // refused and where, what may not change, and what is shown.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { requestsOf } from '../testing/workloads.ts';
-import type { ResourceRequests } from '../testing/workloads.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { requestsOf, type ResourceRequests } from '../testing/workloads.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 beforeEach(async () => {

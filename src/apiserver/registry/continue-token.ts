@@ -30,7 +30,8 @@ export function decodeContinue(text: string): ContinueToken {
   const { v, rv, start } = parsed as { v?: unknown; rv?: unknown; start?: unknown };
   if (v !== VERSION)
     throw apierrors.badRequest(
-      `invalid continue token: continue key is not valid: server does not recognize this encoded version ${JSON.stringify(v)}`,
+      'invalid continue token: continue key is not valid: server does not recognize this ' +
+        `encoded version ${JSON.stringify(v)}`,
     );
   if (
     typeof rv !== 'number' ||
@@ -55,7 +56,8 @@ function invalidToken(): apierrors.StatusError {
 /** 410 for a token whose revision is gone, with another one to go on at the newest state. */
 export function expiredContinue(token: ContinueToken): apierrors.StatusError {
   const expired = apierrors.resourceExpired(
-    'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+    'The provided continue parameter is too old to display a consistent list result. You can ' +
+      'start a new list without ' +
       'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
       'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
       'deleted between the time the first chunk was returned and now may show up in the list.',

@@ -2,16 +2,19 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
 
 import type { KeyValue } from '#storage/interface.ts';
-import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
-import type { ServedObject } from './encoded-object.ts';
+import {
+  FreshObject,
+  ObjectFormat,
+  type ServedObject,
+  SharedWatchEvent,
+} from './encoded-object.ts';
 import { ObjectCache } from './object-cache.ts';
-import { ConversionError, functionConverter } from './object-converter.ts';
-import type { ObjectConverter } from './object-converter.ts';
+import { ConversionError, functionConverter, type ObjectConverter } from './object-converter.ts';
 
 const format = new ObjectFormat('apps/v1', 'Thing');
 
 /** States in the served version are read at once. */
-const read = (cache: ObjectCache, kv: KeyValue): ServedObject => cache.readNow(kv) as ServedObject;
+const read = (cache: ObjectCache, kv: KeyValue): ServedObject => cache.readNow(kv)!;
 
 function stored(name: string, revision: number, more: object = {}): KeyValue {
   const object = {
@@ -111,7 +114,7 @@ describe('ObjectCache', () => {
     const states = [stored('a', 1), stored('a', 2), stored('a', 3)];
     const objects = states.map((kv) => read(cache, kv).object());
     expect(states.map((kv) => read(cache, kv).object())).toEqual(objects);
-    expect(read(cache, states[0] as KeyValue).object()).toBe(objects[0]);
+    expect(read(cache, states[0]!).object()).toBe(objects[0]);
   });
 
   test('a reader of the past does not push out the present', () => {
@@ -228,7 +231,7 @@ describe('an ObjectCache of a kind with versions', () => {
     ).toEqual(['a', 'b', 'c', 'd', 'b']);
     expect(await cache.readAll(states)).toHaveLength(5);
     expect(converter.calls).toEqual([['b', 'd']]);
-    expect(cache.readNow(states[1] as KeyValue)).toBe(objects[1]);
+    expect(cache.readNow(states[1]!)).toBe(objects[1]);
   });
 
   test('stores in the stored version what is written in the served one, and serves what is left of it', async () => {

@@ -10,18 +10,15 @@ import type { Awaitable } from '#machinery/awaitable.ts';
 import { type Clock, setPoll, stir, type Timer } from '#machinery/clock.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
 import type { Logger } from '#machinery/log.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
-import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
-import type { ServedObject } from './encoded-object.ts';
+import { FreshObject, type ServedObject, SharedWatchEvent } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { ConversionError } from './object-converter.ts';
 import type { SelectableFields } from './selectable-fields.ts';
 import type { Selection } from './selection.ts';
-import { concerns, SubscriberIndex } from './subscriber-index.ts';
-import type { ChangedPlace, Place } from './subscriber-index.ts';
+import { type ChangedPlace, concerns, type Place, SubscriberIndex } from './subscriber-index.ts';
 import { storageToStatus, watchErrorEvent } from './storage-errors.ts';
 
 export interface EventSourceConfig {
@@ -289,7 +286,7 @@ export class EventSource {
   /** Publishes events up to the first whose states must be converted. Returns how many those are. */
   #observeAll(events: readonly StorageEvent[]): number {
     for (let at = 0; at < events.length; at++)
-      if (this.#observe(events[at] as StorageEvent) === 'unconverted') return at;
+      if (this.#observe(events[at]!) === 'unconverted') return at;
     return events.length;
   }
 
@@ -316,7 +313,7 @@ export class EventSource {
   async #readerOf(events: readonly StorageEvent[]): Promise<Reader> {
     const states = events.flatMap(statesOf);
     const objects = await this.#config.cache.readAll(states);
-    const read = new Map(states.map((kv, index) => [kv, objects[index] as ServedObject]));
+    const read = new Map(states.map((kv, index) => [kv, objects[index]!]));
     return (kv) => read.get(kv);
   }
 
@@ -344,7 +341,7 @@ export class EventSource {
     this.#history.push(change);
     if (this.#history.length > 2 * this.#historyLength) {
       const dropped = this.#history.length - this.#historyLength;
-      this.#historyStart = (this.#history[dropped - 1] as Change).revision;
+      this.#historyStart = this.#history[dropped - 1]!.revision;
       this.#history = this.#history.slice(dropped);
     }
     if (this.#subscribers.size > 0)

@@ -125,7 +125,7 @@ function optionsOf({ fields, label }: Query): ListOptions {
 
 describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name) => {
   test('have what the plain filter leaves of everything, on every page', async () => {
-    const storage = await (storages[name] as () => Promise<Storage>)();
+    const storage = await storages[name]!();
     const client = await serverOn(storage);
     const random = new SeededRandom(name);
     const any = <T>(...of: readonly T[]): T => of[random.int(of.length)] as T;
@@ -195,7 +195,7 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
   });
 
   test('decode no object that they do not return', async () => {
-    const storage = await (storages[name] as () => Promise<Storage>)();
+    const storage = await storages[name]!();
     const client = await serverOn(storage);
     const count = async (work: () => Promise<unknown>): Promise<number> => {
       const parse = vi.spyOn(JSON, 'parse');
@@ -236,7 +236,7 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
       const next = {
         fieldSelector: 'spec.nodeName=node-1',
         limit: 2,
-        continue: first.metadata.continue as string,
+        continue: first.metadata.continue!,
       };
       expect(await count(() => resource.list(next))).toBeLessThanOrEqual(3);
     }

@@ -2,10 +2,18 @@
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { GroupResource } from '#machinery/apierrors.ts';
-import { StorageError } from '#storage/interface.ts';
-import type { KeyValue, ListOptions as StorageListOptions, Storage } from '#storage/interface.ts';
-import { decodeContinue, encodeContinue, expiredContinue } from './continue-token.ts';
-import type { ContinueToken } from './continue-token.ts';
+import {
+  type KeyValue,
+  type ListOptions as StorageListOptions,
+  type Storage,
+  StorageError,
+} from '#storage/interface.ts';
+import {
+  type ContinueToken,
+  decodeContinue,
+  encodeContinue,
+  expiredContinue,
+} from './continue-token.ts';
 import type { ServedObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { FieldIndexes } from './field-indexes.ts';

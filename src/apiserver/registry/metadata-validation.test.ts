@@ -5,9 +5,8 @@ import { describe, expect, test } from 'vitest';
 
 import { messages } from '#api/testing/manifest.ts';
 import { NAME_MESSAGES, rows } from '#api/testing/variation.ts';
-import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
+import { type NameRules, pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
-import type { NameRules } from '#api/machinery/meta/v1/object-meta-validation.ts';
 
 const object = (metadata: object = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -23,7 +22,8 @@ const object = (metadata: object = {}): KubeObject => ({
 const NO_SLASH = (name: string): string =>
   `metadata.generateName: Invalid value: "${name}": may not contain '/'`;
 const NO_DOMAIN = (index: number, name: string): string =>
-  `metadata.finalizers[${index}]: Invalid value: "${name}": name is neither a standard finalizer name nor is it fully qualified`;
+  `metadata.finalizers[${index}]: Invalid value: "${name}": name is neither a standard ` +
+  'finalizer name nor is it fully qualified';
 const path: NameRules = { validateName: pathSegmentName };
 
 describe('of what is created', () => {

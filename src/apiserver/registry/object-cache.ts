@@ -11,15 +11,19 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { deepFreeze } from '#machinery/deep.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { KeyValue } from '#storage/interface.ts';
-import { ConvertedObject, StoredObject } from './encoded-object.ts';
-import type { DecodedObject, ObjectFormat, ServedObject, StateDecoder } from './encoded-object.ts';
-import { convertObject, convertObjects } from './object-converter.ts';
-import type { ObjectConverter } from './object-converter.ts';
+import {
+  ConvertedObject,
+  type DecodedObject,
+  type ObjectFormat,
+  type ServedObject,
+  type StateDecoder,
+  StoredObject,
+} from './encoded-object.ts';
+import { convertObject, convertObjects, type ObjectConverter } from './object-converter.ts';
 
 export interface ObjectCacheConfig {
   /** Of the objects that are served. */
@@ -109,9 +113,7 @@ export class ObjectCache implements StateDecoder {
 
   /** Returns the object of the state. Throws or rejects with ConversionError. */
   read(kv: KeyValue): Awaitable<ServedObject> {
-    return (
-      this.readNow(kv) ?? andThen(this.#convertStates([kv]), ([object]) => object as ServedObject)
-    );
+    return this.readNow(kv) ?? andThen(this.#convertStates([kv]), ([object]) => object!);
   }
 
   /** Returns the objects of the states, in their order; what must be converted is converted at once. Throws or rejects with ConversionError. */
@@ -127,7 +129,7 @@ export class ObjectCache implements StateDecoder {
     const missing = kvs.filter((_, index) => objects[index] === undefined);
     return andThen(this.#convertStates(missing), (converted) => {
       let next = 0;
-      return objects.map((object) => object ?? (converted[next++] as ServedObject));
+      return objects.map((object) => object ?? converted[next++]!);
     });
   }
 
@@ -221,7 +223,7 @@ export class ObjectCache implements StateDecoder {
       const others: KeyValue[] = [];
       const toConvert: KubeObject[] = [];
       for (const [index, kv] of distinct.entries()) {
-        const object = stored[index] as KubeObject;
+        const object = stored[index]!;
         if (this.#format.isVersionOf(kv.value)) {
           served.set(stateKey(kv), this.#keepNormalized(kv, object));
         } else {
@@ -233,8 +235,8 @@ export class ObjectCache implements StateDecoder {
         convertObjects(this.#converter, toConvert, this.#format.apiVersion),
         (objects) => {
           for (const [index, kv] of others.entries())
-            served.set(stateKey(kv), this.#keepConverted(kv, objects[index] as KubeObject));
-          return kvs.map((kv) => served.get(stateKey(kv)) as ServedObject);
+            served.set(stateKey(kv), this.#keepConverted(kv, objects[index]!));
+          return kvs.map((kv) => served.get(stateKey(kv))!);
         },
       );
     });

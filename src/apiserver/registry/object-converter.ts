@@ -4,8 +4,7 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { nextTurn } from '#machinery/turn.ts';
 
@@ -137,8 +136,5 @@ export function convertObject(
   object: KubeObject,
   apiVersion: string,
 ): Awaitable<KubeObject> {
-  return andThen(
-    convertObjects(converter, [object], apiVersion),
-    ([converted]) => converted as KubeObject,
-  );
+  return andThen(convertObjects(converter, [object], apiVersion), ([converted]) => converted!);
 }

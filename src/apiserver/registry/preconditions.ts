@@ -35,7 +35,8 @@ export function checkDeletePreconditions(
   throw apierrors.conflict(
     { group, resource: kind },
     name,
-    `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${actual}). The object might have been ${perhaps}`,
+    `the ${what} in the precondition (${wanted}) does not match the ${what} in record ` +
+      `(${actual}). The object might have been ${perhaps}`,
   );
 }
 

@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '../testing/api.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 let api: Api;
@@ -79,14 +78,16 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
     expect(json).toMatchObject({ metadata: { generation: 1 }, spec: { replicas: 2 } });
     expect(json.status).toEqual(status);
     expect(outcome(await api.patch(`${path}/a/status`, { status: { readyReplicas: 3 } }))).toBe(
-      `422 Invalid: ${qualifiedKind} "a" is invalid: status.readyReplicas: Invalid value: 3: cannot be greater than status.replicas`,
+      `422 Invalid: ${qualifiedKind} "a" is invalid: status.readyReplicas: Invalid value: 3: ` +
+        'cannot be greater than status.replicas',
     );
   });
 
   test('warns of its name, and of its template when that changes', async () => {
     const spec = { ...template.spec, nodeSelector: { 'beta.kubernetes.io/os': 'linux' } };
     const name =
-      'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]';
+      'metadata.name: this is used in Pod names and hostnames, which can result in surprising ' +
+      'behavior; a DNS label is recommended: [must not contain dots]';
     const label =
       'spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead';
     const made = await api.post(path, manifest('a.b', { template: { ...template, spec } }));
@@ -169,14 +170,17 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
         'an older version',
         { metadata: { name: 'a', resourceVersion: '1' } },
         new RegExp(
-          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace('.', '\\.')} "a": the object has been modified; please apply your changes to the latest version and try again$`,
+          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace('.', '\\.')} ` +
+            '"a": the object has been modified; please apply your changes to the latest version ' +
+            'and try again$',
         ),
       ],
       [
         'another object',
         { metadata: { name: 'a', uid: 'u' } },
         new RegExp(
-          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace('.', '\\.')} "a": Precondition failed: UID in precondition: u, UID in object meta: [-0-9a-f]{36}$`,
+          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace('.', '\\.')} ` +
+            '"a": Precondition failed: UID in precondition: u, UID in object meta: [-0-9a-f]{36}$',
         ),
       ],
       [
@@ -198,7 +202,8 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
           await api.patch(`${path}/a/scale`, { metadata: { uid: 'u' }, spec: { replicas: 5 } }),
         ),
       ).toContain(
-        `409 Conflict: Operation cannot be fulfilled on ${scaleResource} "a": Precondition failed: UID in precondition: u`,
+        `409 Conflict: Operation cannot be fulfilled on ${scaleResource} "a": Precondition ` +
+          'failed: UID in precondition: u',
       );
     });
 

@@ -13,27 +13,33 @@ import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { countUpTo, isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { generateName } from '#machinery/text/names.ts';
 import type { Random } from '#machinery/random.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import { StorageError } from '#storage/interface.ts';
-import type { KeyValue, Storage, UpdateDecision } from '#storage/interface.ts';
+import {
+  type KeyValue,
+  type Storage,
+  StorageError,
+  type UpdateDecision,
+} from '#storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { decideDeletion, finishesDeletion } from './deletion.ts';
-import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
-import type { ServedObject } from './encoded-object.ts';
+import {
+  FreshObject,
+  ObjectFormat,
+  type ServedObject,
+  SharedWatchEvent,
+} from './encoded-object.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { EventSource } from './event-source.ts';
 import { FieldIndexes } from './field-indexes.ts';
 import { listObjects } from './listing.ts';
 import { desiredStateChanged, fillForCreate, inNamespace, keepForUpdate } from './metadata.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
-import { ObjectCache } from './object-cache.ts';
-import type { Normalize } from './object-cache.ts';
+import { type Normalize, ObjectCache } from './object-cache.ts';
 import type { ObjectConverter } from './object-converter.ts';
 import { checkDeletePreconditions, checkPreconditions, checkVersion } from './preconditions.ts';
 import type {
@@ -52,8 +58,7 @@ import type {
 import { parseResourceVersion } from './resource-version.ts';
 import type { ResourceMetrics, StorageMetrics } from './storage-metrics.ts';
 import { storagePrefix } from './storage-prefix.ts';
-import { metadataFields } from './selectable-fields.ts';
-import type { SelectableFields } from './selectable-fields.ts';
+import { metadataFields, type SelectableFields } from './selectable-fields.ts';
 import { storageToStatus } from './storage-errors.ts';
 import type {
   RequestContext,
@@ -270,7 +275,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
             ...object,
             metadata: {
               ...object.metadata,
-              name: generateName(object.metadata.generateName as string, this.#random),
+              name: generateName(object.metadata.generateName!, this.#random),
             },
           }
         : object;
@@ -511,8 +516,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
           created: result.previous === undefined,
         };
       }
-      await this.#gone(key, object as T);
-      return { object: this.#lastState(object as T, result.revision), created: false };
+      await this.#gone(key, object!);
+      return { object: this.#lastState(object!, result.revision), created: false };
     } catch (error) {
       if (!isOutcomeUnknown(error)) await attempt.reservation?.rollback();
       throw storageToStatus(error, { resource: this.type, name });
@@ -607,7 +612,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     if (decision.action === 'keep' && current !== undefined)
       return { object: await this.#cache.read(current), created: false };
     return {
-      object: new FreshObject(this.#identified(attempt.object as T)),
+      object: new FreshObject(this.#identified(attempt.object!)),
       created: current === undefined,
     };
   }
@@ -644,7 +649,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (options.dryRun) {
         const decision = await decide(await this.#storage.get(key));
         if (decision.action === 'delete')
-          return { object: this.#deletionAnswer(shown as T), deleted: true };
+          return { object: this.#deletionAnswer(shown!), deleted: true };
         return { object: new FreshObject(marked ?? old), deleted: false };
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
@@ -655,7 +660,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
           deleted: false,
         };
       }
-      const last = old as T;
+      const last = old!;
       await this.#gone(key, last);
       return { object: this.#deletionAnswer(shown ?? last, result.revision), deleted: true };
     } catch (error) {

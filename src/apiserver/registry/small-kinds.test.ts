@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '../testing/api.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 let api: Api;
@@ -101,7 +100,8 @@ describe('leases', () => {
       lease('{holderIdentity: me, renewTime: "2026-01-01T00:00:00.000000Z"}'),
     );
     expect(outcome(await api.put(`${leases}/a`, lease('{holderIdentity: you}')))).toBe(
-      '422 Invalid: leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+      '422 Invalid: leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: ' +
+        'Invalid value: 0: must be specified for an update',
     );
     expect((await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'you' } })).code).toBe(
       200,

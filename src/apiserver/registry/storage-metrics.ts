@@ -1,8 +1,13 @@
 // Objects in the storage, and events received from it, per resource and under upstream's names.
 
 import type { Logger } from '#machinery/log.ts';
-import { Counter, counterText, Family, gaugeText } from '#machinery/metrics/instruments.ts';
-import type { Sample } from '#machinery/metrics/instruments.ts';
+import {
+  Counter,
+  counterText,
+  Family,
+  gaugeText,
+  type Sample,
+} from '#machinery/metrics/instruments.ts';
 import type { Storage } from '#storage/interface.ts';
 
 interface StoredResource {

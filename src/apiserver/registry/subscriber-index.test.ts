@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { SeededRandom } from '#machinery/random.ts';
-import { concerns, SubscriberIndex } from './subscriber-index.ts';
-import type { ChangedPlace, Place } from './subscriber-index.ts';
+import { type ChangedPlace, concerns, type Place, SubscriberIndex } from './subscriber-index.ts';
 
 interface Subscriber {
   readonly id: number;

@@ -19,13 +19,16 @@ import type { WatchStream } from '#machinery/watch.ts';
 import { openEmbeddedStorage } from '#storage/embedded/index.ts';
 import { encryptedStorage, readEncryptionConfiguration } from '#storage/encryption/index.ts';
 import { openEtcdStorage } from '#storage/etcd/index.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from '#storage/etcd/testing/etcd-process.ts';
-import type { EtcdProcess } from '#storage/etcd/testing/etcd-process.ts';
+import {
+  ETCD_HINT,
+  type EtcdProcess,
+  hasEtcd,
+  startEtcd,
+} from '#storage/etcd/testing/etcd-process.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
-import { conversionFailed, functionConverter } from './object-converter.ts';
-import type { ObjectConverter } from './object-converter.ts';
+import { conversionFailed, functionConverter, type ObjectConverter } from './object-converter.ts';
 import { ResourceStore } from './resource-store.ts';
 import { selectableFields } from './selectable-fields.ts';
 import type { ListOptions, WatchOptions } from './rest.ts';
@@ -253,7 +256,7 @@ const etcd: Engine = {
         clock: systemClock,
         random: systemRandom,
         logger: silentLogger,
-        endpoints: [(etcdProcess as EtcdProcess).endpoint],
+        endpoints: [etcdProcess!.endpoint],
         prefix,
         compactionIntervalMs: 0,
       });

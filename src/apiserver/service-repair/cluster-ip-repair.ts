@@ -11,16 +11,20 @@ import type * as networking from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
-import { objectKey, splitKey } from '#client/informers/index.ts';
-import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import {
+  objectKey,
+  type SharedInformer,
+  type SharedInformerFactory,
+  splitKey,
+} from '#client/informers/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import {
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isHostOf, parseCidr, parseIp } from '#machinery/net/ip.ts';
@@ -28,11 +32,11 @@ import type { Logger } from '#machinery/log.ts';
 import {
   ALLOCATOR,
   FAMILY_LABEL,
+  type Holder,
   ipAddressFor,
   isHeldBy,
   MANAGED_BY_LABEL,
 } from '../kinds/core/service/cluster-ips.ts';
-import type { Holder } from '../kinds/core/service/cluster-ips.ts';
 import { addressesOf } from '../kinds/core/service/service.ts';
 
 type Service = Immutable<core.Service>;
@@ -194,7 +198,9 @@ export class ClusterIpRepair {
           `Cluster IP ${text} is not a valid IP; please recreate Service`,
         );
       } else if (!ranges.some(({ spec }) => spec.cidrs?.some((cidr) => isIn(cidr, text)))) {
-        const message = `Cluster IP [${address.family}]: ${text} is not within any configured Service CIDR; please recreate service`;
+        const message =
+          `Cluster IP [${address.family}]: ${text} is not within any configured ` +
+          'Service CIDR; please recreate service';
         this.#warnOfService(service, 'ClusterIPOutOfRange', 'ClusterIPAllocation', message);
       } else await this.#mendClusterIP(service, text, address.family);
     }
@@ -205,7 +211,9 @@ export class ClusterIpRepair {
     const holder = holderOf(service);
     const warn = (reason: string, message: string): void =>
       this.#warnOfService(service, reason, 'ClusterIPAllocation', message);
-    const wrongReference = `the ClusterIP [${family}]: ${text} for Service ${holder.namespace}/${holder.name} has a wrong reference; repairing`;
+    const wrongReference =
+      `the ClusterIP [${family}]: ${text} for Service ` +
+      `${holder.namespace}/${holder.name} has a wrong reference; repairing`;
     const object = await unlessMissing(client.resource(ipAddresses).get(text));
     if (object === undefined) {
       warn('ClusterIPNotAllocated', `Cluster IP [${family}]: ${text} is not allocated; repairing`);

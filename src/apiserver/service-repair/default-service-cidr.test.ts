@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { DefaultServiceCidr } from './default-service-cidr.ts';
 
 let t: TestServer;
@@ -49,7 +48,8 @@ test('another range is not written over what services have, and told of once', a
   await keeper.sync();
   expect((await range()).spec.cidrs).toEqual(['10.0.0.0/24']);
   expect(told).toEqual([
-    'KubernetesDefaultServiceCIDRInconsistent: The default ServiceCIDR [10.0.0.0/24] does not match the controller flag configurations [10.9.0.0/24]',
+    'KubernetesDefaultServiceCIDRInconsistent: The default ServiceCIDR [10.0.0.0/24] does not ' +
+      'match the controller flag configurations [10.9.0.0/24]',
   ]);
 });
 

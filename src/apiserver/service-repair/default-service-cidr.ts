@@ -1,8 +1,7 @@
 // The ServiceCIDR `kubernetes`: the range that the server was started with. It is made where it is missing, also later on; one
 // that says something else is left alone, and told of once.
 
-import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
-import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
+import { type ServiceCIDR, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';

@@ -7,8 +7,7 @@ import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { NODE_PORTS_KEY } from '../kinds/core/service/node-ports.ts';
 import { ipAddressFor } from '../kinds/core/service/cluster-ips.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 let clock: VirtualClock;
@@ -123,7 +122,8 @@ describe('an address', () => {
     await clock.advance('1s');
     expect(await holders()).toEqual({});
     expect(await told()).toContain(
-      'ClusterIPOutOfRange: Cluster IP [IPv4]: 10.7.0.9 is not within any configured Service CIDR; please recreate service',
+      'ClusterIPOutOfRange: Cluster IP [IPv4]: 10.7.0.9 is not within any configured Service ' +
+        'CIDR; please recreate service',
     );
     await t.client
       .resource(serviceCIDRs)
@@ -186,7 +186,7 @@ describe('an address', () => {
 describe('node ports', () => {
   const taken = async (): Promise<number> => {
     const kv = await t.storage.get(NODE_PORTS_KEY);
-    const { data } = JSON.parse(Buffer.from(kv?.value as Uint8Array).toString('utf8', 4)) as {
+    const { data } = JSON.parse(Buffer.from(kv!.value).toString('utf8', 4)) as {
       data: string;
     };
     return [...Buffer.from(data, 'base64')].reduce(

@@ -2,8 +2,7 @@
 
 import { parseYaml } from '#api/machinery/codec/index.ts';
 import type { ApiServer } from '../server.ts';
-import { send } from './requests.ts';
-import type { RawResponse } from './requests.ts';
+import { type RawResponse, send } from './requests.ts';
 
 type Body = string | object;
 

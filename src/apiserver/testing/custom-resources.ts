@@ -1,10 +1,10 @@
 // Custom resources for tests: a definition in a few words, made and served.
 
-import type {
-  CustomResourceDefinition,
-  CustomResourceDefinitionVersion,
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+  type CustomResourceDefinitionVersion,
 } from '#api/groups/apiextensions/v1/index.ts';
-import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { isConditionTrue } from '#api/groups/apiextensions/v1/conditions.ts';
 import type { Client } from '#client/client.ts';
 

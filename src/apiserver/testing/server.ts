@@ -3,8 +3,7 @@
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
-import type { Clock } from '#machinery/clock.ts';
-import { VirtualClock } from '#machinery/clock.ts';
+import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';

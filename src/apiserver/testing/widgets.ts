@@ -5,13 +5,11 @@ import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import type { KnownKind } from '#api/machinery/schema/schema-set.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { Kind } from '../catalog/kind.ts';
 import type { ObjectConverter } from '../registry/object-converter.ts';
-import { ResourceStore } from '../registry/resource-store.ts';
-import type { StoreServices } from '../registry/resource-store.ts';
+import { ResourceStore, type StoreServices } from '../registry/resource-store.ts';
 
 const GROUP = 'example.com';
 
@@ -43,7 +41,7 @@ const configMaps = newDefaultScheme().schemas.lookup({
   group: '',
   version: 'v1',
   kind: 'ConfigMap',
-}) as KnownKind;
+})!;
 
 function codecOf({ group, version, kind }: ResourceType): ObjectCodec {
   const { message, listMessage } = configMaps;

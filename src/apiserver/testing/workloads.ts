@@ -1,9 +1,7 @@
 // An API server for tests about the workloads and jobs, and requests about them.
 
-import { send } from './requests.ts';
-import type { RawResponse } from './requests.ts';
-import { startTestServer } from './server.ts';
-import type { TestServer } from './server.ts';
+import { type RawResponse, send } from './requests.ts';
+import { startTestServer, type TestServer } from './server.ts';
 
 /** What tests look at in an object. */
 export interface Workload {

@@ -189,7 +189,8 @@ function plain(value: Value, limit: WorkLimit): string {
     return `{${entries.map(([key, item]) => `${key}: ${item}`).join(', ')}}`;
   }
   return fail(
-    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, ' +
+      'types, durations, and timestamps',
     value,
   );
 }

@@ -65,7 +65,10 @@ function wrongAddress(text: string): string | undefined {
     return `IP address ${JSON.stringify(text)} with zone value is not allowed`;
   const address = parseAddress(text);
   if (address === undefined) {
-    return `IP Address ${JSON.stringify(text)} parse error during conversion from string: ParseAddr(${JSON.stringify(text)}): unable to parse IP`;
+    return (
+      `IP Address ${JSON.stringify(text)} parse error during conversion from string: ` +
+      `ParseAddr(${JSON.stringify(text)}): unable to parse IP`
+    );
   }
   return isMapped(address)
     ? `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`
@@ -93,7 +96,9 @@ function parseCIDR(text: string): CIDRValue {
   const mapped = parsePrefix(text) !== undefined;
   const why = mapped
     ? `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`
-    : `network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): ${text.includes('/') ? 'unable to parse prefix' : "no '/'"}`;
+    : 'network address parse error during conversion from string: ' +
+      `netip.ParsePrefix(${JSON.stringify(text)}): ` +
+      (text.includes('/') ? 'unable to parse prefix' : "no '/'");
   throw evaluationError(`network address parse error during conversion from string: ${why}`);
 }
 

@@ -67,7 +67,8 @@ export function misnamedObjects(value: Value, path = 'Object'): string[] {
   const problems =
     named && value.typeName !== path
       ? [
-          `unexpected type name "${value.typeName}", expected "${path}", which matches field name path from root Object type`,
+          `unexpected type name "${value.typeName}", expected "${path}", ` +
+            'which matches field name path from root Object type',
         ]
       : [];
   for (const key of mapKeys(value)) {

@@ -52,7 +52,7 @@ describe('ExecCredentials', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test('runs it again after a rejection of what it returned last, only', async () => {
+  test('runs it again only after a rejection of the latest credentials', async () => {
     const { requests, source } = setUp([credential({ token: 'a' }), credential({ token: 'b' })]);
     const first = await source.current();
     source.invalidate(first);

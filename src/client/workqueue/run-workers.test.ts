@@ -16,7 +16,7 @@ function setUp() {
 }
 
 describe('runWorkers', () => {
-  test('reads every outcome: done, again, again later, failed', async () => {
+  test('handles every result: done, requeue, requeueAfter, failed', async () => {
     const { clock, queue, stop, logger } = setUp();
     const calls: [key: string, atMs: number][] = [];
     const plans: Record<string, (ReconcileResult | Error)[]> = {
@@ -55,7 +55,7 @@ describe('runWorkers', () => {
     await running;
   });
 
-  test('runs as many keys at once as there are workers, and no key twice', async () => {
+  test('processes as many keys at once as there are workers, and no key twice', async () => {
     const { clock, queue, stop, logger } = setUp();
     const active = new Set<string>();
     let most = 0;
@@ -84,7 +84,7 @@ describe('runWorkers', () => {
     await running;
   });
 
-  test('gives up after maxRetries', async () => {
+  test('drops a key after maxRetries', async () => {
     const { clock, queue, stop, logger } = setUp();
     let calls = 0;
     const failed: string[] = [];
@@ -108,7 +108,7 @@ describe('runWorkers', () => {
     await running;
   });
 
-  test('waits for what is under way when it stops, and begins nothing new', async () => {
+  test('waits for running reconciles when it stops, and starts no others', async () => {
     const { clock, queue, stop, logger } = setUp();
     const begun: string[] = [];
     const ended: string[] = [];

@@ -1,5 +1,6 @@
-// Signs the kubeconfig that everybody may read (the ConfigMap cluster-info in kube-public) with each bootstrap token that is for
-// that: by the signature, the holder of a token verifies that it has found the right cluster.
+// Signs the public kubeconfig (the ConfigMap cluster-info in kube-public) with each bootstrap token
+// that is allowed to sign. A client that holds a token verifies by the signature that it has
+// reached the right cluster.
 
 import { createHmac } from 'node:crypto';
 import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
@@ -23,7 +24,7 @@ const NAMESPACE = 'kube-public';
 const NAME = 'cluster-info';
 const CONTENT = 'kubeconfig';
 const SIGNATURE = 'jws-kubeconfig-';
-/** There is one thing to do, whatever happens. */
+/** The only key on the queue: every event leads to the same reconcile. */
 const KEY = '';
 
 export class BootstrapSigner implements Controller {
@@ -75,13 +76,16 @@ export class BootstrapSigner implements Controller {
         if (!apierrors.isNotFound(error)) throw error;
       }
     }
-    // A token that has expired signs nothing any more, whether it is deleted or not.
+    // An expired token signs nothing, whether its Secret is deleted or not.
     const ends = all.flatMap((secret) => expirationOf(secret) ?? []).filter((end) => end > now);
     return ends.length === 0 ? reconciled : requeueAfter(Math.min(...ends) - now);
   }
 }
 
-/** A signature (JWS, RFC 7515, HS256) whose content is left out, since it is beside it. */
+/**
+ * Returns a JWS signature (RFC 7515, HS256) with a detached payload: the content is stored beside
+ * it.
+ */
 export function sign(content: string, id: string, secret: string): string {
   const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64url');
   const header = encode(JSON.stringify({ alg: 'HS256', kid: id }));

@@ -1,4 +1,4 @@
-// Bootstrap tokens that have expired are deleted.
+// Deletes bootstrap tokens that have expired.
 
 import { secrets } from '#api/groups/core/v1/index.ts';
 import type { Secret } from '#api/groups/core/v1/index.ts';

@@ -1,4 +1,5 @@
-// The common part of the controllers of certificate requests: each reconciles every request that is new or has changed.
+// The common part of the controllers of certificate requests: each reconciles every request that is
+// new or has changed.
 
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import type { CertificateSigningRequest } from '#api/groups/certificates/v1/index.ts';
@@ -15,7 +16,10 @@ export interface RequestQueueConfig extends Omit<QueueConfig, 'reconcile'> {
   readonly reconcile: (request: Request, signal: AbortSignal) => Promise<ReconcileResult>;
 }
 
-/** Returns the function that runs a controller of requests. A request that is gone is not reconciled. */
+/**
+ * Returns the function that runs a controller of requests. A request that is gone is not
+ * reconciled.
+ */
 export function runOnRequests(
   config: ControllerConfig,
   { reconcile, ...queue }: RequestQueueConfig,

@@ -38,12 +38,12 @@ async function certify(
   });
 }
 
-test('a certificate says what its key is for', async () => {
+test('a certificate has the usages of its key', async () => {
   const authority = await makeAuthority(NOW);
   const certificate = new Peculiar(
     await certify(authority, ['signing', 'decipher only', 's/mime', 'microsoft sgc', 'any']),
   );
-  // The first and the ninth bit.
+  // Bits 0 and 8 (the first and the ninth).
   expect(certificate.getExtension(KeyUsagesExtension)?.usages).toBe(0b1_0000_0001);
   expect(certificate.getExtension(ExtendedKeyUsageExtension)?.usages).toEqual([
     '1.3.6.1.5.5.7.3.4',

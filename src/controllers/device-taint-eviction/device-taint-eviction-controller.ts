@@ -1,5 +1,5 @@
-// Deletes pods that use devices with a NoExecute taint which their claims do not tolerate, or not any longer. Drivers taint their
-// devices in ResourceSlices.
+// Deletes pods that use devices with a NoExecute taint that their claims do not tolerate, or
+// tolerate no longer. Drivers publish taints in ResourceSlices.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -29,7 +29,7 @@ type ReadSlice = Immutable<ResourceSlice>;
 type ReadTaint = Immutable<DeviceTaint>;
 
 export interface DeviceTaintEvictionConfig extends ControllerConfig {
-  /** Pods that are looked at at once. Default: 10. */
+  /** The number of pods that are reconciled at once. Default: 10. */
   readonly workers?: number;
 }
 
@@ -50,9 +50,9 @@ export class DeviceTaintEvictionController implements Controller {
   readonly #slices: SharedInformer<ReadSlice>;
   readonly #recorder: EventRecorder;
   readonly #deletions: Counter;
-  /** From when a pod had to go to when it was deleted. */
+  /** The time from when a pod had to be evicted until it was deleted. */
   readonly #latency: Histogram;
-  /** By key: UIDs of pods whose time will come. */
+  /** By key: the UIDs of pods with a future eviction time. */
   readonly #due = new Map<string, string>();
 
   constructor(config: DeviceTaintEvictionConfig) {
@@ -131,7 +131,10 @@ export class DeviceTaintEvictionController implements Controller {
     return requeueAfter(leftMs);
   }
 
-  /** Milliseconds since the epoch, by all claims that the pod uses; undefined: never. */
+  /**
+   * Returns the earliest eviction time by all claims of the pod, in milliseconds since the epoch;
+   * undefined if never.
+   */
   #evictionTime(pod: ReadPod): number | undefined {
     if ((pod.spec.nodeName ?? '') === '') return undefined;
     const times = this.#claimsOf(pod).flatMap(
@@ -140,7 +143,7 @@ export class DeviceTaintEvictionController implements Controller {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** The claims that the pod may use now. */
+  /** Returns the claims that are reserved for the pod. */
   #claimsOf({ metadata, spec, status }: ReadPod): readonly ReadClaim[] {
     return (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
       const made = status.resourceClaimStatuses?.find(
@@ -152,7 +155,7 @@ export class DeviceTaintEvictionController implements Controller {
           ? undefined
           : this.#claims.lister.get(metadata.namespace ?? '', claimName);
       if (claim === undefined) return [];
-      // One made from a template has to be the pod's own.
+      // A claim from a template must be controlled by this pod.
       const isOwn = resourceClaimName !== undefined || controllerOf(claim)?.uid === metadata.uid;
       return isOwn && claim.status.reservedFor?.some(({ uid }) => uid === metadata.uid) === true
         ? [claim]
@@ -160,7 +163,7 @@ export class DeviceTaintEvictionController implements Controller {
     });
   }
 
-  /** Slices of former generations say nothing any more. */
+  /** Returns the device's taints. Slices of earlier pool generations do not count. */
   #taintsOf({ driver, pool, device }: AllocatedDevice): readonly ReadTaint[] {
     const slices = this.#slices.lister.byIndex(BY_POOL, poolKey(driver, pool));
     const newest = Math.max(...slices.map(({ spec }) => spec.pool.generation));
@@ -172,7 +175,7 @@ export class DeviceTaintEvictionController implements Controller {
     return NONE;
   }
 
-  /** `dueMs`: since when, milliseconds since the epoch. */
+  /** Evicts the pod. `dueMs`: since when the eviction is due, milliseconds since the epoch. */
   async #evict(
     key: string,
     pod: ReadPod,
@@ -214,7 +217,7 @@ export class DeviceTaintEvictionController implements Controller {
   }
 }
 
-/** By device. */
+/** Returns the taints by device. */
 function taintsIn({ spec }: ReadSlice): unknown {
   return (spec.devices ?? []).map(({ name, taints }) => [name, taints ?? []]);
 }

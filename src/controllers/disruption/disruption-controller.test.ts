@@ -88,7 +88,7 @@ describe('DisruptionController', () => {
     });
   });
 
-  test('lets as many go as are replaced', async () => {
+  test('allows as many evictions as there are replacements', async () => {
     await start({ maxUnavailable: 1 });
     const [first, second] = (await inDefault().list()).items as readonly [
       Immutable<Pod>,
@@ -103,7 +103,7 @@ describe('DisruptionController', () => {
     await evict(second.metadata.name);
   });
 
-  test('counts a pod again that was not deleted after all, and clears its mark', async () => {
+  test('counts a pod again that was not deleted after all, and clears its condition', async () => {
     await start({ maxUnavailable: 1 });
     const [pod] = (await inDefault().list()).items as readonly [Immutable<Pod>];
     const client = cluster.client.resource(podDisruptionBudgets).namespace('default');
@@ -147,7 +147,7 @@ describe('DisruptionController', () => {
     );
   });
 
-  test('allows nothing that it cannot count', async () => {
+  test('allows no evictions if it cannot count the pods', async () => {
     await cluster.client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }));
     const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'u', controller: true };
     const metadata = { name: 'p', namespace: 'default', labels, ownerReferences: [owner] };
@@ -165,7 +165,7 @@ describe('DisruptionController', () => {
     );
   });
 
-  test('tells of pods that nobody controls, and of budgets without pods', async () => {
+  test('records events for pods without a controller, and for budgets without pods', async () => {
     await cluster.client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }));
     await cluster.run((config) => new DisruptionController(config));
     await cluster.clock.settle();
@@ -191,7 +191,7 @@ describe('DisruptionController', () => {
   });
 });
 
-test('describes selectors as everybody does', () => {
+test('formats selectors as upstream does', () => {
   expect(describeSelector({ matchLabels: { b: '2', a: '1' } })).toBe(
     '&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{},}',
   );
@@ -200,7 +200,7 @@ test('describes selectors as everybody does', () => {
   ).toThrow(/percentage/);
 });
 
-test('ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new DisruptionController(config),
     others: [makeReplicas, readyPods()],

@@ -1,4 +1,5 @@
-// How many pods there should be: the sum of what the controllers of a budget's pods are asked for.
+// Computes how many pods a budget expects: the sum of the desired replicas of its pods'
+// controllers.
 
 import { deployments, replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -18,13 +19,13 @@ interface Scaled extends KubeObject {
 
 export interface Expected {
   readonly count: number;
-  /** Names of pods without a controller: their expected number is unknown. */
+  /** Names of pods without a controller: the expected number is unknown for them. */
   readonly unmanaged: readonly string[];
 }
 
 export class ExpectedPods {
   readonly #scales: ScaleClient;
-  /** By group and kind. */
+  /** Informers of scalable controllers, by group and kind. */
   readonly #informers: ReadonlyMap<string, SharedInformer<Scaled>>;
 
   constructor(informers: InformerSource, scales: ScaleClient) {
@@ -40,7 +41,10 @@ export class ExpectedPods {
     );
   }
 
-  /** Throws Error for a pod whose controller is not there, or cannot be scaled. */
+  /**
+   * Returns the expected number. Throws Error if a pod's controller does not exist or has no scale
+   * subresource.
+   */
   async of(pods: readonly Immutable<Pod>[], signal: AbortSignal): Promise<Expected> {
     const scales = new Map<string, number>();
     const unmanaged: string[] = [];
@@ -68,7 +72,8 @@ export class ExpectedPods {
     if (informer === undefined) return this.#scaleOf(reference, group, namespace, signal);
     const owner = informer.lister.get(namespace, reference.name);
     if (owner === undefined || owner.metadata.uid !== reference.uid) return undefined;
-    // A ReplicaSet of a Deployment has as many as the rollout has come to; the Deployment says how many there should be.
+    // The ReplicaSet of a Deployment has the size of the rollout's current step, so the
+    // Deployment's replicas count.
     const above = reference.kind === 'ReplicaSet' ? controllerOf(owner) : undefined;
     if (above !== undefined && above.kind === 'Deployment')
       return this.#find(above, namespace, signal);

@@ -108,14 +108,14 @@ test.each<[string, Endpoint[], Immutable<EndpointSlice>[], object]>([
   });
 });
 
-test('what else has to be written is written', () => {
+test('an outdated slice is rewritten', () => {
   expect(
     sizes(plan(from(0, 2), [slice('a', from(0, 1)), slice('b', from(1, 1))], ['b'])).update,
   ).toEqual(['b:1']);
   expect(sizes(plan([], [slice('a', [], null)], ['a'])).update).toEqual(['a:0']);
 });
 
-test('every endpoint is in exactly one slice, whatever was before', () => {
+test('every endpoint is in exactly one slice, for any previous slices', () => {
   for (let seed = 0; seed < 200; seed++) {
     const existing = [
       slice('a', from(seed % 7, seed % 11)),

@@ -1,4 +1,5 @@
-// Ephemeral volumes: a claim for each, made from the template in its pod and owned by the pod, with which it goes.
+// Ephemeral volumes: creates a claim for each from the template in its pod. The pod owns the claim,
+// which is deleted with it.
 
 import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolumeClaim, Pod, Volume } from '#api/groups/core/v1/index.ts';
@@ -48,7 +49,8 @@ export class EphemeralVolumeController implements Controller {
       indexers: { [BY_CLAIM]: byClaim },
       predicate: { ...only(needsClaims), delete: false },
     });
-    // A claim is deleted whose pod still needs it, or one that was in the way of another.
+    // A deleted claim may be needed by a pod, or may have had the name that another pod's claim
+    // needs.
     this.#claims = builder.watches(
       persistentVolumeClaims,
       (claim) =>
@@ -77,7 +79,7 @@ export class EphemeralVolumeController implements Controller {
     return reconciled;
   }
 
-  /** Answers why there is no claim for the volume. */
+  /** Creates the volume's claim. Returns why there is none; undefined on success. */
   async #ensureClaim(
     pod: ReadPod,
     volume: Immutable<Volume>,
@@ -109,7 +111,7 @@ export class EphemeralVolumeController implements Controller {
       if (signal.aborted) throw error;
       this.#failures.value++;
       if (isNamespaceTerminating(error)) return undefined;
-      // It may be the pod's own, and the cache not know it yet.
+      // The existing claim may be the pod's own, missing in the cache.
       if (apierrors.isAlreadyExists(error))
         return ownership(await client.get(name, { signal }), pod);
       return `create PVC ${name}: ${errorMessage(error)}`;

@@ -18,7 +18,7 @@ const make = (cluster: TestCluster, name: string, owners: readonly Immutable<Con
   return inDefault(cluster).create({ metadata: { name, ownerReferences } });
 };
 
-test('it ends the same, whatever goes wrong', { timeout: 240_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 240_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new GarbageCollector(config),
     steps: [

@@ -18,18 +18,18 @@ export interface HistoryConfig<Owner extends KubeObject> {
   readonly client: Client;
   readonly ownerType: ResourceType<Owner>;
   readonly revisions: Dependents<Owner, ControllerRevision>;
-  /** The label of revisions that gets the hash. Default: 'controller.kubernetes.io/hash'. */
+  /** The label of revisions that holds the hash. Default: 'controller.kubernetes.io/hash'. */
   readonly hashLabel?: string;
   /** Notes each revision that is written, under the owner's key. */
   readonly writes: OwnWrites;
 }
 
 export interface Update {
-  /** The revision of the data. */
+  /** The revision of this data. */
   readonly revision: ReadRevision;
-  /** All revisions of the owner, oldest first, including that one. */
+  /** All revisions of the owner, oldest first, including that revision. */
   readonly revisions: readonly ReadRevision[];
-  /** Collisions of names since the owner exists. */
+  /** The number of name collisions since the owner was created. */
   readonly collisionCount: number;
 }
 
@@ -40,7 +40,7 @@ export class History<Owner extends KubeObject> {
     this.#config = config;
   }
 
-  /** Adopts and releases revisions, and returns those of the owner, oldest first. */
+  /** Adopts and releases revisions, and returns the owner's revisions, oldest first. */
   async claim(owner: Immutable<Owner>, signal: AbortSignal): Promise<readonly ReadRevision[]> {
     const owned = await this.#config.revisions.claim(owner, signal);
     return owned.toSorted(byRevision);
@@ -93,7 +93,7 @@ export class History<Owner extends KubeObject> {
     }
   }
 
-  /** Deletes the revision; one that is gone already is no error. */
+  /** Deletes the revision. A revision that is gone already is not an error. */
   async delete(
     { metadata: { name, namespace = '', uid } }: ReadRevision,
     signal: AbortSignal,
@@ -106,7 +106,7 @@ export class History<Owner extends KubeObject> {
     }
   }
 
-  /** Returns the new revision; undefined if its name is taken by another object. */
+  /** Creates the revision. Returns undefined if another object has its name. */
   async #create(
     owner: Immutable<Owner>,
     wanted: ReturnType<typeof newRevision>,

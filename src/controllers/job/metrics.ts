@@ -98,7 +98,7 @@ export class JobMetrics {
     this.#external.with(controller).value++;
   }
 
-  /** A status was written over another. */
+  /** Records the difference between two statuses. `job`: the job with the new status. */
   counted({ spec, status: before }: ReadJob, job: ReadJob): void {
     const { status } = job;
     const mode = modeOf(job);
@@ -123,11 +123,11 @@ export class JobMetrics {
     add(this.#podsFinished.with(mode, 'failed'), (status.failed ?? 0) - (before.failed ?? 0));
   }
 
-  /** The number of failed pods that were counted or ignored. */
+  /** Records failed pods, by the action of the pod failure policy. */
   judged(job: ReadJob, pods: readonly ReadPod[]): void {
     for (const pod of pods) {
       const { action, message } = judgeFailure(job, pod);
-      // Without a message no rule has decided.
+      // An empty message means that no rule matched.
       if (message !== '') this.#policies.with(action).value++;
     }
   }

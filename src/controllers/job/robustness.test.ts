@@ -8,7 +8,7 @@ import { disturb } from '../testing/robustness.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { JobController } from './index.ts';
 
-/** Ends every pod that runs: those of index 1, or the first of all, fail the first time. */
+/** Ends every running pod. The pods of index 1, or the first pod of all, fail the first time. */
 async function endPods({ client, clock }: TestCluster): Promise<void> {
   const { items } = await client.resource(pods).namespace('default').list();
   const isOpen = ({ metadata, status }: Immutable<Pod>) =>

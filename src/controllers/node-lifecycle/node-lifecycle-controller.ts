@@ -1,12 +1,14 @@
-// Monitors the health of nodes. A node without a heartbeat gets the condition Ready=Unknown, its pods become not ready, and nodes
-// are tainted according to their conditions. The taint-eviction controller acts on the NoExecute taints.
+// Monitors the health of nodes. A node without a heartbeat gets the condition Ready=Unknown, its
+// pods become not ready, and nodes are tainted according to their conditions. The taint-eviction
+// controller acts on the NoExecute taints.
+// - Monitor pass, every 5 s: reads heartbeats, writes conditions, computes the state of each zone
+//   from these nodes, and decides which nodes may start to evict their pods.
+// - Workers, one node at a time, after each change of the node and after each decision: write the
+//   taints.
 //
-//   monitor pass   every 5 s: reads heartbeats, writes conditions, computes the state of each zone from what it has just read and
-//                  written, and decides which nodes may start to evict their pods
-//   workers        one node at a time, after each change of it and after each decision: write the taints
-//
-// Only the monitor pass lets a node start its eviction. A worker that decided by itself would use the state of the zone before the
-// event that woke it, and would evict from the last node of a cluster when it fails.
+// Only the monitor pass lets a node start its eviction. A worker that decided by itself would use
+// the state of the zone before the event that woke it, and would evict from the last node of a
+// cluster when it fails.
 
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import type { Lease } from '#api/groups/coordination/v1/index.ts';
@@ -41,7 +43,7 @@ import type { EvictionRates } from './zone-state.ts';
 type ReadNode = Immutable<Node>;
 
 export interface NodeLifecycleConfig extends ControllerConfig {
-  /** How often all nodes are looked at. Default: 5 s. */
+  /** The time between two monitor passes. Default: 5 s. */
   readonly monitorPeriodMs?: number;
   /** A node without a heartbeat for this long is in state Unknown. Default: 50 s. */
   readonly monitorGracePeriodMs?: number;
@@ -57,7 +59,9 @@ export interface NodeLifecycleConfig extends ControllerConfig {
   readonly workers?: number;
 }
 
-/** The result of the monitor pass for one node: its Ready condition when the eviction was allowed. */
+/**
+ * The result of the monitor pass for one node: its Ready condition when the eviction was allowed.
+ */
 interface EvictionPermit {
   readonly uid: string;
   readonly readyStatus: string;
@@ -83,10 +87,13 @@ export class NodeLifecycleController implements Controller {
   readonly #roundDuration: Histogram;
   /** By zone: the nodes of the last pass that count for its state. */
   #zones: ReadonlyMap<string, readonly ReadNode[]> = new Map();
-  /** By node name. */
+  /** By node name: the last heartbeat. */
   readonly #heartbeats = new Map<string, Heartbeat>();
   readonly #limiters: EvictionLimiters;
-  /** By node name: nodes that the last pass allowed to start their eviction and that are not tainted yet. */
+  /**
+   * By node name: nodes that the last pass allowed to start their eviction and that are not tainted
+   * yet.
+   */
   readonly #permits = new Map<string, EvictionPermit>();
   #lastPass: { readonly at: number; readonly periodMs: number } | undefined;
   /** As of the last pass: every zone is in state FullDisruption. */
@@ -228,8 +235,9 @@ export class NodeLifecycleController implements Controller {
   }
 
   /**
-   * Returns the node as it is after this pass: with conditions in status Unknown if it has been silent for longer than its grace
-   * period. Returns undefined if the node is gone or changes with each attempt; the pass then leaves it out.
+   * Returns the node as it is after this pass: with conditions in status Unknown if it has been
+   * silent for longer than its grace period. Returns undefined if the node is gone or changes with
+   * each attempt; the pass then leaves it out.
    */
   async #updateHealth(cached: ReadNode, signal: AbortSignal): Promise<ReadNode | undefined> {
     const {
@@ -280,7 +288,10 @@ export class NodeLifecycleController implements Controller {
     }
   }
 
-  /** Computes the state of the zones from the nodes of this pass, and decides which nodes may start their eviction. */
+  /**
+   * Computes the state of the zones from the nodes of this pass, and decides which nodes may start
+   * their eviction.
+   */
   #decideEvictions(observed: readonly ReadNode[]): void {
     const zones = new Map<string, ReadNode[]>();
     for (const node of observed) {
@@ -305,7 +316,8 @@ export class NodeLifecycleController implements Controller {
         continue;
       }
       const zone = zoneOf(node);
-      // A node that an earlier pass allowed to start, and whose taint could not be written, needs no further token.
+      // A node that an earlier pass allowed to start, and whose taint could not be written, needs
+      // no further token.
       const hasToken = this.#permits.get(name)?.uid === uid && this.#limiters.isOpen(zone);
       if (hasToken || this.#limiters.tryTake(zone)) {
         this.#permits.set(name, {
@@ -332,15 +344,17 @@ export class NodeLifecycleController implements Controller {
     this.#config.logger.info(
       'node lifecycle: some nodes are ready, exiting master disruption mode',
     );
-    // While no node was ready, heartbeats may have been lost on their way: each node gets its whole grace period again.
+    // While no node was ready, heartbeats may have been lost on their way: each node gets its whole
+    // grace period again.
     const seenAtMs = this.#config.clock.monotonic();
     for (const [name, heartbeat] of this.#heartbeats)
       this.#heartbeats.set(name, { ...heartbeat, seenAtMs });
   }
 
   /**
-   * Makes the pods of a silent node not ready, so that services do not send anything to them. Pods of a node whose own kubelet
-   * reports Ready=False are left alone: that kubelet still reports on them.
+   * Makes the pods of a silent node not ready, so that services do not send anything to them. Pods
+   * of a node whose own kubelet reports Ready=False are left alone: that kubelet still reports on
+   * them.
    */
   async #markPods(node: ReadNode, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#config;
@@ -362,7 +376,7 @@ export class NodeLifecycleController implements Controller {
             signal,
           });
       } catch (error) {
-        // Gone, or another by that name.
+        // The pod is gone, or another pod has its name.
         if (apierrors.isNotFound(error) || apierrors.isConflict(error)) continue;
         throw error;
       }
@@ -406,7 +420,8 @@ export class NodeLifecycleController implements Controller {
     if (this.#allDisrupted) return 'cancel';
     const permit = this.#permits.get(node.metadata.name);
     const ready = readyCondition(node);
-    // The permit is for the Ready condition that the pass has seen. A node that recovered and failed again meanwhile needs another.
+    // The permit is for the Ready condition that the pass has seen. A node that recovered and
+    // failed again meanwhile needs another.
     const isPermitted =
       permit !== undefined &&
       permit.uid === node.metadata.uid &&
@@ -421,7 +436,10 @@ export class NodeLifecycleController implements Controller {
   }
 }
 
-/** Returns the label value of upstream's metrics: '' for nodes without region and zone, otherwise both, separated by ":\\0:". */
+/**
+ * Returns the label value of upstream's metrics: '' for nodes without region and zone, otherwise
+ * both, separated by ":\\0:".
+ */
 function zoneLabel(zone: string): string {
   return zone === ':' ? '' : zone.replace(':', ':\0:');
 }

@@ -14,7 +14,10 @@ const template = {
 };
 const MERGE = 'application/merge-patch+json';
 
-/** A pod that is there before, one that is let go by its labels, and one that somebody deletes. */
+/**
+ * The faults hit these steps: an orphan exists, a pod is released by its labels, and a pod is
+ * deleted by another client.
+ */
 const orphan = async ({ client }: TestCluster) => {
   const { spec } = template;
   await client

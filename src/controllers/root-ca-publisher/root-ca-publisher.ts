@@ -1,4 +1,5 @@
-// Every namespace has a ConfigMap with the certificates by which pods know the API server.
+// Maintains a ConfigMap in every namespace with the CA certificates by which pods verify the API
+// server.
 
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import type { ConfigMap, Namespace } from '#api/groups/core/v1/index.ts';
@@ -20,7 +21,7 @@ const DESCRIPTION =
   'service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.';
 
 export interface RootCaPublisherConfig extends ControllerConfig {
-  /** PEM. */
+  /** The root CA, as PEM. */
   readonly rootCa: string;
 }
 
@@ -99,7 +100,7 @@ export class RootCaPublisher implements Controller {
         );
       }
     } catch (error) {
-      // There already, or its namespace is going away.
+      // The ConfigMap exists, or its namespace is terminating.
       if (
         !apierrors.isAlreadyExists(error) &&
         !apierrors.isNotFound(error) &&

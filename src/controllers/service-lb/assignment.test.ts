@@ -26,7 +26,7 @@ test.each<[string, Wish[], Record<string, string>]>([
   ).toEqual(expected);
 });
 
-test('all its ports must be free', () => {
+test('every port of the service must be free', () => {
   const both = { ...wish('b', 80, 'x'), ports: ['TCP/80', 'TCP/443'] };
   expect(assign([wish('a', 443, 'x'), both], new Set(), 3).has('b')).toBe(false);
   expect(

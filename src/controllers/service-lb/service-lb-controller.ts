@@ -1,5 +1,6 @@
-// A load balancer for clusters without a cloud: a service of type LoadBalancer gets addresses of nodes, which the service proxy
-// of each node serves. Services with a loadBalancerClass belong to other controllers.
+// A load balancer for clusters without a cloud provider: a service of type LoadBalancer gets
+// addresses of nodes, at which the service proxy of each node serves it. Services with a
+// loadBalancerClass belong to other controllers.
 
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import type { Node, Service } from '#api/groups/core/v1/index.ts';
@@ -25,14 +26,17 @@ type ReadService = Immutable<Service>;
 type ReadSlice = Immutable<EndpointSlice>;
 
 export interface ServiceLbConfig extends ControllerConfig {
-  /** Addresses that a service gets at most: so many nodes may be lost before clients have to look again. Default: 8. */
+  /**
+   * The maximum number of addresses per service: clients keep working as long as one of these nodes
+   * does. Default: 8.
+   */
   readonly maxAddresses?: number;
 }
 
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
-/** Services share addresses, so they are all reconciled together: the queue's one key. */
+/** The only key on the queue: services share addresses, so they are all reconciled together. */
 const ALL = 'services';
-/** So many changes as come within this time are looked at together. */
+/** Changes within this time are reconciled together. */
 const COLLECT_MS = 50;
 const BY_SERVICE = 'service-name';
 
@@ -84,7 +88,7 @@ export class ServiceLbController implements Controller {
           metadata.namespace ?? '',
           metadata.labels?.[SERVICE_NAME] ?? '',
         );
-        // The endpoints of the API server tell which ports services cannot have.
+        // The endpoints of the API server's service name ports that services cannot have.
         return service !== undefined && (isLocal(service) || isApiServer(service));
       }),
       enqueue,
@@ -145,7 +149,7 @@ export class ServiceLbController implements Controller {
     return eligible.filter(({ metadata }) => serving.has(metadata.name));
   }
 
-  /** The addresses and ports of the API server and the kubelets. */
+  /** Returns the addresses and ports of the API server and the kubelets. */
   #reserved(): ReadonlySet<string> {
     const reserved = new Set<string>();
     for (const { endpoints, ports } of this.#slices.lister.byIndex(
@@ -236,7 +240,7 @@ function isBalanced({ metadata, spec }: ReadService): boolean {
   );
 }
 
-/** Only nodes with a pod of its own serve it. */
+/** Reports whether only nodes with a local endpoint serve the service. */
 function isLocal({ spec }: ReadService): boolean {
   return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 }
@@ -255,7 +259,7 @@ function isEligible({ metadata, status }: ReadNode): boolean {
   return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 }
 
-/** Returns the external addresses of a node, if it has any. */
+/** Returns the external addresses of a node; without one, its internal addresses. */
 function addressesOf({ status }: ReadNode): readonly string[] {
   const of = (wanted: string): string[] =>
     (status.addresses ?? []).flatMap(({ type, address }) => (type === wanted ? [address] : []));

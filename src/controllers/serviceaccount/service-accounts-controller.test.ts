@@ -16,7 +16,7 @@ const accounts = async () =>
     .sort();
 
 describe('ServiceAccountsController', () => {
-  test('sees to a default ServiceAccount in every namespace, also when it is deleted', async () => {
+  test('maintains a default ServiceAccount in every namespace, also after its deletion', async () => {
     await cluster.run((config) => new ServiceAccountsController(config));
     const existing = (await cluster.client.resource(namespaces).list()).items.map(
       ({ metadata }) => metadata.name,
@@ -31,7 +31,7 @@ describe('ServiceAccountsController', () => {
     expect(await accounts()).toContain('x/default');
   });
 
-  test('makes none in a namespace that is going away', async () => {
+  test('creates none in a terminating namespace', async () => {
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
     await cluster.client.resource(namespaces).delete('x');
     await cluster.run(

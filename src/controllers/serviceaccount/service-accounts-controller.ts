@@ -1,4 +1,4 @@
-// Every namespace has a ServiceAccount named default, for pods that do not choose one.
+// Maintains a ServiceAccount named default in every namespace, for pods that name no account.
 
 import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type { Namespace, ServiceAccount } from '#api/groups/core/v1/index.ts';
@@ -12,7 +12,7 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
 
 export interface ServiceAccountsControllerConfig extends ControllerConfig {
-  /** The names to make in every namespace. Default: default. */
+  /** The names of the accounts to create in every namespace. Default: default. */
   readonly serviceAccounts?: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export class ServiceAccountsController implements Controller {
       try {
         await client.create({ metadata: { name, namespace } }, { signal });
       } catch (error) {
-        // There already, or its namespace is going away.
+        // The account exists, or its namespace is terminating.
         if (
           !apierrors.isAlreadyExists(error) &&
           !apierrors.isNotFound(error) &&

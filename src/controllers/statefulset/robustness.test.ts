@@ -53,7 +53,7 @@ test.each([
       rest: '2m',
     });
     expect([writes, events].every((count) => count > 10)).toBe(true);
-    // The second claim stays, without a garbage collector.
+    // The second claim stays, since no garbage collector runs.
     expect(outcome).toHaveLength(1 + 1 + 1 + 2);
     for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
   },

@@ -1,7 +1,9 @@
-// StatefulSets: pods with a name, a host name and claims of their own, made and replaced in order.
+// StatefulSets: pods with a stable name, host name and claims, which are created and replaced in
+// order.
 //
-// No ordinal ever has two pods: its pod is made under its one name, so as long as the old one is there, even on a node that is
-// lost, the API server refuses another. Nothing is decided before the cache has this controller's own writes.
+// An ordinal never has two pods: a pod's name is unique, so as long as the old pod exists, even on
+// a lost node, the API server rejects a second one. No decision is made before the cache has this
+// controller's own writes.
 
 import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
 import type { ControllerRevision, StatefulSet } from '#api/groups/apps/v1/index.ts';
@@ -37,7 +39,7 @@ import type { ReadStatus } from './status.ts';
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 
 export interface StatefulSetControllerConfig extends ControllerConfig {
-  /** Keys that are reconciled at once. Default: 5. */
+  /** The number of keys that are reconciled at once. Default: 5. */
   readonly workers?: number;
 }
 
@@ -77,7 +79,8 @@ export class StatefulSetController implements Controller {
     });
     const revisions = builder.owns<StatefulSet, ControllerRevision>(controllerRevisions, owner);
     this.#history = new History({ client, ownerType: statefulSets, revisions, writes });
-    // The name of a claim tells its StatefulSet; the owner reference depends on the retention policy.
+    // The name of a claim identifies its StatefulSet; its owner reference depends on the retention
+    // policy.
     this.#volumeClaims = builder.watches(
       persistentVolumeClaims,
       (volumeClaim) => this.#setsWith(volumeClaim),
@@ -93,7 +96,7 @@ export class StatefulSetController implements Controller {
     this.run = builder.complete();
   }
 
-  /** Returns the keys of the StatefulSets from whose templates the claim may have been made. */
+  /** Returns the keys of the StatefulSets whose claim templates match the claim's name. */
   #setsWith({ metadata: { name, namespace = '' } }: ReadClaim): readonly string[] {
     return this.#sets.lister
       .list(namespace)
@@ -116,9 +119,9 @@ export class StatefulSetController implements Controller {
     try {
       return await this.#sync(key, set, signal);
     } catch (error) {
-      // The object was written meanwhile, or a pod exists that the cache does not show yet.
+      // The object was written meanwhile, or the cache does not show the pod yet.
       if (apierrors.isConflict(error) || apierrors.isAlreadyExists(error)) return requeue;
-      // The set or its namespace is on the way out.
+      // The set or its namespace is being deleted.
       if (isNamespaceTerminating(error)) return reconciled;
       throw error;
     }
@@ -265,7 +268,7 @@ export class StatefulSetController implements Controller {
           .create(wanted, { signal });
         this.#writes.wrote(key, created, cachedAs(this.#volumeClaims, created));
       } catch (error) {
-        // It is there, and the cache will have it.
+        // The claim exists, and the cache will show it.
         if (apierrors.isAlreadyExists(error)) continue;
         const what = `create Claim ${name} for Pod ${pod} in StatefulSet ${set.metadata.name}`;
         this.#event(
@@ -283,7 +286,7 @@ export class StatefulSetController implements Controller {
     }
   }
 
-  /** Only this very pod, not another that has its name by now. */
+  /** Deletes the pod with this UID, never a new pod with its name. */
   async #deletePod(
     key: string,
     set: ReadStatefulSet,
@@ -337,7 +340,10 @@ export class StatefulSetController implements Controller {
     );
   }
 
-  /** Records an event, unless the failure is due to a terminating namespace or to the end of the controller. */
+  /**
+   * Records an event, unless the failure is due to a terminating namespace or to the end of the
+   * controller.
+   */
   #event(
     set: ReadStatefulSet,
     type: 'Normal' | 'Warning',
@@ -376,7 +382,10 @@ function cachedAs<T extends KubeObject>(
   return cached?.metadata.uid === object.metadata.uid ? cached : undefined;
 }
 
-/** A pod that goes gracefully is answered as it is now; of one that is gone the answer is another. */
+/**
+ * Reports whether the response to a deletion is the terminating pod. For a pod that is gone at
+ * once, the response is a Status.
+ */
 function isPodOf(answer: unknown, uid: string): answer is ReadPod {
   return (answer as Partial<ReadPod> | undefined)?.metadata?.uid === uid;
 }

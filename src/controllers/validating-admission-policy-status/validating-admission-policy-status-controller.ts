@@ -1,5 +1,5 @@
-// Tells in the status of each admission policy which of its expressions do not fit the kinds that it is for. Each generation of a
-// policy is looked at once.
+// Reports in the status of each admission policy which of its expressions do not fit its kinds.
+// Each generation of a policy is checked once.
 
 import { validatingAdmissionPolicies } from '#api/groups/admissionregistration/v1/index.ts';
 import type { ValidatingAdmissionPolicy } from '#api/groups/admissionregistration/v1/index.ts';

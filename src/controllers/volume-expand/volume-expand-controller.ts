@@ -1,5 +1,6 @@
-// Claims that ask for more than they have: nothing here grows a volume itself, so that people are told who is waited for. What a
-// resizer has noted on a volume while its file system was still to be grown is taken off again when that is done.
+// Handles claims that request more than they have. This controller expands no volume itself: it
+// records an event that names the component which does. It also removes the pre-resize annotation
+// of a volume once the file system has been expanded.
 
 import { driverOfPlugin, pluginOfSource } from '#api/groups/core/v1/csi-migration/index.ts';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
@@ -38,7 +39,7 @@ export class VolumeExpandController implements Controller {
     this.#claims = builder.for(persistentVolumeClaims, {
       predicate: {
         add: wantsMore,
-        // Only a change of the sizes: the event of a claim that waits is recorded once.
+        // Only changes of the sizes count: the event of a waiting claim is recorded once.
         update: (before, claim) =>
           requestedSize(claim).cmp(requestedSize(before)) > 0 ||
           statusSize(claim).cmp(statusSize(before)) !== 0,
@@ -72,12 +73,12 @@ export class VolumeExpandController implements Controller {
     return reconciled;
   }
 
-  /** The annotation for the component that expands such volumes. */
+  /** Annotates the claim for the component that expands such volumes. */
   async #leave(claim: ReadClaim, volume: ReadVolume, signal: AbortSignal): Promise<void> {
     const plugin = pluginOfSource(volume.spec);
     const driver = plugin === undefined ? undefined : driverOfPlugin(plugin);
     if (driver === undefined) {
-      // No component expands volumes of the other kinds.
+      // No component expands volumes of other kinds.
       const isKnown = volume.spec.csi !== undefined || isOurs(volume);
       this.#tell(
         claim,

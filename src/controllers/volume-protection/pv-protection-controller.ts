@@ -1,4 +1,4 @@
-// A volume that is deleted stays for as long as it is bound to a claim.
+// Keeps a deleted volume as long as it is bound to a claim.
 
 import { persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolume } from '#api/groups/core/v1/index.ts';
@@ -35,7 +35,7 @@ export class PvProtectionController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const volume = this.#volumes.lister.getByKey(key);
     if (volume === undefined) return reconciled;
-    // Certain enough: the write is refused if the volume has been bound since.
+    // The cache is good enough: the write fails if the volume was bound meanwhile.
     const isUsed = (): Promise<boolean> => Promise.resolve(volume.status.phase === 'Bound');
     const { client } = this.#config;
     return await protect(

@@ -52,7 +52,10 @@ export function parseImageName(image: string): ImageName {
   return { registry, repository: rest, tag, digest };
 }
 
-/** The reference with the tag 'latest' if it names neither tag nor digest. Throws InvalidImageNameError. */
+/**
+ * The reference with the tag 'latest' if it names neither tag nor digest. Throws
+ * InvalidImageNameError.
+ */
 export function withDefaultTag(image: string): string {
   const name = parseImageName(image);
   return name.tag === undefined && name.digest === undefined ? `${image}:latest` : image;

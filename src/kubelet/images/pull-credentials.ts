@@ -10,7 +10,10 @@ interface Entry {
   readonly auth: AuthConfig;
 }
 
-/** The credentials to try, the most specific place first. Secrets that are not of a docker type, or unreadable, give none. */
+/**
+ * The credentials to try, the most specific place first. Secrets that are not of a docker type, or
+ * unreadable, give none.
+ */
 export function credentialsFor(image: string, secrets: readonly Secret[]): readonly AuthConfig[] {
   const name = parseImageName(image);
   const target = `${name.registry}/${name.repository}`;
@@ -73,7 +76,10 @@ function normalizePlace(place: string): string {
   return bare.replace(/^(?:index\.|registry-1\.)docker\.io(?=\/|$)/, 'docker.io');
 }
 
-/** Host parts may hold '*' for one label or part of it; a path has to be a prefix of the image's, part by part. */
+/**
+ * Host parts may hold '*' for one label or part of it; a path has to be a prefix of the image's,
+ * part by part.
+ */
 function matches(place: string, target: string): boolean {
   const [placeHost = '', ...placePath] = place.split('/');
   const [host = '', ...path] = target.split('/');

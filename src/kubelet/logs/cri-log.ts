@@ -1,5 +1,5 @@
-// The lines of a CRI log file: `<RFC 3339 time, nanoseconds> <stdout|stderr> <P|F> <content>`. 'P' is a part of a line that
-// goes on with the next entry, 'F' is a line's end.
+// The lines of a CRI log file: `<RFC 3339 time, nanoseconds> <stdout|stderr> <P|F> <content>`. 'P'
+// is a part of a line that goes on with the next entry, 'F' is a line's end.
 
 export type LogStream = 'stdout' | 'stderr';
 

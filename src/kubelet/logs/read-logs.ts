@@ -1,5 +1,5 @@
-// Reads a container's log file, as `kubectl logs` asks for it: from some line or time on, limited, and followed while the
-// container writes, across rotations of the file.
+// Reads a container's log file, as `kubectl logs` asks for it: from some line or time on, limited,
+// and followed while the container writes, across rotations of the file.
 
 import { outsideWork } from '#machinery/pending-work.ts';
 import { constants } from 'node:fs';
@@ -31,14 +31,18 @@ export interface LogSource {
 }
 
 const BLOCK_BYTES = 64 * 1024;
-/** Longer lines are no entries of a container runtime: they are left out, whatever memory they would take. */
+/**
+ * Longer lines are no entries of a container runtime: they are left out, whatever memory they would
+ * take.
+ */
 const MAX_LINE_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * The log's content, line ends included. Rejects if the file cannot be read (ENOENT if it is not there, unless it is followed and the
- * container runs), or is not a regular file: a link is not followed. Ends at the end of the file or, when following, once the
- * container has ended and all of its log was read. Ends as well when the signal aborts.
+ * The log's content, line ends included. Rejects if the file cannot be read (ENOENT if it is not
+ * there, unless it is followed and the container runs), or is not a regular file: a link is not
+ * followed. Ends at the end of the file or, when following, once the container has ended and all of
+ * its log was read. Ends as well when the signal aborts.
  */
 export async function* readLogs(
   source: LogSource,
@@ -110,7 +114,8 @@ async function* entries(
         continue;
       }
       if (options.follow !== true || signal.aborted) return;
-      // Asked before the file is looked at once more: what was written before the container ended is then surely read.
+      // Asked before the file is looked at once more: what was written before the container ended
+      // is then surely read.
       const running = await source.isRunning();
       const { size } = await outsideWork(file.stat());
       if (size > position) continue;
@@ -136,8 +141,8 @@ async function* entries(
 }
 
 /**
- * The open file. A container that has not written yet may have none: when following, the file is waited for as long as the container
- * runs. Undefined: the signal aborted first.
+ * The open file. A container that has not written yet may have none: when following, the file is
+ * waited for as long as the container runs. Undefined: the signal aborted first.
  */
 async function openLog(
   source: LogSource,
@@ -183,7 +188,10 @@ async function reopenIfRotated(path: string, file: FileHandle): Promise<FileHand
   }
 }
 
-/** Where the last `lines` lines begin: parts of one line count once, and only lines of `stream` count if it is given. */
+/**
+ * Where the last `lines` lines begin: parts of one line count once, and only lines of `stream`
+ * count if it is given.
+ */
 async function findTail(
   file: FileHandle,
   lines: number,

@@ -1,5 +1,5 @@
-// Keeps container logs from filling the disk: a file that has grown too large is moved aside and the container gets a new
-// one; of those moved aside, the oldest are removed.
+// Keeps container logs from filling the disk: a file that has grown too large is moved aside and
+// the container gets a new one; of those moved aside, the oldest are removed.
 
 import { lstat, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -37,7 +37,8 @@ async function rotate(input: RotateLogsInput, id: string, path: string): Promise
   const directory = dirname(path);
   const prefix = `${basename(path)}.`;
   const old = (await readdir(directory)).filter((name) => name.startsWith(prefix)).toSorted();
-  // The names hold the time, so their order is that of age. With the one that is moved now, one less is kept.
+  // The names hold the time, so their order is that of age. With the one that is moved now, one
+  // less is kept.
   for (const name of old.slice(0, Math.max(old.length - Math.max(input.maxFiles - 2, 0), 0)))
     await rm(join(directory, name), { force: true });
   const stamp = new Date(input.clock.now()).toISOString().slice(0, 19).replace(/[-:T]/g, '');

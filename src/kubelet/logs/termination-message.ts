@@ -1,5 +1,6 @@
-// A container's termination message: what it wrote to its termination log or, if it failed and wrote nothing, the end of its
-// log. Both files may be anything: the container chooses the path of the first, and may have any file there by a volume.
+// A container's termination message: what it wrote to its termination log or, if it failed and
+// wrote nothing, the end of its log. Both files may be anything: the container chooses the path of
+// the first, and may have any file there by a volume.
 
 import type { ContainerStatus } from '#cri/index.ts';
 import { readEndUntrusted } from '#machinery/files/untrusted.ts';

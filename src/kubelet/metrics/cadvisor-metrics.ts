@@ -1,5 +1,6 @@
-// /metrics/cadvisor: the families of cAdvisor that dashboards of pods use, with cAdvisor's names and labels. The values are those of
-// the container runtime (CRI), so families that only cAdvisor can read from cgroups are not there.
+// /metrics/cadvisor: the families of cAdvisor that dashboards of pods use, with cAdvisor's names
+// and labels. The values are those of the container runtime (CRI), so families that only cAdvisor
+// can read from cgroups are not there.
 
 import { sampleText, type Sample } from '#machinery/metrics/instruments.ts';
 import { amountOf } from '../pod/resources.ts';
@@ -31,7 +32,10 @@ export interface CadvisorInput {
   readonly now: number;
 }
 
-/** A cgroup with statistics: of a container, of a whole pod (the label container is empty then), or of the machine (the id is '/'). */
+/**
+ * A cgroup with statistics: of a container, of a whole pod (the label container is empty then), or
+ * of the machine (the id is '/').
+ */
 interface Group {
   readonly labels: readonly string[];
   readonly usage: Pick<ContainerUsage, 'cpu' | 'memory' | 'writableLayer' | 'startedAt' | 'swap'>;
@@ -243,7 +247,10 @@ function machineGroup(node: NodeUsage | undefined): readonly Group[] {
   return [{ labels: ['', '/', '', '', '', ''], usage, spec: undefined }];
 }
 
-/** The cgroup of a container has none below it, so that both of cAdvisor's scopes have the same value; of a pod only the sum is known. */
+/**
+ * The cgroup of a container has none below it, so that both of cAdvisor's scopes have the same
+ * value; of a pod only the sum is known.
+ */
 function pageFaultSamples(
   labels: readonly string[],
   memory: MemorySample | undefined,

@@ -39,7 +39,10 @@ const IMAGE_OPERATIONS: Readonly<Record<keyof ImageService, string>> = {
   imageFsInfo: 'image_fs_info',
 };
 
-/** Sessions: they last as long as the user wants, which says nothing about the runtime. They are counted, not timed. */
+/**
+ * Sessions: they last as long as the user wants, which says nothing about the runtime. They are
+ * counted, not timed.
+ */
 const SESSIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'port_forward']);
 
 /** Operations after which the runtime may have other pods, containers, images or settings than before. */

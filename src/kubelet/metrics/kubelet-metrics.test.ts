@@ -89,7 +89,9 @@ function parse(
   return families;
 }
 
-/** Alpha metrics of which dashboards are made. test/scenarios/metrics has the stable and beta ones. */
+/**
+ * Alpha metrics of which dashboards are made. test/scenarios/metrics has the stable and beta ones.
+ */
 const ON_DASHBOARDS: readonly (readonly [
   endpoint: string,
   name: string,

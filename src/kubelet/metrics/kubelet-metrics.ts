@@ -1,4 +1,5 @@
-// The kubelet's own metrics, with upstream's names, labels and buckets (pkg/kubelet/metrics and pkg/kubelet/server/metrics).
+// The kubelet's own metrics, with upstream's names, labels and buckets (pkg/kubelet/metrics and
+// pkg/kubelet/server/metrics).
 
 import type { Clock } from '#machinery/clock.ts';
 import {
@@ -199,7 +200,10 @@ export class KubeletMetrics implements RuntimeMetrics {
     this.#requestDuration.with(...labels).observe(seconds);
   }
 
-  /** Returns the kubelet's own metrics in Prometheus' text form, without those that every component has. */
+  /**
+   * Returns the kubelet's own metrics in Prometheus' text form, without those that every component
+   * has.
+   */
   text(gauges: KubeletGauges): string {
     const gauge = (
       name: string,

@@ -1,5 +1,6 @@
-// /metrics/resource: CPU and memory of the node, its pods and containers, as metrics-server reads them. Names, labels and the rule that
-// a series without a value is left out are upstream's (pkg/kubelet/metrics/collectors/resource_metrics.go).
+// /metrics/resource: CPU and memory of the node, its pods and containers, as metrics-server reads
+// them. Names, labels and the rule that a series without a value is left out are upstream's
+// (pkg/kubelet/metrics/collectors/resource_metrics.go).
 
 import { sampleText, type Description, type Sample } from '#machinery/metrics/instruments.ts';
 import type { Usage } from '../node/usage.ts';

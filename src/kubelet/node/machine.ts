@@ -5,7 +5,10 @@ import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
 import { arch, cpus, release, totalmem } from 'node:os';
 import type { ResourceList } from '../types.ts';
 
-/** The part of a Node's status.nodeInfo about the machine. The rest is about the runtime and the kubelet. */
+/**
+ * The part of a Node's status.nodeInfo about the machine. The rest is about the runtime and the
+ * kubelet.
+ */
 export interface MachineInfo {
   readonly machineID: string;
   readonly systemUUID: string;
@@ -32,7 +35,10 @@ const KEYS: readonly (keyof MachineInfo)[] = [
   'architecture',
 ];
 
-/** Reads the information; '' for parts that cannot be read. Reads nothing if all is given: a simulated node has no machine. */
+/**
+ * Reads the information; '' for parts that cannot be read. Reads nothing if all is given: a
+ * simulated node has no machine.
+ */
 export async function readMachineInfo(given: Partial<MachineInfo> = {}): Promise<MachineInfo> {
   if (isComplete(given)) return given;
   return { ...(await readAll()), ...given };

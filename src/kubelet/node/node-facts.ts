@@ -1,5 +1,5 @@
-// Gathers what the kubelet says of its node: what the machine and the configuration have, once, and how the runtime is, at
-// each check.
+// Gathers what the kubelet says of its node: what the machine and the configuration have, once, and
+// how the runtime is, at each check.
 
 import type { Runtime } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -96,7 +96,10 @@ export class NodeFactsSource {
     };
   }
 
-  /** Asks the runtime for its state. Never rejects: the node reports what is wrong. `port`: the kubelet's, as the Node shows it. */
+  /**
+   * Asks the runtime for its state. Never rejects: the node reports what is wrong. `port`: the
+   * kubelet's, as the Node shows it.
+   */
   async current(port: number): Promise<NodeFacts> {
     const problems: string[] = [];
     this.#addresses = addressesOf(this.#config.kubelet);

@@ -1,5 +1,6 @@
-// The node's life in the API: its Node object is made or taken over, its Lease is renewed every few seconds, and its status
-// is reported when it has changed, or every few minutes to say that it has not.
+// The node's life in the API: its Node object is made or taken over, its Lease is renewed every few
+// seconds, and its status is reported when it has changed, or every few minutes to say that it has
+// not.
 
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { nodes } from '#api/groups/core/v1/index.ts';
@@ -66,7 +67,10 @@ export class NodeReporter {
     this.#grid = new HeartbeatGrid(clock.monotonic(), checkMs, random.derive('heartbeats'));
   }
 
-  /** Makes the Node, or takes over the one that is there. Tries until it succeeds or the signal aborts. */
+  /**
+   * Makes the Node, or takes over the one that is there. Tries until it succeeds or the signal
+   * aborts.
+   */
   async register(signal: AbortSignal): Promise<void> {
     this.#event('Normal', 'Starting', 'Starting kubelet.');
     await this.#retry('node not registered', signal, async () => {

@@ -24,7 +24,10 @@ export interface NodeFacts {
   readonly runtimeConditions?: readonly BareCondition[];
 }
 
-/** Conditions of our own runtimes that the node shows. Other runtimes have conditions, too, which are not for nodes. */
+/**
+ * Conditions of our own runtimes that the node shows. Other runtimes have conditions, too, which
+ * are not for nodes.
+ */
 export const RUNTIME_CONDITIONS = 'coxswain.dev/';
 
 const MAX_IMAGES = 50;
@@ -144,7 +147,10 @@ const OWNED: ReadonlySet<string> = new Set([
 ]);
 const isOwned = (type: string): boolean => OWNED.has(type) || type.startsWith(RUNTIME_CONDITIONS);
 
-/** The `status` of a strategic merge patch that makes the API's status this one: others' conditions and fields stay. */
+/**
+ * The `status` of a strategic merge patch that makes the API's status this one: others' conditions
+ * and fields stay.
+ */
 export function nodeStatusPatch(
   status: NodeStatus,
   previous: NodeStatus | undefined,
@@ -162,7 +168,8 @@ export function nodeStatusPatch(
         ...gone.map(({ type }) => ({ type, $patch: 'delete' })),
       ],
     }),
-    // Merged by type, a list with two addresses of one type (one of each family) would lose one: it is replaced.
+    // Merged by type, a list with two addresses of one type (one of each family) would lose one: it
+    // is replaced.
     addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
     capacity: replaceMap(previous?.capacity, status.capacity),
     allocatable: replaceMap(previous?.allocatable, status.allocatable),

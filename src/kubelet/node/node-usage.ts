@@ -1,4 +1,5 @@
-// The CPU and memory usage of the whole node: of this machine from /proc, of a simulated node from its containers.
+// The CPU and memory usage of the whole node: of this machine from /proc, of a simulated node from
+// its containers.
 
 import { readFile } from 'node:fs/promises';
 import type { ContainerStats } from '#cri/index.ts';
@@ -18,7 +19,10 @@ export interface NodeUsage {
 }
 
 export interface NodeUsageSource {
-  /** `containers`: the current statistics of all containers of the node. Resolves with undefined where nothing can be read. */
+  /**
+   * `containers`: the current statistics of all containers of the node. Resolves with undefined
+   * where nothing can be read.
+   */
   read(containers: readonly ContainerStats[]): Promise<NodeUsage | undefined>;
 }
 
@@ -61,7 +65,8 @@ export class MachineUsage implements NodeUsageSource {
       Number(new RegExp(`^${name}: *(\\d+) kB$`, 'm').exec(meminfo)?.[1] ?? 0) * 1024;
     const usageBytes = bytes('MemTotal') - bytes('MemFree');
     const swapTotal = bytes('SwapTotal');
-    // As cAdvisor computes it for the root cgroup: all that is used, without the file cache that can be dropped at once.
+    // As cAdvisor computes it for the root cgroup: all that is used, without the file cache that
+    // can be dropped at once.
     const workingSetBytes = Math.max(0, usageBytes - bytes('Inactive\\(file\\)'));
     return {
       time: this.#clock.now(),

@@ -1,4 +1,5 @@
-// Updates the runtime with the pod CIDRs of its Node: runtimes with a network of their own need them.
+// Updates the runtime with the pod CIDRs of its Node: runtimes with a network of their own need
+// them.
 
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -31,7 +32,10 @@ export class PodCidrUpdater {
     this.#config = config;
   }
 
-  /** The Node has been seen. Does nothing if its ranges are those that the runtime knows, or if it has none. */
+  /**
+   * The Node has been seen. Does nothing if its ranges are those that the runtime knows, or if it
+   * has none.
+   */
   nodeSeen({ podCIDR, podCIDRs }: NodeRanges): void {
     const cidrs = podCIDRs ?? (podCIDR === undefined ? [] : [podCIDR]);
     const wanted = cidrs.join(',');

@@ -1,4 +1,5 @@
-// One look at what the node, its pods and their containers use: the common source of /stats/summary, /metrics/resource and
+// One look at what the node, its pods and their containers use: the common source of
+// /stats/summary, /metrics/resource and
 // /metrics/cadvisor.
 
 import type { ContainerStats, PodSandboxStats, RuntimeService } from '#cri/index.ts';

@@ -9,7 +9,10 @@ export interface SandboxDecision {
   readonly sandboxId: string;
 }
 
-/** Reports whether the pod needs a new sandbox: it has none, its sandbox is not ready, or has another network than the spec wants. */
+/**
+ * Reports whether the pod needs a new sandbox: it has none, its sandbox is not ready, or has
+ * another network than the spec wants.
+ */
 export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxDecision {
   const newest = status.sandboxes[0];
   if (newest === undefined) return { changed: true, attempt: 0, sandboxId: '' };
@@ -26,7 +29,10 @@ export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxDe
   return { changed: false, attempt: newest.attempt, sandboxId: newest.id };
 }
 
-/** Reports whether a regular container was created at some time. If so, every init container had succeeded. */
+/**
+ * Reports whether a regular container was created at some time. If so, every init container had
+ * succeeded.
+ */
 export function hasAnyContainerCreated(pod: Pod, status: RuntimePodStatus): boolean {
   return (pod.spec?.containers ?? []).some((container) => {
     const state = findContainer(status, container.name)?.state;

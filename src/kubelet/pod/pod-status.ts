@@ -1,5 +1,5 @@
-// What the runtime says about a pod, in the kubelet's own terms. A RuntimePodStatus is a value: it is never changed after it
-// was made, and a newer one replaces it.
+// What the runtime says about a pod, in the kubelet's own terms. A RuntimePodStatus is a value: it
+// is never changed after it was made, and a newer one replaces it.
 
 export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
@@ -48,7 +48,10 @@ export interface RuntimePodStatus {
   readonly sandboxes: readonly SandboxRecord[];
   /** Newest first. */
   readonly containers: readonly ContainerRecord[];
-  /** Changes when anything that the kubelet acts on has changed: equal fingerprints mean that no sync is needed. */
+  /**
+   * Changes when anything that the kubelet acts on has changed: equal fingerprints mean that no
+   * sync is needed.
+   */
   readonly fingerprint: string;
 }
 

@@ -1,4 +1,5 @@
-// Resource requests and limits: what a pod asks of its node, its quality of service, and what a container gets of the kernel.
+// Resource requests and limits: what a pod asks of its node, its quality of service, and what a
+// container gets of the kernel.
 
 import { podQosClass } from '#api/groups/core/v1/qos.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
@@ -31,7 +32,10 @@ export function amounts(list: ResourceList | undefined): Map<string, number> {
   );
 }
 
-/** Returns the highest requests during the life of the pod: of its containers and sidecars together, or of its start. */
+/**
+ * Returns the highest requests during the life of the pod: of its containers and sidecars together,
+ * or of its start.
+ */
 export function podRequests(pod: Pod): Amounts {
   let requests = requestsOf.get(pod.spec);
   if (requests === undefined) {
@@ -157,8 +161,9 @@ function hugepageLimits(
 }
 
 /**
- * How willingly the kernel kills the container when memory runs out: 1000 first, -997 last. Between the two the share of
- * memory that was asked for decides, so that who uses more than he asked for goes before who does not.
+ * How willingly the kernel kills the container when memory runs out: 1000 first, -997 last. Between
+ * the two the share of memory that was asked for decides, so that who uses more than he asked for
+ * goes before who does not.
  */
 export function oomScoreAdjustment(pod: Pod, container: Container, memoryCapacity: number): number {
   if ((pod.spec.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY) return -997;

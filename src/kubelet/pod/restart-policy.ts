@@ -1,4 +1,5 @@
-// Whether a container that does not run should: the pod's restart policy, a container's own, and its rules on exit codes.
+// Whether a container that does not run should: the pod's restart policy, a container's own, and
+// its rules on exit codes.
 
 import type { Container, Pod, PodSpec } from '../types.ts';
 import { findContainer, type RuntimePodStatus } from './pod-status.ts';

@@ -1,4 +1,5 @@
-// Asks a server of gRPC whether it serves: the standard health service, https://github.com/grpc/grpc/blob/master/doc/health-checking.md
+// Asks a server of gRPC whether it serves: the standard health service,
+// https://github.com/grpc/grpc/blob/master/doc/health-checking.md
 
 import {
   type Client,
@@ -47,8 +48,9 @@ const HealthClient = makeGenericClientConstructor(
 );
 
 /**
- * Resolves if the service says that it serves. `onConnected` is called if there is a connection when the signal aborts. Rejects with a NetworkError
- * that says what is wrong, or with the signal's reason.
+ * Resolves if the service says that it serves. `onConnected` is called if there is a connection
+ * when the signal aborts. Rejects with a NetworkError that says what is wrong, or with the signal's
+ * reason.
  */
 export async function grpcHealth(
   address: string,

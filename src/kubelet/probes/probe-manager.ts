@@ -1,5 +1,6 @@
-// Which probes run, and what they have found. A worker belongs to one instance of a container: it begins when the instance
-// runs and ends with it; liveness and readiness wait for the startup probe.
+// Which probes run, and what they have found. A worker belongs to one instance of a container: it
+// begins when the instance runs and ends with it; liveness and readiness wait for the startup
+// probe.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -65,7 +66,10 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
     this.#startedAt = config.clock.now();
   }
 
-  /** Sees to it that exactly the running instances of the pod are probed. `previous`: what was last reported of it. */
+  /**
+   * Sees to it that exactly the running instances of the pod are probed. `previous`: what was last
+   * reported of it.
+   */
   sync(pod: Pod, status: RuntimePodStatus, previous: PodStatus): void {
     const uid = podUid(pod);
     const current = new Set<string>();
@@ -137,7 +141,8 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
       pod,
       podIP: '',
     };
-    // After a restart of the kubelet an instance is what it was reported as, until a probe says otherwise.
+    // After a restart of the kubelet an instance is what it was reported as, until a probe says
+    // otherwise.
     const reported = [
       ...(previous.containerStatuses ?? []),
       ...(previous.initContainerStatuses ?? []),

@@ -1,4 +1,5 @@
-// /metrics/probes: how often the probes of the node's pods succeeded and failed, and how long they took.
+// /metrics/probes: how often the probes of the node's pods succeeded and failed, and how long they
+// took.
 
 import type { Clock } from '#machinery/clock.ts';
 import {
@@ -20,7 +21,10 @@ const TYPES: Readonly<Record<ProbeType, string>> = {
   readiness: 'Readiness',
 };
 
-/** The counts of one probe of one container. They outlive restarts of the container and go with the pod. */
+/**
+ * The counts of one probe of one container. They outlive restarts of the container and go with the
+ * pod.
+ */
 interface ProbeCounts {
   readonly pod: Pod;
   readonly container: string;
@@ -41,7 +45,10 @@ export class ProbeMetrics {
     this.#startedAt = clock.now();
   }
 
-  /** Runs a probe and counts its outcome. A probe that could not be run at all counts nowhere, as upstream. */
+  /**
+   * Runs a probe and counts its outcome. A probe that could not be run at all counts nowhere, as
+   * upstream.
+   */
   async timed(
     pod: Pod,
     container: string,

@@ -37,7 +37,10 @@ export interface ProbeRunnerConfig {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** False: pods have no network that could be called (see KubeletConfig.podNetwork): calls to it are taken to succeed. */
+  /**
+   * False: pods have no network that could be called (see KubeletConfig.podNetwork): calls to it
+   * are taken to succeed.
+   */
   readonly podNetwork: boolean;
 }
 

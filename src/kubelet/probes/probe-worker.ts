@@ -14,7 +14,10 @@ export interface ProbeWorkerConfig {
   /** Wall-clock milliseconds. */
   readonly startedAt: number;
   readonly clock: Clock;
-  /** Added to the first delay, so that after a restart not everything is probed at once. Milliseconds. */
+  /**
+   * Added to the first delay, so that after a restart not everything is probed at once.
+   * Milliseconds.
+   */
   readonly jitterMs: number;
   readonly run: (probe: Probe, signal: AbortSignal) => Promise<ProbeOutcome>;
   readonly onOutcome: (outcome: ProbeOutcome) => void;

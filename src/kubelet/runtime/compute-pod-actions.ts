@@ -1,5 +1,6 @@
-// Decides what has to be done to bring a pod's containers from what the runtime shows to what the spec says. A pure function
-// of pod, status and probe results; runtime-manager.ts carries the decision out.
+// Decides what has to be done to bring a pod's containers from what the runtime shows to what the
+// spec says. A pure function of pod, status and probe results; runtime-manager.ts carries the
+// decision out.
 
 import type { Container, Pod } from '../types.ts';
 import { hasAnyContainerCreated, podSandboxChanged } from '../pod/pod-progress.ts';
@@ -27,7 +28,10 @@ export interface PodActions {
   /** Everything that runs is stopped, the sandbox included. Always so when a sandbox is made. */
   readonly killPod: boolean;
   readonly createSandbox: boolean;
-  /** The sandbox to use; when `createSandbox`, the one that is replaced ('' if there was none worth mentioning). */
+  /**
+   * The sandbox to use; when `createSandbox`, the one that is replaced ('' if there was none worth
+   * mentioning).
+   */
   readonly sandboxId: string;
   /** The attempt number of the sandbox in use, or of the one to make. */
   readonly attempt: number;
@@ -80,7 +84,10 @@ export function computePodActions(
   return { ...draft, createSandbox, sandboxId, attempt };
 }
 
-/** Returns the containers to start in a new sandbox; false if none is needed because the pod has finished. */
+/**
+ * Returns the containers to start in a new sandbox; false if none is needed because the pod has
+ * finished.
+ */
 function startFromSandbox(
   pod: Pod,
   status: RuntimePodStatus,
@@ -89,7 +96,8 @@ function startFromSandbox(
 ): boolean {
   const containers = pod.spec?.containers ?? [];
   const initContainers = pod.spec?.initContainers ?? [];
-  // A pod that has run and may not run again is not given another sandbox; one that never got as far as a container is.
+  // A pod that has run and may not run again is not given another sandbox; one that never got as
+  // far as a container is.
   if (!mayRestartOnFailure(pod) && attempt !== 0 && status.containers.length > 0) return false;
   const toStart: number[] = [];
   containers.forEach((container, index) => {
@@ -130,11 +138,11 @@ function startEphemeralContainers(pod: Pod, status: RuntimePodStatus, draft: Dra
 }
 
 /**
- * Init containers in their order, one after the other; sidecars among them are passed when they have started, and kept
- * running from then on. True when the pod is initialized.
+ * Init containers in their order, one after the other; sidecars among them are passed when they
+ * have started, and kept running from then on. True when the pod is initialized.
  *
- * Looked at from the last one back: earlier ones that have ended may have been removed from the runtime, so the latest that
- * is known says how far the pod has come.
+ * Looked at from the last one back: earlier ones that have ended may have been removed from the
+ * runtime, so the latest that is known says how far the pod has come.
  */
 function computeInitContainers(
   pod: Pod,

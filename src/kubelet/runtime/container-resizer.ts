@@ -1,5 +1,5 @@
-// Gives running containers what was allocated to them after they were started: through the runtime, or, where the container's
-// resize policy wants it, by starting them anew.
+// Gives running containers what was allocated to them after they were started: through the runtime,
+// or, where the container's resize policy wants it, by starting them anew.
 
 import type { RuntimeService } from '#cri/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
@@ -51,7 +51,10 @@ export class ContainerResizer {
     });
   }
 
-  /** Returns the resources of a container; after a restart of the kubelet, those of the pod's status. */
+  /**
+   * Returns the resources of a container; after a restart of the kubelet, those of the pod's
+   * status.
+   */
   actual(pod: Pod, container: Container, record: ContainerRecord): ResourceRequirements {
     const known = this.#actual.get(podUid(pod))?.get(record.name);
     if (known?.id === record.id) return known.resources;
@@ -84,7 +87,10 @@ export class ContainerResizer {
     });
   }
 
-  /** Changes what can be changed while it runs, but for those that are stopped anyway. False if some could not be. */
+  /**
+   * Changes what can be changed while it runs, but for those that are stopped anyway. False if some
+   * could not be.
+   */
   async resize(
     pod: Pod,
     status: RuntimePodStatus,

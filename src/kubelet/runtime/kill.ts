@@ -1,4 +1,5 @@
-// Stops containers: the Killing event, the preStop hook, the stop signal, and after the grace period the end.
+// Stops containers: the Killing event, the preStop hook, the stop signal, and after the grace
+// period the end.
 
 import { isNotFound, type RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -75,7 +76,8 @@ export class ContainerKiller {
       try {
         await withTimeout(clock, left(), signal, () => turn);
       } catch (error) {
-        // The containers before this one take longer than the grace period: it is stopped all the same.
+        // The containers before this one take longer than the grace period: it is stopped all the
+        // same.
         if (!(error instanceof TimeoutError)) throw error;
       }
     }
@@ -93,8 +95,8 @@ export class ContainerKiller {
   }
 
   /**
-   * Stops every container that runs: those of the pod all at once, then its sidecars, the last one first. Then its sandboxes.
-   * Tries all before it rejects with what went wrong.
+   * Stops every container that runs: those of the pod all at once, then its sidecars, the last one
+   * first. Then its sandboxes. Tries all before it rejects with what went wrong.
    */
   async killPod(
     pod: Pod,
@@ -167,7 +169,8 @@ export class ContainerKiller {
         container: spec.name,
         err: error,
       });
-      // Its words may hold secrets: they are not for events. A hook that ran out of time is simply cut off.
+      // Its words may hold secrets: they are not for events. A hook that ran out of time is simply
+      // cut off.
       if (error instanceof HookError)
         events.container(pod, spec, 'Warning', 'FailedPreStopHook', 'PreStopHook failed');
     }
@@ -205,7 +208,9 @@ interface Turn {
   readonly done: () => void;
 }
 
-/** Sidecars stop after all regular containers, and each after those that come after it in the spec. */
+/**
+ * Sidecars stop after all regular containers, and each after those that come after it in the spec.
+ */
 function terminationOrder(
   pod: Pod,
   running: readonly ContainerRecord[],

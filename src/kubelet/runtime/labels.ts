@@ -1,5 +1,6 @@
-// The labels and annotations by which the kubelet finds its pods again in the runtime, after a restart too. The keys are
-// those of every Kubernetes node, so that other tools (crictl, log collectors) understand them.
+// The labels and annotations by which the kubelet finds its pods again in the runtime, after a
+// restart too. The keys are those of every Kubernetes node, so that other tools (crictl, log
+// collectors) understand them.
 
 import type { Container, Pod } from '../types.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
@@ -89,8 +90,9 @@ function toInteger(text: string | undefined): number | undefined {
 }
 
 /**
- * A container whose hash differs from that of its running instance is restarted. Only what may change in the spec of a pod
- * and takes a restart counts: the image (and the name, which says whose it is).
+ * A container whose hash differs from that of its running instance is restarted. Only what may
+ * change in the spec of a pod and takes a restart counts: the image (and the name, which says whose
+ * it is).
  */
 export function hashContainer(container: Container): string {
   let hash = hashes.get(container);

@@ -1,6 +1,6 @@
-// Carries out what computePodActions decided: kills, makes sandboxes, starts containers, in this order. What cannot be done
-// now (an image that cannot be pulled, a container that keeps crashing) is remembered as the reason why the container waits,
-// and tried again when its back-off ends.
+// Carries out what computePodActions decided: kills, makes sandboxes, starts containers, in this
+// order. What cannot be done now (an image that cannot be pulled, a container that keeps crashing)
+// is remembered as the reason why the container waits, and tried again when its back-off ends.
 
 import { mkdir, readdir } from 'node:fs/promises';
 import type { ImageService, ImageSpec, PodSandboxConfig, RuntimeService } from '#cri/index.ts';
@@ -240,7 +240,10 @@ export class RuntimeManager {
     );
   }
 
-  /** In a new sandbox the pod starts from the beginning: what its init containers did before does not count. */
+  /**
+   * In a new sandbox the pod starts from the beginning: what its init containers did before does
+   * not count.
+   */
   async #removeInitContainers(context: SyncContext): Promise<void> {
     const names = new Set(
       (context.pod.spec.initContainers ?? []).map((container) => container.name),
@@ -301,7 +304,10 @@ export class RuntimeManager {
     }
   }
 
-  /** Waits until what restricts the pod's traffic applies. False: it took too long, and the containers have to wait. */
+  /**
+   * Waits until what restricts the pod's traffic applies. False: it took too long, and the
+   * containers have to wait.
+   */
   async #isNetworkReady(context: SyncContext, sandbox: Sandbox): Promise<boolean> {
     const { networkReadiness, clock, events, logger, retryMs } = this.#config;
     const { pod, signal } = context;
@@ -607,7 +613,10 @@ export class RuntimeManager {
     }
   }
 
-  /** The hook runs beside the container; one whose hook fails is stopped, and started again as its policy says. */
+  /**
+   * The hook runs beside the container; one whose hook fails is stopped, and started again as its
+   * policy says.
+   */
   async #postStart(
     context: SyncContext,
     sandbox: Sandbox,

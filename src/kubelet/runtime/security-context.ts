@@ -1,4 +1,5 @@
-// The security settings of pods and containers in the runtime's terms: a container's own win over its pod's.
+// The security settings of pods and containers in the runtime's terms: a container's own win over
+// its pod's.
 
 import type { StopSignal } from '#cri/index.ts';
 import type { Input } from '#cri/types.ts';

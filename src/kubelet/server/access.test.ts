@@ -5,7 +5,9 @@ import type { Client } from '#client/client.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { type AccessSettings, ApiAccess, DEFAULT_ACCESS } from './access.ts';
 
-/** An API server that knows one token and allows verbs other than `delete`. It counts its reviews. */
+/**
+ * An API server that knows one token and allows verbs other than `delete`. It counts its reviews.
+ */
 class Reviewer {
   tokens = 0;
   decisions = 0;

@@ -1,5 +1,5 @@
-// Authentication and authorization of requests to the kubelet's API by the API server: TokenReview for bearer tokens, and
-// SubjectAccessReview for every user. Anonymous requests are never served.
+// Authentication and authorization of requests to the kubelet's API by the API server: TokenReview
+// for bearer tokens, and SubjectAccessReview for every user. Anonymous requests are never served.
 
 import { createHash } from 'node:crypto';
 import { tokenReviews } from '#api/groups/authentication/v1/index.ts';
@@ -18,7 +18,10 @@ export interface ServerUser {
   readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** Decides who a caller is and what the caller may do. Both methods reject if no decision can be made. */
+/**
+ * Decides who a caller is and what the caller may do. Both methods reject if no decision can be
+ * made.
+ */
 export interface ServerAccess {
   /** Returns the user of a bearer token; undefined for a token that is not valid. */
   authenticate(token: string): Promise<ServerUser | undefined>;

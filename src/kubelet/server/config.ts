@@ -38,11 +38,17 @@ export interface KubeletServerConfig {
   /** Returns the KubeletConfiguration in effect. `port`: the one that is open; 0 for none. */
   readonly configuration: (port: number) => unknown;
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
-  /** Removes the directory of a volume of the built-in provisioner, if it is there. Rejects with LocalVolumeError: not now. */
+  /**
+   * Removes the directory of a volume of the built-in provisioner, if it is there. Rejects with
+   * LocalVolumeError: not now.
+   */
   readonly removeLocalVolume: (name: string) => Promise<void>;
   /** Limits of connections to the port. Default: see ConnectionTable. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
-  /** Asked about every request but those of the API server itself and of system:masters, who may do everything. */
+  /**
+   * Asked about every request but those of the API server itself and of system:masters, who may do
+   * everything.
+   */
   readonly access: ServerAccess;
   /** Absent: no port is opened. */
   readonly listen?: ServerListenConfig;
@@ -54,6 +60,9 @@ export interface ServerListenConfig {
   readonly port: number;
   /** Opens any free port if this one is taken. Default: false. */
   readonly orFreePort?: boolean;
-  /** A port that cannot be opened is logged, and the kubelet starts without one. Default: false, it does not start. */
+  /**
+   * A port that cannot be opened is logged, and the kubelet starts without one. Default: false, it
+   * does not start.
+   */
   readonly optional?: boolean;
 }

@@ -13,7 +13,10 @@ import type { ContainerStatus, Pod } from '../types.ts';
 /** There is no log to show; the message is for the user. */
 export class LogTargetError extends Error {}
 
-/** `now`: wall-clock milliseconds, for sinceSeconds. Values that cannot be read are as if they were not given. */
+/**
+ * `now`: wall-clock milliseconds, for sinceSeconds. Values that cannot be read are as if they were
+ * not given.
+ */
 export function parseLogOptions(
   query: URLSearchParams,
   now: number,
@@ -50,7 +53,9 @@ function streamOf(name: string | null): LogStream | undefined {
   return name === 'Stderr' ? 'stderr' : undefined;
 }
 
-/** The instance whose log is meant. Throws LogTargetError, in the words that `kubectl logs` shows. */
+/**
+ * The instance whose log is meant. Throws LogTargetError, in the words that `kubectl logs` shows.
+ */
 export function findLogContainer(
   pod: Pod,
   runtimeStatus: RuntimePodStatus | undefined,

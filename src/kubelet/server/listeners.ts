@@ -1,5 +1,6 @@
-// The TLS ports of kubelets. All kubelets of a process share one TLS context; each has a port of its own, because a client that
-// connects to a node's address says nothing else about which node it means.
+// The TLS ports of kubelets. All kubelets of a process share one TLS context; each has a port of
+// its own, because a client that connects to a node's address says nothing else about which node it
+// means.
 
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -30,8 +31,9 @@ export interface TlsListenersConfig {
   /** The address to listen on. Default: all addresses. */
   readonly host?: string | undefined;
   /**
-   * Only connections from this machine are served; others are closed before the TLS handshake. Used where the node's address has to
-   * work on the machine itself, but the cluster is not meant for the network. Default: false.
+   * Only connections from this machine are served; others are closed before the TLS handshake. Used
+   * where the node's address has to work on the machine itself, but the cluster is not meant for
+   * the network. Default: false.
    */
   readonly thisMachineOnly?: boolean;
   readonly logger: Logger;
@@ -82,14 +84,17 @@ export class TlsListeners {
     return this.#config.host;
   }
 
-  /** Takes another certificate into use; connections that are open keep the one before. Throws if key and certificate do not match. */
+  /**
+   * Takes another certificate into use; connections that are open keep the one before. Throws if
+   * key and certificate do not match.
+   */
   setServingCertificate({ key, cert }: Pick<ServerTlsConfig, 'key' | 'cert'>): void {
     this.#tls.setSecureContext(secureContext({ ...this.#config.tls, key, cert }));
   }
 
   /**
-   * Opens a port; 0 is any that is free. `orFree`: if the port is taken, a free one is opened in its place. Rejects with the
-   * system's error.
+   * Opens a port; 0 is any that is free. `orFree`: if the port is taken, a free one is opened in
+   * its place. Rejects with the system's error.
    */
   async open(port: number, handlers: PortHandlers, orFree = false): Promise<OpenPort> {
     const server = await this.#listen(port).catch((error: NodeJS.ErrnoException) => {
@@ -155,7 +160,10 @@ function secureContext({
   };
 }
 
-/** Reports whether the address belongs to this machine, loopback included. The kernel drops packets that forge such a source. */
+/**
+ * Reports whether the address belongs to this machine, loopback included. The kernel drops packets
+ * that forge such a source.
+ */
 export function isOwnAddress(address: string | undefined): boolean {
   if (address === undefined) return false;
   const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;

@@ -1,10 +1,14 @@
-// Which permission a request to the kubelet's API needs: a verb on subresources of the Node. The mapping of paths is upstream's
-// (pkg/kubelet/server/auth.go), with the fine-grained subresources (KEP-2862) that are on by default.
+// Which permission a request to the kubelet's API needs: a verb on subresources of the Node. The
+// mapping of paths is upstream's (pkg/kubelet/server/auth.go), with the fine-grained subresources
+// (KEP-2862) that are on by default.
 
 export interface RequestAttributes {
   /** The API verb: '' for an HTTP method that has none, which no rule but '*' allows. */
   readonly verb: string;
-  /** Subresources of `nodes`, in the order in which they are tried: permission for one of them is enough. */
+  /**
+   * Subresources of `nodes`, in the order in which they are tried: permission for one of them is
+   * enough.
+   */
   readonly subresources: readonly string[];
 }
 

@@ -44,7 +44,10 @@ class HttpError extends Error {
 
 const MAX_RUN_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** Upstream's checks. They hold as long as the kubelet answers at all: pods are synced in the same event loop. */
+/**
+ * Upstream's checks. They hold as long as the kubelet answers at all: pods are synced in the same
+ * event loop.
+ */
 const HEALTH_CHECKS: readonly HealthCheck[] = [
   pingCheck,
   logCheck,
@@ -117,7 +120,8 @@ export class Routes {
     } catch (error) {
       const code = error instanceof HttpError ? error.code : 500;
       if (response.headersSent) {
-        // Too late for an error response: the connection is destroyed, so that the client notices that the body is incomplete.
+        // Too late for an error response: the connection is destroyed, so that the client notices
+        // that the body is incomplete.
         response.destroy(error instanceof Error ? error : undefined);
         return;
       }
@@ -190,7 +194,8 @@ export class Routes {
         json(response, { kubeletconfig: this.#config.configuration(this.#port()) });
         return;
       case 'logs':
-        // Upstream serves files of /var/log here. It is off: the node's own logs are not the cluster's.
+        // Upstream serves files of /var/log here. It is off: the node's own logs are not the
+        // cluster's.
         throw new HttpError(405, 'logs endpoint is disabled.');
       case 'debug':
         if (rest[0] === 'pprof') throw new HttpError(405, 'profiling endpoint is disabled.');
@@ -366,7 +371,10 @@ export class Routes {
     }
   }
 
-  /** Returns undefined if the runtime does not answer: its metrics then say so, and the others are still there. */
+  /**
+   * Returns undefined if the runtime does not answer: its metrics then say so, and the others are
+   * still there.
+   */
   async #usage(): Promise<Usage | undefined> {
     try {
       return await this.#config.usage();
@@ -412,7 +420,10 @@ export class Routes {
     }
   }
 
-  /** Rejects every checkpoint, with upstream's errors: for pods and containers that do not exist, and for runtimes without CRIU. */
+  /**
+   * Rejects every checkpoint, with upstream's errors: for pods and containers that do not exist,
+   * and for runtimes without CRIU.
+   */
   #checkpoint(
     [namespace = '', name = '', container = '', ...more]: readonly string[],
     query: URLSearchParams,

@@ -2,7 +2,10 @@
 
 import type { RuntimePodStatus } from '../pod/pod-status.ts';
 
-/** Fields of a Pod that the runtime knows. There is no creation time: an empty one could not be read by clients in Go. */
+/**
+ * Fields of a Pod that the runtime knows. There is no creation time: an empty one could not be read
+ * by clients in Go.
+ */
 export interface RunningPod {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly spec: {

@@ -1,5 +1,5 @@
-// The kubelet's own API: pods, logs, exec, attach, port-forward, stats and metrics. Clients connect over TLS, with a client
-// certificate or a bearer token, or in the same process over any stream.
+// The kubelet's own API: pods, logs, exec, attach, port-forward, stats and metrics. Clients connect
+// over TLS, with a client certificate or a bearer token, or in the same process over any stream.
 
 import {
   createServer as createHttpServer,
@@ -141,7 +141,10 @@ export class KubeletServer {
     });
   }
 
-  /** Returns the response for a request that is not allowed; undefined for one that is. Never rejects. */
+  /**
+   * Returns the response for a request that is not allowed; undefined for one that is. Never
+   * rejects.
+   */
   async #refusal(request: IncomingMessage): Promise<Refusal | undefined> {
     const { access, logger, nodeName } = this.#config;
     const user = await this.#user(request);
@@ -170,7 +173,10 @@ export class KubeletServer {
     };
   }
 
-  /** The user of the connection, or of the request's bearer token. Undefined for anonymous requests: they are not served. */
+  /**
+   * The user of the connection, or of the request's bearer token. Undefined for anonymous requests:
+   * they are not served.
+   */
   async #user(request: IncomingMessage): Promise<ServerUser | undefined> {
     const user = this.#users.get(request.socket);
     // A certificate that has expired since the handshake is none.

@@ -1,4 +1,5 @@
-// Turns what the runtime says about a pod's containers into the containerStatuses of its API status.
+// Turns what the runtime says about a pod's containers into the containerStatuses of its API
+// status.
 
 import type { ContainerRecord, RuntimePodStatus, StartFailure } from '../pod/pod-status.ts';
 import { hasAnyContainerCreated } from '../pod/pod-progress.ts';

@@ -1,4 +1,5 @@
-// A pod's whole API status, from its spec, what the runtime shows, what its probes found, and what was reported before.
+// A pod's whole API status, from its spec, what the runtime shows, what its probes found, and what
+// was reported before.
 
 import { oneOfEachFamily, sortPodIPs } from '../pod/pod-ips.ts';
 import { podSandboxChanged } from '../pod/pod-progress.ts';

@@ -8,7 +8,9 @@ export const RESIZE_CONDITIONS: readonly string[] = ['PodResizePending', 'PodRes
 
 export interface ResizeState {
   readonly pending: PendingResize | undefined;
-  /** Running containers have not all got yet what was allocated to them; the message if that failed. */
+  /**
+   * Running containers have not all got yet what was allocated to them; the message if that failed.
+   */
   readonly inProgress: { readonly error: string | undefined } | undefined;
 }
 

@@ -1,5 +1,5 @@
-// What has to be sent so that the API's status of a pod becomes what the kubelet has: as little as possible, and nothing that
-// is somebody else's.
+// What has to be sent so that the API's status of a pod becomes what the kubelet has: as little as
+// possible, and nothing that is somebody else's.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { PodStatus } from '../types.ts';
@@ -17,7 +17,10 @@ const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
 
 type Patch = Record<string, unknown>;
 
-/** The `status` of a strategic merge patch from `from` to `to`; undefined if there is nothing to send. */
+/**
+ * The `status` of a strategic merge patch from `from` to `to`; undefined if there is nothing to
+ * send.
+ */
 export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
   const patch: Patch = {};
   const before = from as Readonly<Record<string, unknown>>;
@@ -40,8 +43,8 @@ export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
 }
 
 /**
- * Conditions are merged by type, field by field: only those that changed are sent, with what they no longer say taken back,
- * and never one that the kubelet does not own.
+ * Conditions are merged by type, field by field: only those that changed are sent, with what they
+ * no longer say taken back, and never one that the kubelet does not own.
  */
 function changedConditions(from: PodStatus, to: PodStatus): unknown[] {
   const before = new Map((from.conditions ?? []).map((condition) => [condition.type, condition]));

@@ -1,8 +1,9 @@
-// Keeps the pod statuses that the kubelet found, writes to the API what has changed of them, and lastly deletes the API
-// object of a pod that was deleted and has ended on this node.
+// Keeps the pod statuses that the kubelet found, writes to the API what has changed of them, and
+// lastly deletes the API object of a pod that was deleted and has ended on this node.
 //
-// One write per pod at a time; changes that come while one is under way, or within a few milliseconds of each other, go out
-// together. A write that fails is tried again until it succeeds or the pod is gone.
+// One write per pod at a time; changes that come while one is under way, or within a few
+// milliseconds of each other, go out together. A write that fails is tried again until it succeeds
+// or the pod is gone.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -15,7 +16,10 @@ import { sameStatus, statusPatch } from './status-diff.ts';
 
 /** The two calls that the status manager makes. Errors are StatusErrors. */
 export interface PodWriter {
-  /** Changes the status by a strategic merge patch, if the object's UID is still this one; answers the pod as it is then. */
+  /**
+   * Changes the status by a strategic merge patch, if the object's UID is still this one; answers
+   * the pod as it is then.
+   */
   patchStatus(
     pod: Pod,
     status: Readonly<Record<string, unknown>>,
@@ -33,7 +37,9 @@ export interface StatusManagerConfig {
   readonly couldHaveRunningContainers: (uid: string) => boolean;
   /** How long changes are gathered before they are written. Default: 10 ms. */
   readonly gatherMs?: number;
-  /** The delay after a write that failed: doubles from this to 32 times as much. Default: 500 ms. */
+  /**
+   * The delay after a write that failed: doubles from this to 32 times as much. Default: 500 ms.
+   */
   readonly retryMs?: number;
 }
 
@@ -87,8 +93,8 @@ export class StatusManager {
   }
 
   /**
-   * The API's copy of the pod has changed. What it says of the status is compared with ours: if it lost something that we had
-   * written (another writer replaced the status), it is written again.
+   * The API's copy of the pod has changed. What it says of the status is compared with ours: if it
+   * lost something that we had written (another writer replaced the status), it is written again.
    */
   observe(pod: Pod): void {
     const entry = this.#entries.get(podUid(pod));
@@ -101,7 +107,9 @@ export class StatusManager {
       this.#markDirty(podUid(pod), entry);
   }
 
-  /** The pod has ended on this node, and its API object is to go: after the last status is written. */
+  /**
+   * The pod has ended on this node, and its API object is to go: after the last status is written.
+   */
   removeWhenWritten(pod: Pod): void {
     const uid = podUid(pod);
     let entry = this.#entries.get(uid);
@@ -157,7 +165,9 @@ export class StatusManager {
     return { ...status, conditions, startTime: previous.startTime ?? status.startTime ?? now };
   }
 
-  /** Returns the status that may be reported now: a pod is not finished before its containers are. */
+  /**
+   * Returns the status that may be reported now: a pod is not finished before its containers are.
+   */
   #reportable(uid: string, entry: Entry): PodStatus {
     const { status, written } = entry;
     if (

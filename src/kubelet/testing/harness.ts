@@ -28,7 +28,10 @@ export interface Harness {
   /** Undefined once it is gone. */
   findPod(name: string): Promise<Pod | undefined>;
   deletePod(name: string, gracePeriodSeconds?: number): Promise<void>;
-  /** Moves time on until the condition holds of the pod; fails with the pod when it does not within the timeout. */
+  /**
+   * Moves time on until the condition holds of the pod; fails with the pod when it does not within
+   * the timeout.
+   */
   waitForPod(name: string, condition: (pod: Pod) => boolean, timeout?: string): Promise<Pod>;
   waitForGone(name: string, timeout?: string): Promise<void>;
   /** Counts the changes of the pod from now on. */

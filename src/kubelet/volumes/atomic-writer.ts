@@ -1,10 +1,12 @@
-// Writes a set of files into a volume so that readers see all of the old or all of the new, never a mixture.
+// Writes a set of files into a volume so that readers see all of the old or all of the new, never a
+// mixture.
 //
-// The files are in a directory of their own ('..2026_01_02_03_04_05.abc123'); '..data' is a link to it, and what is seen in
-// the volume are links into '..data'. An update makes a new directory and moves '..data' over with one rename.
+// The files are in a directory of their own ('..2026_01_02_03_04_05.abc123'); '..data' is a link to
+// it, and what is seen in the volume are links into '..data'. An update makes a new directory and
+// moves '..data' over with one rename.
 //
-// Containers get these volumes to read only, but not every runtime enforces that: what is in the volume is checked before it is
-// read, followed or removed.
+// Containers get these volumes to read only, but not every runtime enforces that: what is in the
+// volume is checked before it is read, followed or removed.
 
 import {
   chmod,
@@ -37,7 +39,10 @@ const DATA = '..data';
 const NEW_DATA = '..data_tmp';
 const MAX_PATH_LENGTH = 4096;
 
-/** Throws for a path that is absolute, leaves the volume, or would collide with the writer's own names. */
+/**
+ * Throws for a path that is absolute, leaves the volume, or would collide with the writer's own
+ * names.
+ */
 function validatePaths(payload: Payload): void {
   for (const path of payload.keys()) {
     if (path === '') throw new Error('invalid path: must not be empty');
@@ -104,7 +109,10 @@ export async function writeAtomically({
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** The name of the directory that '..data' leads to; undefined if it is not one that this writer has made in the volume. */
+/**
+ * The name of the directory that '..data' leads to; undefined if it is not one that this writer has
+ * made in the volume.
+ */
 async function dataDirectory(directory: string): Promise<string | undefined> {
   const target = await linkTarget(join(directory, DATA));
   return target !== undefined &&

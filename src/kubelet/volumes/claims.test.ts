@@ -203,7 +203,8 @@ describe('a claim', () => {
     const pod = podWith(undefined, { securityContext: { fsGroup: 4242 } });
     await mount({ claim: claim(), volume: local(path) }, pod);
     expect((await stat(path)).gid).toBe(4242);
-    // As often as asked for: each time, or only if the directory itself does not belong to the group.
+    // As often as asked for: each time, or only if the directory itself does not belong to the
+    // group.
     await writeFile(join(path, 'file'), 'x');
     const once = podWith(undefined, {
       securityContext: { fsGroup: 4242, fsGroupChangePolicy: 'OnRootMismatch' },

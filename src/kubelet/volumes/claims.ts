@@ -1,4 +1,5 @@
-// Volumes that a pod has through a persistent volume claim: which persistent volume it is, and whether the pod may have it.
+// Volumes that a pod has through a persistent volume claim: which persistent volume it is, and
+// whether the pod may have it.
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

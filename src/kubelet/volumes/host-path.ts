@@ -4,7 +4,10 @@ import { constants, type Stats } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';
 import { bounded } from '#machinery/files/untrusted.ts';
 
-/** With O_NONBLOCK, a FIFO or device that appears at the path meanwhile does not keep the call waiting. */
+/**
+ * With O_NONBLOCK, a FIFO or device that appears at the path meanwhile does not keep the call
+ * waiting.
+ */
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Rejects with why the path will not do. Makes what is missing where the type says so. */

@@ -1,5 +1,6 @@
-// Persistent volumes of type local: a directory of this node. Those in the kubelet's own directory of volumes were made by the
-// built-in provisioner: the directory itself comes into being with the first pod that uses it, and is removed on request.
+// Persistent volumes of type local: a directory of this node. Those in the kubelet's own directory
+// of volumes were made by the built-in provisioner: the directory itself comes into being with the
+// first pod that uses it, and is removed on request.
 
 import { chmod, mkdir, mkdtemp, rename, stat } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
@@ -8,7 +9,10 @@ import type { Mounter } from './mounter.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
-/** Rejects with why the path will not do. `ownDir`: where the kubelet makes what is missing. Never twice at once for one path. */
+/**
+ * Rejects with why the path will not do. `ownDir`: where the kubelet makes what is missing. Never
+ * twice at once for one path.
+ */
 export async function checkLocalVolume(path: string, ownDir: string): Promise<void> {
   if (path.split('/').includes('..'))
     throw new Error(`invalid path: ${path} must not contain '..'`);
@@ -44,7 +48,10 @@ async function makeDirectory(path: string, ownDir: string): Promise<void> {
 
 export class LocalVolumeError extends Error {}
 
-/** Idempotent. Rejects with LocalVolumeError for a name that is none of a volume; never removes what is mounted below it. */
+/**
+ * Idempotent. Rejects with LocalVolumeError for a name that is none of a volume; never removes what
+ * is mounted below it.
+ */
 export async function removeLocalVolume(
   name: string,
   ownDir: string,

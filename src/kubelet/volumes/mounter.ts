@@ -1,5 +1,5 @@
-// Mounts of the operating system. The kubelet needs few: memory-backed volumes, and subpaths that must not be exchanged
-// between being checked and being used.
+// Mounts of the operating system. The kubelet needs few: memory-backed volumes, and subpaths that
+// must not be exchanged between being checked and being used.
 
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -44,7 +44,10 @@ export function systemMounter(): Mounter {
   };
 }
 
-/** For nodes whose pods are only pretended, and where mounting is not allowed: it has no mounts, and can make none. */
+/**
+ * For nodes whose pods are only pretended, and where mounting is not allowed: it has no mounts, and
+ * can make none.
+ */
 export const noMounter: Mounter = {
   available: false,
   tmpfs: () => Promise.reject(new Error('mounting is not possible here: it takes root on Linux')),
@@ -53,7 +56,10 @@ export const noMounter: Mounter = {
   mountsBelow: () => Promise.resolve([]),
 };
 
-/** The fifth field of each line; blanks and the like are written as octal escapes. In the order in which they were mounted. */
+/**
+ * The fifth field of each line; blanks and the like are written as octal escapes. In the order in
+ * which they were mounted.
+ */
 export function parseMountPoints(mountinfo: string): string[] {
   return mountinfo
     .split('\n')

@@ -1,4 +1,5 @@
-// The mounts of a container: its volumes (or parts of them), the hosts file, and the file for its last words.
+// The mounts of a container: its volumes (or parts of them), the hosts file, and the file for its
+// last words.
 
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, writeFile, type FileHandle } from 'node:fs/promises';
@@ -148,7 +149,10 @@ async function hostsMount(input: MountsInput): Promise<Mount> {
   return { containerPath: HOSTS_PATH, hostPath: path };
 }
 
-/** Opens the file for writing, emptied. Anything else that is at the path by now is replaced by a file. */
+/**
+ * Opens the file for writing, emptied. Anything else that is at the path by now is replaced by a
+ * file.
+ */
 async function openHostsFile(path: string): Promise<FileHandle> {
   try {
     return await openUntrusted(path, constants.O_WRONLY | constants.O_TRUNC);

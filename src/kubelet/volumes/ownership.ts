@@ -1,4 +1,5 @@
-// fsGroup: the files of a volume are made to belong to the pod's group, and new files in it to inherit that.
+// fsGroup: the files of a volume are made to belong to the pod's group, and new files in it to
+// inherit that.
 
 import { lstat } from 'node:fs/promises';
 import { walkTree } from '#machinery/files/directory.ts';
@@ -9,8 +10,9 @@ const SEARCH = 0o110;
 const SET_GROUP_ID = 0o2000;
 
 /**
- * Gives a volume to a group, with everything in it. Containers may exchange files meanwhile: only what is in the volume is
- * changed. Only root may give files away; for anyone else the volume stays as it is.
+ * Gives a volume to a group, with everything in it. Containers may exchange files meanwhile: only
+ * what is in the volume is changed. Only root may give files away; for anyone else the volume stays
+ * as it is.
  */
 export async function setVolumeGroup(
   path: string,
@@ -28,7 +30,10 @@ export async function setVolumeGroup(
   });
 }
 
-/** Whether the volume's own directory is as `setVolumeGroup` leaves it, so that what is in it may be taken to be, too. */
+/**
+ * Whether the volume's own directory is as `setVolumeGroup` leaves it, so that what is in it may be
+ * taken to be, too.
+ */
 export async function belongsToGroup(
   path: string,
   group: number,

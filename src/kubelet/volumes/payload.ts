@@ -28,7 +28,10 @@ const DEFAULT_MODE = 0o644;
 const DEFAULT_TOKEN_SECONDS = 3600;
 const encoder = new TextEncoder();
 
-/** The files, or undefined if the volume is not of a kind that is made of files from the API. Rejects with why not. */
+/**
+ * The files, or undefined if the volume is not of a kind that is made of files from the API.
+ * Rejects with why not.
+ */
 export async function volumePayload(
   pod: Pod,
   volume: Volume,
@@ -119,7 +122,8 @@ async function projection(
     });
     const owner = commonUser(pod);
     const isPrivate = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
-    // With an fsGroup, its members are let in when the volume is given to the group: 0640 in the end.
+    // With an fsGroup, its members are let in when the volume is given to the group: 0640 in the
+    // end.
     return new Map([
       [
         path,
@@ -135,7 +139,9 @@ async function projection(
   throw new Error(`projected volume source ${kind} is not supported by this kubelet`);
 }
 
-/** The user that every container of the pod runs as; undefined if one names none, or they differ. */
+/**
+ * The user that every container of the pod runs as; undefined if one names none, or they differ.
+ */
 function commonUser({ spec }: Pod): number | undefined {
   const containers = [
     ...(spec.initContainers ?? []),

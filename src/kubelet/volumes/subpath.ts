@@ -1,7 +1,8 @@
-// subPath: a container gets only a part of a volume. Containers write into volumes at any time, so a link in a volume may lead
-// anywhere, and a directory that was checked may be a link when it is used. The path is resolved and has to stay inside the
-// volume; then it is walked from one open directory to the next without following any link. Missing directories are made
-// inside the directory that is open, so they are inside the volume, too.
+// subPath: a container gets only a part of a volume. Containers write into volumes at any time, so
+// a link in a volume may lead anywhere, and a directory that was checked may be a link when it is
+// used. The path is resolved and has to stay inside the volume; then it is walked from one open
+// directory to the next without following any link. Missing directories are made inside the
+// directory that is open, so they are inside the volume, too.
 
 import type { Stats } from 'node:fs';
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises';
@@ -33,8 +34,9 @@ function validateSubpath(subPath: string): void {
 }
 
 /**
- * Returns the path to hand to the runtime. What is missing of the subPath is made, as directories with the mode of the volume's
- * own. Without mounts, the returned path is checked but may be exchanged by a container before the runtime uses it.
+ * Returns the path to hand to the runtime. What is missing of the subPath is made, as directories
+ * with the mode of the volume's own. Without mounts, the returned path is checked but may be
+ * exchanged by a container before the runtime uses it.
  */
 export async function prepareSubpath(input: SubpathInput): Promise<string> {
   validateSubpath(input.subPath);
@@ -50,7 +52,10 @@ export async function prepareSubpath(input: SubpathInput): Promise<string> {
   }
 }
 
-/** Opens the subPath, with the links of its existing part resolved. Makes the directories that are missing. */
+/**
+ * Opens the subPath, with the links of its existing part resolved. Makes the directories that are
+ * missing.
+ */
 async function openSubpath(root: string, subPath: string, mode: number): Promise<Place> {
   const wanted = names(subPath);
   const { existing, count } = await resolveExisting(root, wanted);

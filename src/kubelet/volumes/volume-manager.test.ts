@@ -476,7 +476,8 @@ describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)'
       volumeMounts: [{ name: 'data', mountPath: '/data' }],
       ...(runAsUser !== undefined && { securityContext: { runAsUser } }),
     });
-  // As upstream's tests of projected tokens have them: test/e2e/auth/service_accounts.go, "mounts a token with …".
+  // As upstream's tests of projected tokens have them: test/e2e/auth/service_accounts.go, "mounts a
+  // token with …".
   test.each<[string, Partial<Pod['spec']>, number, number, number]>([
     ['no user and no group', { containers: [main()] }, 0o644, 0, 0],
     [

@@ -1,5 +1,6 @@
-// The volumes of the pods on this node: makes them before a pod's containers start, keeps those that show API objects up to
-// date, and removes them with the pod. They are under <root>/pods/<uid>/volumes/kubernetes.io~<plugin>/<name>.
+// The volumes of the pods on this node: makes them before a pod's containers start, keeps those
+// that show API objects up to date, and removes them with the pod. They are under
+// <root>/pods/<uid>/volumes/kubernetes.io~<plugin>/<name>.
 
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -67,7 +68,10 @@ export interface VolumeManagerConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly mounter: Mounter;
-  /** False: nothing is written or mounted (see KubeletConfig.hostFiles); sources are looked up all the same. */
+  /**
+   * False: nothing is written or mounted (see KubeletConfig.hostFiles); sources are looked up all
+   * the same.
+   */
   readonly hostFiles: boolean;
   readonly claims: ClaimSource;
   /** Where the directories of the built-in provisioner's volumes are. */
@@ -76,7 +80,10 @@ export interface VolumeManagerConfig {
   readonly isReachable: (volume: PersistentVolume) => boolean;
 }
 
-/** Where each volume of a pod is on this node, by the volume's name; empty for images, which the runtime mounts. */
+/**
+ * Where each volume of a pod is on this node, by the volume's name; empty for images, which the
+ * runtime mounts.
+ */
 export type VolumePaths = ReadonlyMap<string, string>;
 
 type Plugin =
@@ -90,7 +97,9 @@ type Plugin =
 
 export class VolumeManager {
   readonly #config: VolumeManagerConfig;
-  /** Pods whose volumes have been made, each with the version of the pod that they were made for. */
+  /**
+   * Pods whose volumes have been made, each with the version of the pod that they were made for.
+   */
   readonly #mounted = new Map<string, VolumePaths>();
   /** Pods of which an object has changed since their volumes were written. */
   readonly #stale = new Set<string>();
@@ -104,8 +113,8 @@ export class VolumeManager {
   }
 
   /**
-   * Makes the volumes that containers use, if they are not there, and writes anew those whose sources have changed. Rejects
-   * with VolumeError; what could be made stays.
+   * Makes the volumes that containers use, if they are not there, and writes anew those whose
+   * sources have changed. Rejects with VolumeError; what could be made stays.
    */
   async mount(pod: Pod, context: PayloadContext): Promise<VolumePaths> {
     const uid = podUid(pod);

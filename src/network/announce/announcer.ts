@@ -1,8 +1,9 @@
-// Announces addresses of load balancers at this node: those for which it is the first node that is alive (decide.ts).
+// Announces addresses of load balancers at this node: those for which it is the first node that is
+// alive (decide.ts).
 //
-// An address is never taken from a machine that answers for it, unless it belongs to a node that is not ready. So a
-// node that looks dead but is not keeps its addresses, and an address that something else on the link has is reported
-// instead of being fought for.
+// An address is never taken from a machine that answers for it, unless it belongs to a node that is
+// not ready. So a node that looks dead but is not keeps its addresses, and an address that
+// something else on the link has is reported instead of being fought for.
 
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
@@ -29,14 +30,18 @@ export interface AnnouncerConfig {
 }
 
 /**
- * How often leases are read, addresses in use are tried again, and the machine is compared with what it should have.
+ * How often leases are read, addresses in use are tried again, and the machine is compared with
+ * what it should have.
  */
 const TICK_MS = 3000;
 /** The node that had an address withdraws it at about the same time. */
 const RETRY_MS = 300;
 /** A change of several objects comes in several events. */
 const COLLECT_MS = 20;
-/** An address that is in use for so long is reported; if a node is not ready, it is taken from that node. */
+/**
+ * An address that is in use for so long is reported; if a node is not ready, it is taken from that
+ * node.
+ */
 const PATIENCE_MS = 6000;
 const BY_SERVICE = 'service';
 
@@ -56,7 +61,10 @@ export class Announcer {
     this.#leases = new NodeLeases(config);
   }
 
-  /** Runs until the signal aborts. Then addresses that another node can take are given up; the others stay. */
+  /**
+   * Runs until the signal aborts. Then addresses that another node can take are given up; the
+   * others stay.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { client, clock, random, logger, nodeName, pool, system } = this.#config;
     const informers = new SharedInformerFactory({ client, clock, random, logger });
@@ -209,7 +217,10 @@ export class Announcer {
     );
   }
 
-  /** Returns what the machine has. It is asked only if it may have something: each question starts a program. */
+  /**
+   * Returns what the machine has. It is asked only if it may have something: each question starts a
+   * program.
+   */
   async #held(isWanted: boolean): Promise<ReadonlySet<string>> {
     if (!isWanted && !this.#mayHold) return new Set();
     const held = await this.#config.system.held();

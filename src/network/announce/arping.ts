@@ -9,7 +9,9 @@ export interface ArpingConfig {
   readonly logger: Logger;
 }
 
-/** Programs that understand -U, -f, -c, -w and -I, with how they say that they are the right ones. */
+/**
+ * Programs that understand -U, -f, -c, -w and -I, with how they say that they are the right ones.
+ */
 const PROGRAMS: readonly {
   readonly command: readonly string[];
   readonly probe: string;
@@ -27,7 +29,9 @@ export class Arping {
     this.#config = config;
   }
 
-  /** Reports whether a machine on the link answers for the address. False if it cannot be found out. */
+  /**
+   * Reports whether a machine on the link answers for the address. False if it cannot be found out.
+   */
   async isAnswered(address: string, link: string): Promise<boolean> {
     const result = await this.#run(['-f', '-q', '-c', '1', '-w', '1', '-I', link, address]);
     return result?.code === 0;

@@ -1,5 +1,5 @@
-// Which node announces which address of a load balancer. Pure: every node comes to the same answer from the same
-// objects.
+// Which node announces which address of a load balancer. Pure: every node comes to the same answer
+// from the same objects.
 
 import { createHash } from 'node:crypto';
 import type { Node, Service } from '#api/groups/core/v1/index.ts';
@@ -32,13 +32,16 @@ export interface ClusterState {
   readonly slicesOf: (service: string) => readonly Immutable<EndpointSlice>[];
   readonly nodes: readonly Immutable<Node>[];
   /**
-   * Only addresses of the pool are announced: a status may name any address of the link, and a client that may write it
-   * could have its traffic.
+   * Only addresses of the pool are announced: a status may name any address of the link, and a
+   * client that may write it could have its traffic.
    */
   readonly pool: IpPool;
 }
 
-/** Returns what is to be announced, by address. Of two services that name one address, the older one has it. */
+/**
+ * Returns what is to be announced, by address. Of two services that name one address, the older one
+ * has it.
+ */
 export function decideAnnouncements({
   services,
   slicesOf,
@@ -78,8 +81,8 @@ export function decideAnnouncements({
 }
 
 /**
- * Returns the ready nodes; without any, all: an address must not go because no kubelet reports. Simulated nodes have no
- * network.
+ * Returns the ready nodes; without any, all: an address must not go because no kubelet reports.
+ * Simulated nodes have no network.
  */
 function eligibleNodes(nodes: readonly Immutable<Node>[]): readonly string[] {
   const taking = nodes.filter(

@@ -1,6 +1,7 @@
-// Keeps the rest of the machine from being reached at announced addresses. They are local addresses, so whatever
-// listens at all addresses of the machine would answer at them, too. Traffic of services is rewritten before it gets
-// here; a proxy in userspace listens at the services' ports, which stay open.
+// Keeps the rest of the machine from being reached at announced addresses. They are local
+// addresses, so whatever listens at all addresses of the machine would answer at them, too. Traffic
+// of services is rewritten before it gets here; a proxy in userspace listens at the services'
+// ports, which stay open.
 
 import type { Announcement } from './decide.ts';
 
@@ -12,7 +13,8 @@ export function guardCommands(table: string, announcements: readonly Announcemen
     `add table inet ${table}`,
   ];
   lines.push(`add chain inet ${table} input { type filter hook input priority 0; policy accept; }`);
-  // Traffic of the machine itself to these addresses comes from one of them, and so answers go there.
+  // Traffic of the machine itself to these addresses comes from one of them, and so answers go
+  // there.
   lines.push(
     `add rule inet ${table} input iifname lo accept`,
     `add rule inet ${table} input ct state established,related accept`,

@@ -1,11 +1,13 @@
 // Addresses of load balancers on this machine, through iproute2.
 //
-// Every address is on an interface of its own kind (`cxs…`, see machinery/net/service-interface.ts), which is also the
-// record of what this machine announces: it is read after a crash, and a clean-up removes the interface. The kernel
-// answers ARP for an IPv4 address whichever interface has it. NDP it answers only for addresses of the link's own
+// Every address is on an interface of its own kind (`cxs…`, see
+// machinery/net/service-interface.ts), which is also the record of what this machine announces: it
+// is read after a crash, and a clean-up removes the interface. The kernel answers ARP for an IPv4
+// address whichever interface has it. NDP it answers only for addresses of the link's own
 // interface, so an IPv6 address is there, too, deprecated, so that nothing is sent from it.
 //
-// On take-over, other machines still know the hardware address of the machine before. They learn the new one by:
+// On take-over, other machines still know the hardware address of the machine before. They learn
+// the new one by:
 //   IPv4: gratuitous ARP, by the program arping (of busybox or iputils)
 //   IPv6: with ndisc_notify the kernel sends an unsolicited neighbour advertisement after its search for duplicates
 
@@ -94,8 +96,8 @@ export class LinkAddresses implements AnnouncedAddresses {
     const isV6 = address.includes(':');
     const interfaces = await this.#interfaces();
     for (const { ifname, addr_info: entries } of interfaces) {
-      // A copy on a link has the full length of prefix, and this program alone makes such ones of addresses of its own
-      // interface.
+      // A copy on a link has the full length of prefix, and this program alone makes such ones of
+      // addresses of its own interface.
       const isCopy = entries.some(({ local, prefixlen }) => local === address && prefixlen === 128);
       if (ifname === interfaceName || (isV6 && isCopy)) await this.#delete(address, ifname);
     }

@@ -1,4 +1,5 @@
-// Which interfaces of this machine lead to the link of an address. Pure; reads what iproute2 prints as JSON.
+// Which interfaces of this machine lead to the link of an address. Pure; reads what iproute2 prints
+// as JSON.
 
 import { contains, type IpFamily, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import { isClusterInterface } from '#machinery/net/service-interface.ts';
@@ -22,8 +23,8 @@ export interface RouteEntry {
 }
 
 /**
- * Returns the interfaces whose network has the address; if there is none, those of the default route: the machines of
- * that link may have several networks on it.
+ * Returns the interfaces whose network has the address; if there is none, those of the default
+ * route: the machines of that link may have several networks on it.
  */
 export function linksOf(
   address: string,

@@ -32,7 +32,10 @@ const nameOf = (id: string): string =>
   serviceInterface(createHash('sha256').update(`announced ${id}`).digest('hex').slice(0, 10));
 const tableOf = (id: string): string => `${id}-announced`;
 
-/** Runs until the signal aborts. Without root, or elsewhere than on Linux, it only logs that nothing is announced. */
+/**
+ * Runs until the signal aborts. Without root, or elsewhere than on Linux, it only logs that nothing
+ * is announced.
+ */
 export async function runAnnouncer(config: RunAnnouncerConfig, signal: AbortSignal): Promise<void> {
   const { client, nodeName, settings, clock, random } = config;
   const logger = config.logger.with({ component: 'announcer', node: nodeName });
@@ -64,8 +67,8 @@ const systemOf = (id: string, clock: Clock, logger: Logger): LinkAddresses =>
   new LinkAddresses({ interfaceName: nameOf(id), table: tableOf(id), clock, logger });
 
 /**
- * Removes what an announcer of this id has left on the machine. Needs root. Idempotent. Returns the addresses that were
- * there.
+ * Removes what an announcer of this id has left on the machine. Needs root. Idempotent. Returns the
+ * addresses that were there.
  */
 export async function removeAnnouncements(
   id: string,

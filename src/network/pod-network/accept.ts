@@ -1,6 +1,6 @@
-// Decides which nodes may have which pods. A range that a node claims becomes a route of this machine, so a node must
-// not claim what is not its own: the API server lets every node write its own status, and a node that joins says which
-// range it has.
+// Decides which nodes may have which pods. A range that a node claims becomes a route of this
+// machine, so a node must not claim what is not its own: the API server lets every node write its
+// own status, and a node that joins says which range it has.
 
 import {
   contains,
@@ -44,7 +44,10 @@ export interface AcceptRules {
   readonly machine: Pick<Machine, 'links' | 'foreignRoutes'>;
 }
 
-/** The values of a record, parsed once: records do not change, and a pass may have thousands of them. */
+/**
+ * The values of a record, parsed once: records do not change, and a pass may have thousands of
+ * them.
+ */
 interface ParsedRecord {
   readonly ranges: readonly AcceptedRange[];
   readonly addresses: Peer['addresses'];
@@ -73,7 +76,10 @@ interface Claim {
   readonly range: AcceptedRange;
 }
 
-/** Judges all nodes. Of two that claim the same, this machine's own comes first, then the older node. */
+/**
+ * Judges all nodes. Of two that claim the same, this machine's own comes first, then the older
+ * node.
+ */
 export function acceptNodes(nodes: Iterable<NodeRecord>, rules: AcceptRules): Accepted {
   const problems: string[] = [];
   const ordered = [...nodes].sort(
@@ -119,7 +125,8 @@ function byAge(a: NodeRecord, b: NodeRecord): number {
 }
 
 /**
- * Returns the usable addresses of each node. An address has one owner: two nodes with the same one would be mixed up.
+ * Returns the usable addresses of each node. An address has one owner: two nodes with the same one
+ * would be mixed up.
  */
 function addressBook(
   nodes: readonly NodeRecord[],
@@ -234,7 +241,10 @@ function firstOverlaps(claims: readonly Claim[]): (Claim | undefined)[] {
   });
 }
 
-/** Returns the claims that overlap any other, by one pass in the order of addresses: mostly there are none. */
+/**
+ * Returns the claims that overlap any other, by one pass in the order of addresses: mostly there
+ * are none.
+ */
 function overlapping(claims: readonly Claim[]): ReadonlySet<Claim> {
   const found = new Set<Claim>();
   const sorted = claims.toSorted(({ range: a }, { range: b }) => {

@@ -78,7 +78,10 @@ const condition = async () =>
     ({ type }) => type === 'NetworkUnavailable',
   );
 
-/** Advances the clock until the condition holds. Requests and files need turns of the event loop, too. */
+/**
+ * Advances the clock until the condition holds. Requests and files need turns of the event loop,
+ * too.
+ */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 5000; turn++) {
     if (await holds()) return;

@@ -1,5 +1,5 @@
-// The pod network as a component of a node: follows the Nodes of the cluster and the links of the machine, keeps the
-// machine as it has to be, and reports in the Node whether pods have a network.
+// The pod network as a component of a node: follows the Nodes of the cluster and the links of the
+// machine, keeps the machine as it has to be, and reports in the Node whether pods have a network.
 
 import { nodes } from '#api/groups/core/v1/index.ts';
 import type { Node } from '#api/groups/core/v1/index.ts';
@@ -167,7 +167,9 @@ class PodNetworkAgent {
     this.#changed();
   }
 
-  /** Our own changes are seen, too: the machine is read once more then, and found as it should be. */
+  /**
+   * Our own changes are seen, too: the machine is read once more then, and found as it should be.
+   */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock } = this.#config;
     const backoff = new wait.Backoff(RETRY);
@@ -190,7 +192,9 @@ class PodNetworkAgent {
     }
   }
 
-  /** Writes the condition of the Node if it is another. Returns false if it could not be written. */
+  /**
+   * Writes the condition of the Node if it is another. Returns false if it could not be written.
+   */
   async #report(obstacle: string | undefined, signal: AbortSignal): Promise<boolean> {
     const self = this.#self;
     if (self === undefined) return true;

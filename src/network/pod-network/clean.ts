@@ -9,8 +9,8 @@ import { removalCommands } from './rules.ts';
 import { type PodNetworkSystem, systemPodNetwork } from './system.ts';
 
 /**
- * Removes routes, the VXLAN device and rules; the bridge and its addresses are removed by removeBridgeNetwork.
- * Idempotent. Rejects with what could not be removed. Needs root.
+ * Removes routes, the VXLAN device and rules; the bridge and its addresses are removed by
+ * removeBridgeNetwork. Idempotent. Rejects with what could not be removed. Needs root.
  *
  * @param dataDir the directory that was given to podNetworkNames
  */

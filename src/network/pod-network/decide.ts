@@ -1,5 +1,5 @@
-// Decides what this machine should have, so that its pods reach those of other nodes. Pure: nodes and the machine in, a
-// state out.
+// Decides what this machine should have, so that its pods reach those of other nodes. Pure: nodes
+// and the machine in, a state out.
 
 import {
   bitsOf,
@@ -34,15 +34,23 @@ export interface Decision {
   readonly podRanges: readonly string[];
   /** Addresses of other nodes, from which VXLAN is accepted. */
   readonly nodeAddresses: readonly string[];
-  /** Why this node's pods cannot have a network now. What is in the kernel has to stay as it is then. */
+  /**
+   * Why this node's pods cannot have a network now. What is in the kernel has to stay as it is
+   * then.
+   */
   readonly obstacle: string | undefined;
   /** Problems of other nodes, for the log. */
   readonly problems: readonly string[];
 }
 
-/** Bytes that VXLAN adds to a packet: outer IP, UDP and VXLAN headers, and the inner Ethernet header. */
+/**
+ * Bytes that VXLAN adds to a packet: outer IP, UDP and VXLAN headers, and the inner Ethernet
+ * header.
+ */
 const VXLAN_OVERHEAD: Readonly<Record<IpFamily, number>> = { IPv4: 50, IPv6: 70 };
-/** Ethernet's packet size. The loopback interface has a larger one, which no other machine takes. */
+/**
+ * Ethernet's packet size. The loopback interface has a larger one, which no other machine takes.
+ */
 const DEFAULT_MTU = 1500;
 
 export function decide(
@@ -290,8 +298,8 @@ const firstAddress = ({ family, first }: AcceptedRange): string =>
   formatIp({ family, value: first });
 
 /**
- * Returns the hardware address of a node in the tunnel. It follows from the node's first range, which no other node
- * has, so nodes need not publish theirs, and none can claim another's.
+ * Returns the hardware address of a node in the tunnel. It follows from the node's first range,
+ * which no other node has, so nodes need not publish theirs, and none can claim another's.
  */
 export function tunnelMac({ ranges }: Pick<Peer, 'ranges'>): string {
   const [range] = ranges;
@@ -303,7 +311,10 @@ export function tunnelMac({ ranges }: Pick<Peer, 'ranges'>): string {
   return octets.map((octet) => octet.toString(16).padStart(2, '0')).join(':');
 }
 
-/** IPv4 addresses fit. Ranges of IPv6 differ in the bits before the end of their prefix: those come last. */
+/**
+ * IPv4 addresses fit. Ranges of IPv6 differ in the bits before the end of their prefix: those come
+ * last.
+ */
 function foldTo40Bits({ family, first, prefix }: AcceptedRange): bigint {
   if (family === 'IPv4') return (0x58n << 32n) | first;
   return (first >> BigInt(128 - prefix)) & 0xff_ffff_ffffn;

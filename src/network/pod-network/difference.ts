@@ -10,12 +10,16 @@ export interface Change {
   readonly args: readonly string[];
 }
 
-/** Arguments that can stand in a line of a batch. Names of links may have other characters: such links are not used. */
+/**
+ * Arguments that can stand in a line of a batch. Names of links may have other characters: such
+ * links are not used.
+ */
 export const BATCH_ARGUMENT = /^[^\s'"#\\]+$/;
 
 /**
- * Returns the changes in the order in which they have to be made. What is the same in both states is not touched, so
- * traffic that flows is not disturbed. Routes to nodes that are gone are removed before the entries that they need.
+ * Returns the changes in the order in which they have to be made. What is the same in both states
+ * is not touched, so traffic that flows is not disturbed. Routes to nodes that are gone are removed
+ * before the entries that they need.
  */
 export function difference(
   actual: PodNetworkState,
@@ -26,7 +30,8 @@ export function difference(
   const bridge: string[][] = [];
   for (const [destination, route] of actual.routes) {
     const next = wanted.routes.get(destination);
-    // `replace` would leave the old route beside the new one, since another link makes it another route.
+    // `replace` would leave the old route beside the new one, since another link makes it another
+    // route.
     if (next === undefined || next.link !== route.link)
       ip.push(['route', 'del', ...routeArgs(route, names)]);
   }

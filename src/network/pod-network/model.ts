@@ -1,5 +1,5 @@
-// The values of the pod network: what the cluster says of nodes, what the machine has, and what the machine should
-// have.
+// The values of the pod network: what the cluster says of nodes, what the machine has, and what the
+// machine should have.
 
 import type { IpAddress, IpFamily, IpRange } from '#machinery/net/ip.ts';
 
@@ -7,9 +7,11 @@ import type { IpAddress, IpFamily, IpRange } from '#machinery/net/ip.ts';
  * How pods of other nodes are reached:
  *
  * - auto: by a route where the node is on a link of this machine, by VXLAN otherwise;
- * - routes: by routes alone. Nodes that are not on a link of this machine are left to the network in between;
+ * - routes: by routes alone. Nodes that are not on a link of this machine are left to the network
+ *   in between;
  * - vxlan: always by VXLAN;
- * - none: not at all. Another program, such as a CNI plugin of the cluster, makes the network of pods.
+ * - none: not at all. Another program, such as a CNI plugin of the cluster, makes the network of
+ *   pods.
  */
 export const POD_NETWORK_MODES = ['auto', 'routes', 'vxlan', 'none'] as const;
 export type PodNetworkMode = (typeof POD_NETWORK_MODES)[number];
@@ -35,7 +37,8 @@ export interface Link {
   /** Administratively up, and with a carrier as far as the kernel knows. */
   readonly isUp: boolean;
   /**
-   * Frames have hardware addresses: a route may name a neighbour as its gateway. False for tunnels such as WireGuard.
+   * Frames have hardware addresses: a route may name a neighbour as its gateway. False for tunnels
+   * such as WireGuard.
    */
   readonly isEthernet: boolean;
   readonly isLoopback: boolean;
@@ -80,7 +83,10 @@ export interface Route {
   readonly link: string;
 }
 
-/** Our part of the kernel's state, as it is or should be. Keys are canonical text: two states can be compared. */
+/**
+ * Our part of the kernel's state, as it is or should be. Keys are canonical text: two states can be
+ * compared.
+ */
 export interface PodNetworkState {
   readonly vxlan: VxlanDevice | undefined;
   /** By destination. */
@@ -127,15 +133,15 @@ export interface PodNetworkNames {
   /** The table of nftables, in the families ip and ip6. */
   readonly table: string;
   /**
-   * Metric of our routes: with their protocol it tells them from those of other programs and of other clusters on this
-   * machine.
+   * Metric of our routes: with their protocol it tells them from those of other programs and of
+   * other clusters on this machine.
    */
   readonly metric: number;
 }
 
 export const DEFAULT_VXLAN_ID = 1;
 /**
- * The kernel's default, as of flannel. The port that IANA has assigned, 4789, is often taken by the network of virtual
- * machines.
+ * The kernel's default, as of flannel. The port that IANA has assigned, 4789, is often taken by the
+ * network of virtual machines.
  */
 export const DEFAULT_VXLAN_PORT = 8472;

@@ -1,5 +1,5 @@
-// Names of what a cluster has on a machine. They follow from the data directory: the same at each start, others for
-// another cluster.
+// Names of what a cluster has on a machine. They follow from the data directory: the same at each
+// start, others for another cluster.
 
 import { createHash } from 'node:crypto';
 import { bridgeName } from '../cni.ts';
@@ -12,7 +12,9 @@ export const ROUTE_PROTOCOL = 84;
 /** Metrics of ours begin here: any route of an administrator comes first. */
 export const FIRST_METRIC = 2 ** 24;
 
-/** @param dataDir the directory of the cluster's container runtime, after which its bridge is named */
+/**
+ * @param dataDir the directory of the cluster's container runtime, after which its bridge is named
+ */
 export function podNetworkNames(dataDir: string): PodNetworkNames {
   const id = createHash('sha256').update(dataDir).digest('hex').slice(0, 10);
   return {

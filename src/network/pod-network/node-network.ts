@@ -1,5 +1,5 @@
-// The pod network of this machine: brings the system to what was decided from all nodes. It remembers what the system
-// has, and reads it again when something else may have changed it.
+// The pod network of this machine: brings the system to what was decided from all nodes. It
+// remembers what the system has, and reads it again when something else may have changed it.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -70,8 +70,9 @@ export class NodeNetwork {
   }
 
   /**
-   * Prepares a node whose ranges are known before the cluster runs, so that its container runtime can start with a
-   * network. Leaves what an earlier process has set up, since other nodes are not known yet.
+   * Prepares a node whose ranges are known before the cluster runs, so that its container runtime
+   * can start with a network. Leaves what an earlier process has set up, since other nodes are not
+   * known yet.
    */
   async prepare(podCidrs: readonly string[]): Promise<void> {
     const { nodeName, system, settings } = this.#config;
@@ -180,8 +181,8 @@ export class NodeNetwork {
   }
 
   /**
-   * After a failure: reports whether this node is cut off. One route that cannot be made is the problem of its node
-   * alone.
+   * After a failure: reports whether this node is cut off. One route that cannot be made is the
+   * problem of its node alone.
    */
   async #isUnusable({ state }: Decision): Promise<boolean> {
     const { system, settings } = this.#config;
@@ -313,7 +314,10 @@ const LACKING: ReadonlySet<string> = new Set([
   'Syntax',
 ]);
 
-/** A bridge with pods of different sizes would drop large frames between them: with pods on it, the size only falls. */
+/**
+ * A bridge with pods of different sizes would drop large frames between them: with pods on it, the
+ * size only falls.
+ */
 const mtuFor = (mtu: number, present: number | undefined): number =>
   present === undefined || mtu === 0 ? mtu : Math.min(mtu, present);
 

@@ -1,4 +1,5 @@
-// Reads what `ip -json` and `bridge -json` print. Fields that are missing count as absent: versions of iproute2 differ.
+// Reads what `ip -json` and `bridge -json` print. Fields that are missing count as absent: versions
+// of iproute2 differ.
 
 import { formatIp, type IpFamily, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import type {
@@ -105,7 +106,10 @@ function linkOf(entry: Entry): Link {
   };
 }
 
-/** A device of our name that is no VXLAN device is read as one that nothing wants, so that it is replaced. */
+/**
+ * A device of our name that is no VXLAN device is read as one that nothing wants, so that it is
+ * replaced.
+ */
 function vxlanOf(entry: Entry | undefined): VxlanDevice | undefined {
   if (entry === undefined) return undefined;
   const info = (entry['linkinfo'] ?? {}) as Entry;

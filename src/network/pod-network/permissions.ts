@@ -1,5 +1,5 @@
-// Permissions that nodes need beyond what upstream's kubelets may do: reading all Nodes. As objects for an
-// administrator to apply.
+// Permissions that nodes need beyond what upstream's kubelets may do: reading all Nodes. As objects
+// for an administrator to apply.
 
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';

@@ -1,4 +1,5 @@
-// Machines of network namespaces with pods that reach each other: what the kernel does with what was decided.
+// Machines of network namespaces with pods that reach each other: what the kernel does with what
+// was decided.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cleanPodNetwork } from './clean.ts';
@@ -124,8 +125,8 @@ describe.skipIf(missing !== undefined)(
       expect(first.machine.run('ip', '-d', 'link', 'show', first.machine.names.vxlan)).toContain(
         'vxlan id 1 local 10.91.1.1',
       );
-      // A machine that is no node sends what a node would: it knows all addresses, and the pod would answer the second
-      // node.
+      // A machine that is no node sends what a node would: it knows all addresses, and the pod
+      // would answer the second node.
       const stranger = await lab.machine('a', 9);
       stranger.run(
         'ip',

@@ -1,9 +1,10 @@
-// The pod network's table of nftables: what pods send out of the cluster gets the node's address; what they send to
-// each other stays as it is; and VXLAN is accepted from nodes only. Pure: settings in, commands out.
+// The pod network's table of nftables: what pods send out of the cluster gets the node's address;
+// what they send to each other stays as it is; and VXLAN is accepted from nodes only. Pure:
+// settings in, commands out.
 //
-// Masquerading by the CNI plugin `bridge` rewrites everything that leaves the node's own range, also what goes to pods
-// of other nodes. The service proxy has a table of its own; of two tables that would rewrite a connection the first one
-// does, and both choose the node's address.
+// Masquerading by the CNI plugin `bridge` rewrites everything that leaves the node's own range,
+// also what goes to pods of other nodes. The service proxy has a table of its own; of two tables
+// that would rewrite a connection the first one does, and both choose the node's address.
 
 import { parseCidr, parseIp } from '#machinery/net/ip.ts';
 import { removalOf } from '#machinery/net/nft/index.ts';
@@ -45,8 +46,8 @@ type Family = (typeof FAMILIES)[number];
 const ELEMENTS = 500;
 
 /**
- * Returns the commands that make the table what it has to be, whatever is in it now. One transaction: no packet sees it
- * half done.
+ * Returns the commands that make the table what it has to be, whatever is in it now. One
+ * transaction: no packet sees it half done.
  */
 export function completeCommands(table: string, rules: Rules): string {
   return FAMILIES.flatMap((family) => {
@@ -61,7 +62,10 @@ export function completeCommands(table: string, rules: Rules): string {
 export const removalCommands = (table: string): string =>
   FAMILIES.map(({ family }) => removalOf({ family, name: table })).join('');
 
-/** Returns the commands for a change of the two sets alone; undefined if more has changed. '' if nothing has. */
+/**
+ * Returns the commands for a change of the two sets alone; undefined if more has changed. '' if
+ * nothing has.
+ */
 export function setCommands(table: string, before: Rules, after: Rules): string | undefined {
   const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
   if (!isSame(before.own, after.own) || !isSame(before.vxlan, after.vxlan)) return undefined;
@@ -147,7 +151,10 @@ function elementCommands(
   return commands;
 }
 
-/** Returns the text if it is an address or a range: nothing else goes into commands. Throws TypeError. */
+/**
+ * Returns the text if it is an address or a range: nothing else goes into commands. Throws
+ * TypeError.
+ */
 function checked(text: string): string {
   if (parseIp(text) === undefined && parseCidr(text) === undefined)
     throw new TypeError(`${JSON.stringify(text)} is no address`);

@@ -1,5 +1,5 @@
-// The one way from the pod network to the system: the programs ip, bridge and nft, and the file that the container
-// runtime reads.
+// The one way from the pod network to the system: the programs ip, bridge and nft, and the file
+// that the container runtime reads.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -19,8 +19,8 @@ export interface PodNetworkSystem {
   /** Lets the machine forward packets between its links. Idempotent. */
   enableForwarding(families: readonly IpFamily[]): Promise<void>;
   /**
-   * Calls `onChange` after links, addresses or routes have changed, until the signal aborts. Rejects if it cannot be
-   * watched.
+   * Calls `onChange` after links, addresses or routes have changed, until the signal aborts.
+   * Rejects if it cannot be watched.
    */
   watch(onChange: () => void, signal: AbortSignal): Promise<void>;
 }
@@ -29,7 +29,8 @@ export interface PodNetworkSystem {
 const POD_LINK = /\bveth/;
 
 /**
- * @param prefix program and arguments that run a program on the machine, such as `ip netns exec NAME`. Default: none.
+ * @param prefix program and arguments that run a program on the machine, such as `ip netns exec
+ * NAME`. Default: none.
  */
 export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSystem {
   const run = async (command: readonly string[], input = ''): Promise<string> => {
@@ -81,8 +82,8 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
     async enableForwarding(families) {
       if (families.includes('IPv4')) await writeSetting(run, 'net/ipv4/ip_forward', '1');
       if (!families.includes('IPv6')) return;
-      // A router ignores router advertisements unless accept_ra is 2: links that have their default route from one
-      // would lose it.
+      // A router ignores router advertisements unless accept_ra is 2: links that have their default
+      // route from one would lose it.
       const advertised = JSON.parse(
         (await run(['ip', '-json', '-6', 'route', 'show', 'default', 'proto', 'ra'])) || '[]',
       ) as unknown;

@@ -12,7 +12,10 @@ export class Announcements {
   readonly #keys = new Map<string, string>();
   #sequence = 0;
 
-  /** Returns the pod's key, and whether these addresses are new. A later announcement for the same name replaces an earlier one. */
+  /**
+   * Returns the pod's key, and whether these addresses are new. A later announcement for the same
+   * name replaces an earlier one.
+   */
   add(pod: Pod, addresses: readonly string[]): { readonly key: string; readonly isNew: boolean } {
     const key = `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
     const previous = this.#byKey.get(key);

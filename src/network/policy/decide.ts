@@ -1,4 +1,5 @@
-// The rules of a node from everything that is known, in one go. PolicyState comes to the same by small steps; tests compare the two.
+// The rules of a node from everything that is known, in one go. PolicyState comes to the same by
+// small steps; tests compare the two.
 
 import type {
   CompiledPolicy,
@@ -69,7 +70,10 @@ function isIn(group: Group, pod: PolicyPod, namespaces: ReadonlyMap<string, Labe
   );
 }
 
-/** `labels`: undefined for a namespace that is not known. A selector, even an empty one, does not match it. */
+/**
+ * `labels`: undefined for a namespace that is not known. A selector, even an empty one, does not
+ * match it.
+ */
 export function isNamespaceIn(
   group: Group,
   namespace: string,

@@ -1,5 +1,5 @@
-// The groups that policies of this node refer to, with their elements, kept up to date pod by pod. A group costs nothing while no policy
-// that selects a local pod refers to it.
+// The groups that policies of this node refer to, with their elements, kept up to date pod by pod.
+// A group costs nothing while no policy that selects a local pod refers to it.
 
 import type { Steps } from '#machinery/turn.ts';
 import { isNamespaceIn } from './decide.ts';
@@ -24,7 +24,10 @@ interface LiveGroup {
 
 /** Pods in one step. */
 const PODS_PER_STEP = 500;
-/** Elements of all groups. Without a limit, policies of one namespace could fill the memory of all nodes. */
+/**
+ * Elements of all groups. Without a limit, policies of one namespace could fill the memory of all
+ * nodes.
+ */
 const MAX_ELEMENTS = 2_000_000;
 
 export class Groups {

@@ -1,5 +1,5 @@
-// The values that network policies become on a node: which policies a local pod has, what each policy allows, and the sets of addresses
-// that policies refer to. Nothing here knows nftables.
+// The values that network policies become on a node: which policies a local pod has, what each
+// policy allows, and the sets of addresses that policies refer to. Nothing here knows nftables.
 
 import type { NetworkPolicy as ApiNetworkPolicy } from '#api/groups/networking/v1/index.ts';
 import type { Namespace as ApiNamespace, Pod as ApiPod } from '#api/groups/core/v1/index.ts';
@@ -32,7 +32,10 @@ export interface PolicyPod {
   readonly ports: readonly NamedPort[];
   /** The pod is on this node. */
   readonly local: boolean;
-  /** Of two pods with the same address, the one with the greater value has it: the other's sandbox is gone. */
+  /**
+   * Of two pods with the same address, the one with the greater value has it: the other's sandbox
+   * is gone.
+   */
   readonly since: number;
 }
 
@@ -57,7 +60,10 @@ export interface Group {
   readonly localOnly: boolean;
   /** Only addresses in these ranges. */
   readonly within?: readonly AddressRange[];
-  /** The set has addresses with the numbers that these ports have in each pod: 'ADDRESS . tcp . 80'. Absent: addresses alone. */
+  /**
+   * The set has addresses with the numbers that these ports have in each pod: 'ADDRESS . tcp . 80'.
+   * Absent: addresses alone.
+   */
   readonly ports?: readonly Omit<NamedPort, 'port'>[];
 }
 
@@ -106,7 +112,10 @@ export interface PodRules {
 
 /** All rules of a node. */
 export interface NodeRules {
-  /** There are policies. Addresses of this node that `pods` does not have are cut off: a policy may be about them. */
+  /**
+   * There are policies. Addresses of this node that `pods` does not have are cut off: a policy may
+   * be about them.
+   */
   readonly guarded: boolean;
   /** By address, for all local pods. */
   readonly pods: ReadonlyMap<string, PodRules>;
@@ -127,15 +136,18 @@ export interface RulesChange {
   /** Addresses whose entry in `pods` is another, or gone. */
   readonly pods: ReadonlySet<string>;
   readonly policies: ReadonlySet<string>;
-  /** By group: element → whether it was added. A new group has all of its elements, a group that is gone has none. */
+  /**
+   * By group: element → whether it was added. A new group has all of its elements, a group that is
+   * gone has none.
+   */
   readonly groups: ReadonlyMap<string, ReadonlyMap<string, boolean>>;
 }
 
 /** Applies rules to the system. Calls do not overlap. */
 export interface PolicyBackend {
   /**
-   * Makes the system what the rules say. Without `change`, whatever is there is replaced, in one step. After an error the next call must
-   * be without.
+   * Makes the system what the rules say. Without `change`, whatever is there is replaced, in one
+   * step. After an error the next call must be without.
    */
   sync(rules: NodeRules, change?: RulesChange): Promise<void>;
   /** Removes everything of ours from the system. Idempotent. */

@@ -1,5 +1,6 @@
-// Network policies of a node as a component: runs the agent where the machine allows it, and tells the kubelet when a pod's addresses are
-// programmed. It outlives an agent that fails and is restarted.
+// Network policies of a node as a component: runs the agent where the machine allows it, and tells
+// the kubelet when a pod's addresses are programmed. It outlives an agent that fails and is
+// restarted.
 
 import type { Client } from '#client/client.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -45,8 +46,10 @@ export class NodePolicies {
   }
 
   /**
-   * Resolves when the rules of all policies that the API server has at the time of the call apply to the addresses of a pod of this node;
-   * of those that are known here, if it does not answer. Call it before the first container of a sandbox starts. It waits for as long as it takes; rejects with the signal's reason when the signal aborts.
+   * Resolves when the rules of all policies that the API server has at the time of the call apply
+   * to the addresses of a pod of this node; of those that are known here, if it does not answer.
+   * Call it before the first container of a sandbox starts. It waits for as long as it takes;
+   * rejects with the signal's reason when the signal aborts.
    */
   async podAddressesReady(
     pod: Pod,

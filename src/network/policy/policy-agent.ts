@@ -1,7 +1,9 @@
-// The agent of a node: follows policies, namespaces and pods, keeps the rules, and has a back end program them.
+// The agent of a node: follows policies, namespaces and pods, keeps the rules, and has a back end
+// program them.
 //
-// While the cluster has no policy, only policies are watched and nothing is programmed. The first one makes the agent list namespaces and
-// pods. Changes are collected while a transaction runs; the next one has all of them.
+// While the cluster has no policy, only policies are watched and nothing is programmed. The first
+// one makes the agent list namespaces and pods. Changes are collected while a transaction runs; the
+// next one has all of them.
 
 import { namespaces, pods } from '#api/groups/core/v1/index.ts';
 import { networkPolicies } from '#api/groups/networking/v1/index.ts';
@@ -90,8 +92,9 @@ export class PolicyAgent {
   }
 
   /**
-   * Resolves when the agent has seen every policy that the namespace has now: a policy that was made before a pod applies to it, however
-   * late its event comes. Rejects if the API server cannot be asked, and with the signal's reason when that aborts.
+   * Resolves when the agent has seen every policy that the namespace has now: a policy that was
+   * made before a pod applies to it, however late its event comes. Rejects if the API server cannot
+   * be asked, and with the signal's reason when that aborts.
    */
   async catchUp(namespace: string, signal: AbortSignal): Promise<void> {
     const { items } = await this.#config.client
@@ -275,7 +278,8 @@ export class PolicyAgent {
     const { nodeName, announcements } = this.#config;
     const pod = informer.lister.getByKey(key);
     const announced = announcements.get(key);
-    // The kubelet's pod counts where the API has another of the same name, or none yet, or none any more: it is the one that runs here.
+    // The kubelet's pod counts where the API has another of the same name, or none yet, or none any
+    // more: it is the one that runs here.
     const known =
       announced !== undefined && pod?.metadata.uid !== announced.pod.metadata.uid
         ? announced.pod

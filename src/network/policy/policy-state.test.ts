@@ -1,4 +1,5 @@
-// Small steps come to the same as deciding everything at once, and their size is that of the change.
+// Small steps come to the same as deciding everything at once, and their size is that of the
+// change.
 
 import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';

@@ -1,5 +1,6 @@
-// Everything that is known, and the rules that follow from it. Each change updates the rules by its own size: a pod by the groups of its
-// namespace, a policy by the local pods of its namespace. Work over many pods is done in steps.
+// Everything that is known, and the rules that follow from it. Each change updates the rules by its
+// own size: a pod by the groups of its namespace, a policy by the local pods of its namespace. Work
+// over many pods is done in steps.
 
 import type { Steps } from '#machinery/turn.ts';
 import { ownerOf, rulesOf, selects } from './decide.ts';

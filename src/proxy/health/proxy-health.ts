@@ -4,7 +4,10 @@ import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 
-/** A change that is not in the rules after this time makes the proxy unhealthy: twice upstream's period of retries. */
+/**
+ * A change that is not in the rules after this time makes the proxy unhealthy: twice upstream's
+ * period of retries.
+ */
 const TIMEOUT_MS = 60_000;
 /** The cluster autoscaler sets it on a node that it is about to remove. */
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
@@ -48,7 +51,9 @@ export class ProxyHealth {
     );
   }
 
-  /** Reports false for a node that is being removed: load balancers should send nothing more to it. */
+  /**
+   * Reports false for a node that is being removed: load balancers should send nothing more to it.
+   */
   get nodeEligible(): boolean {
     if (this.#node === undefined || this.#node.metadata.deletionTimestamp !== undefined)
       return false;

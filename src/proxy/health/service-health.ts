@@ -1,4 +1,5 @@
-// Health check node ports: a load balancer asks each node whether it has an endpoint of a service with externalTrafficPolicy Local.
+// Health check node ports: a load balancer asks each node whether it has an endpoint of a service
+// with externalTrafficPolicy Local.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -30,7 +31,10 @@ export class ServiceHealth {
     this.#config = config;
   }
 
-  /** Opens and closes ports. Resolves when that is done; never rejects: a port that cannot be had is logged. */
+  /**
+   * Opens and closes ports. Resolves when that is done; never rejects: a port that cannot be had is
+   * logged.
+   */
   async update({ complete, changes }: RulesUpdate): Promise<void> {
     const work: Promise<unknown>[] = [];
     for (const key of complete ? [...this.#checks.keys()] : [])

@@ -1,4 +1,5 @@
-// What is sent to nft, as text: the first rules of services, and the difference that each change makes.
+// What is sent to nft, as text: the first rules of services, and the difference that each change
+// makes.
 
 import { expect, test } from 'vitest';
 import { decideService } from '../decide.ts';

@@ -1,4 +1,5 @@
-// The proxy's table in one address family: what was programmed, and the commands from there to what it has to be.
+// The proxy's table in one address family: what was programmed, and the commands from there to what
+// it has to be.
 
 import type { IpFamily } from '#machinery/net/ip.ts';
 import type { ServiceRules } from '../model.ts';
@@ -46,7 +47,10 @@ export class FamilyTable {
   readonly #leftover: Listing['foreign'];
   #replaces: boolean;
 
-  /** `listing`: what is there; undefined: nothing, or nothing to keep. `replaces`: what is there goes, in the first transaction. */
+  /**
+   * `listing`: what is there; undefined: nothing, or nothing to keep. `replaces`: what is there
+   * goes, in the first transaction.
+   */
   constructor(
     family: IpFamily,
     settings: TableSettings,
@@ -90,8 +94,8 @@ export class FamilyTable {
   }
 
   /**
-   * Returns the commands for services that have changed. They count as run: after an error the table must be made anew from a listing.
-   * `nowMs`: monotonic.
+   * Returns the commands for services that have changed. They count as run: after an error the
+   * table must be made anew from a listing. `nowMs`: monotonic.
    */
   change(services: Iterable<readonly [string, ServiceRules | undefined]>, nowMs: number): string[] {
     const difference: Difference = { elements: new Set(), chains: new Set(), sets: new Set() };
@@ -126,8 +130,9 @@ export class FamilyTable {
   }
 
   /**
-   * Returns the commands that delete chains which have been unused since before `nowMs` - 1 s. Kernels before 6.2 hold a reference for
-   * some time after the last map element that points to a chain is gone, and refuse to delete it until then.
+   * Returns the commands that delete chains which have been unused since before `nowMs` - 1 s.
+   * Kernels before 6.2 hold a reference for some time after the last map element that points to a
+   * chain is gone, and refuse to delete it until then.
    */
   deleteStaleChains(nowMs: number): string[] {
     const due = [...this.#stale]

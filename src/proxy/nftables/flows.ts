@@ -1,5 +1,6 @@
-// Removes connection tracking entries of UDP that lead to endpoints which no longer serve. UDP has no end of a connection: a client that
-// sends on from the same port would keep its flow to an address where nothing is, for as long as it sends.
+// Removes connection tracking entries of UDP that lead to endpoints which no longer serve. UDP has
+// no end of a connection: a client that sends on from the same port would keep its flow to an
+// address where nothing is, for as long as it sends.
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -9,7 +10,9 @@ import { execute } from '#machinery/execute.ts';
 
 /** The kernel's table of connections. */
 export interface Conntrack {
-  /** Returns the flows of UDP whose destination was rewritten. Rejects if the table cannot be read. */
+  /**
+   * Returns the flows of UDP whose destination was rewritten. Rejects if the table cannot be read.
+   */
   list(family: 'ipv4' | 'ipv6'): Promise<readonly Flow[]>;
   remove(family: 'ipv4' | 'ipv6', flow: Flow): Promise<void>;
 }
@@ -42,7 +45,10 @@ export class FlowCleaner {
     this.#config = config;
   }
 
-  /** Removes stale flows if endpoints of UDP services have gone. Never rejects: what fails is logged, once. */
+  /**
+   * Removes stale flows if endpoints of UDP services have gone. Never rejects: what fails is
+   * logged, once.
+   */
   async update({ complete, changes }: RulesUpdate): Promise<void> {
     if (complete) this.#ports.clear();
     const affected = new Set<'ipv4' | 'ipv6'>();
@@ -100,7 +106,10 @@ export class FlowCleaner {
 
 const familyOf = ({ family }: PortRules): 'ipv4' | 'ipv6' => (family === 'IPv4' ? 'ipv4' : 'ipv6');
 
-/** Flows may lead to an endpoint that is gone, or past the service to nowhere because it had no endpoints. */
+/**
+ * Flows may lead to an endpoint that is gone, or past the service to nowhere because it had no
+ * endpoints.
+ */
 function isStale(before: PortRules | undefined, { serving }: PortRules): boolean {
   if (serving.length === 0) return false;
   if (before === undefined || before.serving.length === 0) return true;
@@ -108,7 +117,10 @@ function isStale(before: PortRules | undefined, { serving }: PortRules): boolean
   return before.serving.some((endpoint) => !now.has(endpoint));
 }
 
-/** @param prefix program and arguments that run conntrack, such as `ip netns exec NAME`. Default: none. */
+/**
+ * @param prefix program and arguments that run conntrack, such as `ip netns exec NAME`. Default:
+ * none.
+ */
 export function systemConntrack(prefix: readonly string[] = []): Conntrack {
   const command = [...prefix, 'conntrack'];
   return {

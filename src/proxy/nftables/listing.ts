@@ -1,4 +1,5 @@
-// Reads what `nft -j list table` prints: what an earlier process has left in our table, and what others have put there.
+// Reads what `nft -j list table` prints: what an earlier process has left in our table, and what
+// others have put there.
 
 import type { IpFamily } from '#machinery/net/ip.ts';
 import { elementId } from './objects.ts';
@@ -14,7 +15,10 @@ export interface Listing {
   readonly foreign: Map<string, 'map' | 'set'>;
 }
 
-/** Something in the table is not what this version makes: its maps have other keys, its base chains other hooks. */
+/**
+ * Something in the table is not what this version makes: its maps have other keys, its base chains
+ * other hooks.
+ */
 export class UnusableTableError extends Error {
   override readonly name = 'UnusableTableError';
 }
@@ -24,7 +28,9 @@ const HOOKS: ReadonlyMap<string, string> = new Map(
 );
 const PROTOCOLS: Readonly<Record<string, string>> = { '6': 'tcp', '17': 'udp', '132': 'sctp' };
 
-/** Throws UnusableTableError for a table that has to be replaced, and for text that is no listing. */
+/**
+ * Throws UnusableTableError for a table that has to be replaced, and for text that is no listing.
+ */
 export function parseListing(text: string, family: IpFamily): Listing {
   const listing: Listing = {
     elements: new Map(),
@@ -84,7 +90,8 @@ function textOf(value: unknown, name?: Container): string {
     return asArray(parts)
       .map((part, index, all) => {
         const text = textOf(part);
-        // A protocol is a number on machines that know no names of protocols. It comes right before the port.
+        // A protocol is a number on machines that know no names of protocols. It comes right before
+        // the port.
         const isProtocol =
           index === all.length - 2 && name !== undefined && !name.includes('endpoints-');
         return isProtocol ? (PROTOCOLS[text] ?? text) : text;

@@ -1,4 +1,5 @@
-// The proxy in nftables. A table in each family; one transaction for each bounded part of an update.
+// The proxy in nftables. A table in each family; one transaction for each bounded part of an
+// update.
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -24,11 +25,15 @@ export interface NftablesBackendConfig {
   readonly relistedElements?: number;
 }
 
-/** Targets in one transaction. The kernel takes all of it at once, or nothing; a larger one would hold the tables' lock longer. */
+/**
+ * Targets in one transaction. The kernel takes all of it at once, or nothing; a larger one would
+ * hold the tables' lock longer.
+ */
 const TARGETS_PER_TRANSACTION = 10_000;
 /**
- * A table with more elements is listed at the start and after an error, but not for every complete update: to read a listing takes the
- * process tens of milliseconds for each 10,000 of them in one go.
+ * A table with more elements is listed at the start and after an error, but not for every complete
+ * update: to read a listing takes the process tens of milliseconds for each 10,000 of them in one
+ * go.
  */
 const RELISTED_ELEMENTS = 20_000;
 /** A larger listing takes longer to read than the table to be replaced. */
@@ -137,7 +142,10 @@ export async function removeTable(nft: Nft, table: string): Promise<void> {
 
 const lines = (commands: readonly string[]): string => `${commands.join('\n')}\n`;
 
-/** Splits changes by their number of targets; a service is never split, so that its traffic always finds what it needs. */
+/**
+ * Splits changes by their number of targets; a service is never split, so that its traffic always
+ * finds what it needs.
+ */
 function* partsOf(
   changes: ReadonlyMap<string, ServiceRules | undefined>,
 ): Generator<readonly (readonly [string, ServiceRules | undefined])[]> {

@@ -1,4 +1,5 @@
-// The suite of all back ends in network namespaces, and what only nftables has: other programs' rules, and repair.
+// The suite of all back ends in network namespaces, and what only nftables has: other programs'
+// rules, and repair.
 
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// What the rules of a service are in nftables: elements of the table's maps, and chains. A value, to be compared with the one before.
+// What the rules of a service are in nftables: elements of the table's maps, and chains. A value,
+// to be compared with the one before.
 
 import { createHash } from 'node:crypto';
 import type { IpFamily } from '#machinery/net/ip.ts';
@@ -40,7 +41,10 @@ export const SERVICE_PREFIXES = [
 
 type Policy = 'cluster' | 'local';
 
-/** Returns the objects of a service in one family. `previous`: its objects so far. Undefined if it has no port in the family. */
+/**
+ * Returns the objects of a service in one family. `previous`: its objects so far. Undefined if it
+ * has no port in the family.
+ */
 export function objectsOf(
   rules: ServiceRules,
   family: IpFamily,
@@ -163,7 +167,10 @@ class Objects implements NftObjects {
     return chain;
   }
 
-  /** Returns the chain for traffic from outside: what has to be masqueraded, and what goes around the Local policy. */
+  /**
+   * Returns the chain for traffic from outside: what has to be masqueraded, and what goes around
+   * the Local policy.
+   */
   #externalChain(rules: PortRules, isNodePort: boolean): string {
     const cluster = this.#pick(rules, 'cluster', isNodePort);
     const mark = markRule(this.#settings);
@@ -189,7 +196,10 @@ class Objects implements NftObjects {
     return chain;
   }
 
-  /** A client goes to the endpoint whose set it is in; from a random one's chain it gets into that one's set. */
+  /**
+   * A client goes to the endpoint whose set it is in; from a random one's chain it gets into that
+   * one's set.
+   */
   #addAffinity(rules: PortRules, policies: ReadonlyMap<Policy, readonly string[]>): void {
     const { protocol } = rules;
     // A set cannot change its timeout, so another timeout is another set.

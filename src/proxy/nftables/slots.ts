@@ -1,7 +1,11 @@
-// Which number a target has among those of its port. Numbers must be dense, since a random one below their count is drawn; a target
-// keeps its number when others come and go, so that a change of one endpoint changes one or two elements.
+// Which number a target has among those of its port. Numbers must be dense, since a random one
+// below their count is drawn; a target keeps its number when others come and go, so that a change
+// of one endpoint changes one or two elements.
 
-/** Returns the targets in the order of their numbers: like `previous`, without those that are gone and with the new ones. */
+/**
+ * Returns the targets in the order of their numbers: like `previous`, without those that are gone
+ * and with the new ones.
+ */
 export function assignSlots(
   previous: readonly string[],
   targets: readonly string[],

@@ -1,5 +1,5 @@
-// The fixed part of the proxy's table in one address family: base chains on netfilter's hooks, maps and sets. What services add are
-// elements of the maps, and a few chains.
+// The fixed part of the proxy's table in one address family: base chains on netfilter's hooks, maps
+// and sets. What services add are elements of the maps, and a few chains.
 //
 //   nat-prerouting, nat-output ──► services ──► @service-ips, @service-nodeports ──► external-… ──► pick-… ──► dnat
 //   filter-…-pre-dnat ──► firewall-check ──► @firewall-ips          load balancer source ranges, before the address is rewritten
@@ -7,10 +7,11 @@
 //   filter-forward, -output ──► cluster-ips-check                   reject other ports of cluster IPs, drop unknown cluster IPs
 //   nat-postrouting ──► masquerading                                the mark, and connections of a pod to itself
 //
-// A service without session affinity has no chain of its own. The chain pick-cluster-tcp-3 serves all services of TCP with three endpoints:
-// it looks up (address, port, random number below 3) in a map. So a change of endpoints is a change of a few map elements, and the
-// number of chains, which nft reads before each transaction, does not grow with the number of services. There is a map for each protocol,
-// because nft 1.0 cannot read back a rule that rewrites the port of several.
+// A service without session affinity has no chain of its own. The chain pick-cluster-tcp-3 serves
+// all services of TCP with three endpoints: it looks up (address, port, random number below 3) in a
+// map. So a change of endpoints is a change of a few map elements, and the number of chains, which
+// nft reads before each transaction, does not grow with the number of services. There is a map for
+// each protocol, because nft 1.0 cannot read back a rule that rewrites the port of several.
 
 import type { IpFamily } from '#machinery/net/ip.ts';
 import type { Protocol } from '../model.ts';
@@ -20,7 +21,10 @@ export interface TableSettings {
   readonly table: string;
   /** Addresses that node ports work at. Undefined: all of the node but loopback. */
   readonly nodePortIPs: readonly string[] | undefined;
-  /** Sources in these ranges are pods of the cluster. Empty: unknown, nothing is known to be from outside. */
+  /**
+   * Sources in these ranges are pods of the cluster. Empty: unknown, nothing is known to be from
+   * outside.
+   */
   readonly clusterCidrs: readonly string[];
   /** Where cluster IPs come from: others out of them are dropped. */
   readonly serviceCidrs: readonly string[];
@@ -28,8 +32,9 @@ export interface TableSettings {
   /** Which bit of a packet's mark says that it has to be masqueraded. */
   readonly masqueradeBit: number;
   /**
-   * A bridge of pods whose traffic to each other does not pass netfilter on the way back. Traffic through services between its pods
-   * gets the bridge's address as its source. Undefined: there is none.
+   * A bridge of pods whose traffic to each other does not pass netfilter on the way back. Traffic
+   * through services between its pods gets the bridge's address as its source. Undefined: there is
+   * none.
    */
   readonly blindBridge: string | undefined;
 }
@@ -58,7 +63,10 @@ export type Container =
   | 'firewall-ips'
   | EndpointMap;
 
-/** What a container's keys and values are: types by name, or for endpoints the expressions that have them. */
+/**
+ * What a container's keys and values are: types by name, or for endpoints the expressions that have
+ * them.
+ */
 interface ContainerType {
   readonly kind: 'set' | 'map';
   /** As it is declared. */
@@ -150,8 +158,9 @@ export const FIXED_CHAINS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the commands that make the fixed part what it has to be, whatever is in those chains. Elements of maps stay. Base chains that
- * are there must have the same hook and priority, or the transaction fails.
+ * Returns the commands that make the fixed part what it has to be, whatever is in those chains.
+ * Elements of maps stay. Base chains that are there must have the same hook and priority, or the
+ * transaction fails.
  */
 export function tableCommands(family: IpFamily, settings: TableSettings): string[] {
   const name = `${wordsOf(family).family} ${settings.table}`;

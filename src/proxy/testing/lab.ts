@@ -1,5 +1,5 @@
-// A small network out of network namespaces, for tests that need a real kernel: a node with two pods, a client outside, and pods of
-// another node. Needs root, iproute2 and nft.
+// A small network out of network namespaces, for tests that need a real kernel: a node with two
+// pods, a client outside, and pods of another node. Needs root, iproute2 and nft.
 //
 //   client 192.168.0.2 ── 192.168.0.1 node ── pod1 10.0.0.1, pod2 10.0.0.2
 //                                         └── 10.0.1.254 other 10.0.1.1, 10.0.1.2

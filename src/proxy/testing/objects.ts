@@ -34,8 +34,9 @@ export function service(
 }
 
 /**
- * Returns a slice of the service with the port 8080. Each endpoint is a text: the address, then words: `here` or `there` its node, `unready`,
- * `going` (terminating, serves), `gone` (terminating, does not serve), `zone=Z` and `node=N` hints.
+ * Returns a slice of the service with the port 8080. Each endpoint is a text: the address, then
+ * words: `here` or `there` its node, `unready`, `going` (terminating, serves), `gone` (terminating,
+ * does not serve), `zone=Z` and `node=N` hints.
  */
 export function slice(
   endpoints: readonly string[],

@@ -5,12 +5,18 @@ import { contains, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import { execute } from '#machinery/execute.ts';
 
 export interface Addresses {
-  /** Makes these the only addresses of services that the machine has. Never rejects: what fails is logged. */
+  /**
+   * Makes these the only addresses of services that the machine has. Never rejects: what fails is
+   * logged.
+   */
   keep(wanted: ReadonlySet<string>): Promise<void>;
 }
 
 export interface LoopbackAddressesConfig {
-  /** Ranges of cluster IPs: an address in them that nothing wants any more is removed, whoever has left it. */
+  /**
+   * Ranges of cluster IPs: an address in them that nothing wants any more is removed, whoever has
+   * left it.
+   */
   readonly serviceCidrs: () => readonly string[];
   readonly logger: Logger;
   /** Program and arguments that run `ip`. Default: none. */

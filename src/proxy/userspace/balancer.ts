@@ -33,7 +33,10 @@ export class Balancer {
     this.#config = config;
   }
 
-  /** Returns the targets for the client in the order in which they are to be tried. Empty: it is not served. */
+  /**
+   * Returns the targets for the client in the order in which they are to be tried. Empty: it is not
+   * served.
+   */
   targetsFor(route: Route, client: string): readonly Target[] {
     if (!this.#allows(route, client)) return [];
     const candidates = this.#config.isOwn(client) ? route.ownTargets : route.targets;

@@ -1,4 +1,5 @@
-// Where the userspace proxy listens: from rules to frontends, each with where its traffic may go. Pure.
+// Where the userspace proxy listens: from rules to frontends, each with where its traffic may go.
+// Pure.
 
 import type { PortRules, Protocol, ServiceRules, Target } from '../model.ts';
 
@@ -25,7 +26,9 @@ export interface Route {
 export interface FrontendSettings {
   /** Where node ports are served. */
   readonly nodePortIPs: readonly string[];
-  /** External and load balancer addresses are served only where they are addresses of this machine. */
+  /**
+   * External and load balancer addresses are served only where they are addresses of this machine.
+   */
   readonly isOwn: (ip: string) => boolean;
 }
 
@@ -35,7 +38,10 @@ export const frontendId = ({
   protocol,
 }: Pick<Frontend, 'ip' | 'port' | 'protocol'>): string => `${protocol} ${ip} ${port}`;
 
-/** Returns the frontends of a service. One that would lead nowhere is left out: connections to it are refused. */
+/**
+ * Returns the frontends of a service. One that would lead nowhere is left out: connections to it
+ * are refused.
+ */
 export function frontendsOf(rules: ServiceRules, settings: FrontendSettings): Frontend[] {
   return rules.ports.flatMap((port) => frontendsOfPort(port, settings));
 }

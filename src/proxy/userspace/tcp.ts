@@ -40,7 +40,8 @@ export async function listenTcp(
       if (connections) for (const socket of sockets) socket.destroy();
       return new Promise((resolve) => {
         server.close(() => resolve());
-        // Connections that are open end by themselves, as with rules in the kernel; nothing waits for them.
+        // Connections that are open end by themselves, as with rules in the kernel; nothing waits
+        // for them.
         if (!connections) resolve();
       });
     },

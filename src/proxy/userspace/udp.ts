@@ -1,4 +1,5 @@
-// A UDP port that is forwarded. Each client has a socket of its own towards its endpoint, so that answers find their way back.
+// A UDP port that is forwarded. Each client has a socket of its own towards its endpoint, so that
+// answers find their way back.
 
 import { createSocket, type Socket } from 'node:dgram';
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -8,9 +9,15 @@ import type { Route } from './frontends.ts';
 import type { Listener } from './listener.ts';
 import { plainAddress } from './tcp.ts';
 
-/** A client that has sent nothing for so long is forgotten: what the kernel's table of connections has for UDP streams. */
+/**
+ * A client that has sent nothing for so long is forgotten: what the kernel's table of connections
+ * has for UDP streams.
+ */
 const IDLE_MS = 120_000;
-/** Clients of one frontend; the one that has been silent for longest makes room. Each takes a file descriptor. */
+/**
+ * Clients of one frontend; the one that has been silent for longest makes room. Each takes a file
+ * descriptor.
+ */
 const MAX_CLIENTS = 500;
 
 interface Session {

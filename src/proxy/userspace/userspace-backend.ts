@@ -1,5 +1,5 @@
-// The proxy without the kernel's help: it listens at node ports, and at cluster IPs where the machine lets it have their addresses.
-// Endpoints see the proxy's address, not the client's.
+// The proxy without the kernel's help: it listens at node ports, and at cluster IPs where the
+// machine lets it have their addresses. Endpoints see the proxy's address, not the client's.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -18,7 +18,9 @@ export interface UserspaceBackendConfig {
   readonly nodePortIPs: () => readonly string[];
   /** Addresses of this machine. */
   readonly machineAddresses: () => readonly string[];
-  /** Gives the machine the addresses of services. Undefined: it cannot, so there are no cluster IPs. */
+  /**
+   * Gives the machine the addresses of services. Undefined: it cannot, so there are no cluster IPs.
+   */
   readonly addresses: Addresses | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -30,7 +32,10 @@ interface Open {
   readonly listener: Listener;
 }
 
-/** Ports of one process: each is a file descriptor, and services of a cluster that needs this proxy are few. */
+/**
+ * Ports of one process: each is a file descriptor, and services of a cluster that needs this proxy
+ * are few.
+ */
 const MAX_FRONTENDS = 5000;
 
 /** How often the machine's addresses are read while services have addresses that it may get. */
@@ -46,7 +51,10 @@ export class UserspaceBackend implements Backend {
   readonly #reported = new Set<string>();
   #own: ReadonlySet<string> = new Set();
   #nodePortIPs: readonly string[] = [];
-  /** Services with load balancer or external addresses: they are served where, and as soon as, the machine has the address. */
+  /**
+   * Services with load balancer or external addresses: they are served where, and as soon as, the
+   * machine has the address.
+   */
   readonly #external = new Map<string, ServiceRules>();
   #applying: Promise<void> = Promise.resolve();
   #look: Timer | undefined;

@@ -1,4 +1,5 @@
-// The suite of all back ends on the machine's loopback range: every address of the suite stands for one in 127.0.0.0/8.
+// The suite of all back ends on the machine's loopback range: every address of the suite stands for
+// one in 127.0.0.0/8.
 
 import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';

@@ -1,4 +1,5 @@
-// One gRPC connection to a CRI runtime's socket: calls by service and method name, with deadlines and AbortSignals.
+// One gRPC connection to a CRI runtime's socket: calls by service and method name, with deadlines
+// and AbortSignals.
 
 import { setMaxListeners } from 'node:events';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
@@ -49,7 +50,10 @@ export class CriConnection {
   readonly #client: Client;
   readonly #clock: Clock;
 
-  /** `endpoint`: unix:///path, or a path. Connects when first used, and again after the runtime was away. */
+  /**
+   * `endpoint`: unix:///path, or a path. Connects when first used, and again after the runtime was
+   * away.
+   */
   constructor(endpoint: string, clock: Clock) {
     const path = endpoint.replace(/^unix:(\/\/)?/, '');
     this.#clock = clock;
@@ -119,7 +123,10 @@ export class CriConnection {
     });
   }
 
-  /** A stream of answers, until the signal aborts (it then ends) or the runtime ends it. Throws a CriError. */
+  /**
+   * A stream of answers, until the signal aborts (it then ends) or the runtime ends it. Throws a
+   * CriError.
+   */
   async *stream<S extends ServiceName, M extends keyof Services[S] & string>(
     service: S,
     name: M,

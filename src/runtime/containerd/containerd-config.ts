@@ -1,4 +1,5 @@
-// containerd's own configuration file, for a private containerd: nothing of it outside the directories that it is given.
+// containerd's own configuration file, for a private containerd: nothing of it outside the
+// directories that it is given.
 
 export interface ContainerdFileConfig {
   readonly root: string;

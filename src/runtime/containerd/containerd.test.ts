@@ -1,5 +1,5 @@
-// What can be tested of the containerd runtime without containerd: a CRI server of the test's own answers on a socket.
-// With the real one, and with the whole conformance suite: test/e2e.
+// What can be tested of the containerd runtime without containerd: a CRI server of the test's own
+// answers on a socket. With the real one, and with the whole conformance suite: test/e2e.
 
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';

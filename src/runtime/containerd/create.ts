@@ -11,13 +11,19 @@ import { ContainerdRuntime } from './runtime.ts';
 export interface ContainerdRuntimeConfig {
   /** The runtime's CRI socket: unix:///run/containerd/containerd.sock, or a path. */
   readonly endpoint: string;
-  /** Where images that are volumes are mounted for a containerd that cannot (before 2.1). Default: /run/coxswain/image-volumes. */
+  /**
+   * Where images that are volumes are mounted for a containerd that cannot (before 2.1). Default:
+   * /run/coxswain/image-volumes.
+   */
   readonly imageVolumesDir?: string;
   /** For deadlines. Default: the system's. */
   readonly clock?: Clock;
 }
 
-/** Connects when it is first used; nothing is checked here. Works with every runtime that speaks CRI v1. */
+/**
+ * Connects when it is first used; nothing is checked here. Works with every runtime that speaks CRI
+ * v1.
+ */
 export function createContainerdRuntime(config: ContainerdRuntimeConfig): Runtime {
   const clock = config.clock ?? systemClock;
   const connection = new CriConnection(config.endpoint, clock);

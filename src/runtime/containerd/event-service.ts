@@ -1,5 +1,6 @@
-// containerd's own event service, as far as it is needed: what happens to containers and their first processes. It is
-// there in every version of containerd, on the socket that CRI uses. Field numbers as in containerd's API.
+// containerd's own event service, as far as it is needed: what happens to containers and their
+// first processes. It is there in every version of containerd, on the socket that CRI uses. Field
+// numbers as in containerd's API.
 
 import { fromJSON } from '@grpc/proto-loader';
 import type { MessageTypeDefinition } from '@grpc/proto-loader';
@@ -17,7 +18,10 @@ const messages = {
   Any: { fields: { value: { id: 2, type: 'bytes' } } },
   /** The fields of /containers/create, /containers/delete and /tasks/start. */
   ContainerId: { fields: { containerId: string(1) } },
-  /** The fields of /tasks/exit. `id` is that of the container for its first process, another one for an exec. */
+  /**
+   * The fields of /tasks/exit. `id` is that of the container for its first process, another one for
+   * an exec.
+   */
   TaskExit: { fields: { containerId: string(1), id: string(2) } },
 };
 
@@ -77,7 +81,10 @@ const topics: Readonly<Record<string, ContainerEventType>> = {
   '/containers/delete': 'CONTAINER_DELETED_EVENT',
 };
 
-/** Something that happened to a container, or to a sandbox (which is one to containerd). CRI may not know of it yet. */
+/**
+ * Something that happened to a container, or to a sandbox (which is one to containerd). CRI may not
+ * know of it yet.
+ */
 export interface NativeEvent {
   readonly containerId: string;
   readonly type: ContainerEventType;

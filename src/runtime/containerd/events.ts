@@ -1,5 +1,6 @@
-// Container events, whatever the runtime has to tell them with: containerd's own event service (all versions), CRI's
-// GetContainerEvents (CRI-O), or else looking once a second. So whoever follows them never has to poll.
+// Container events, whatever the runtime has to tell them with: containerd's own event service (all
+// versions), CRI's GetContainerEvents (CRI-O), or else looking once a second. So whoever follows
+// them never has to poll.
 
 import { isCriError, toNanoseconds } from '#cri/index.ts';
 import type { ContainerEvent, ContainerEventType, RuntimeService } from '#cri/index.ts';
@@ -118,8 +119,9 @@ function* checkUps(): Generator<number, never> {
 }
 
 /**
- * containerd's events, each held back until CRI has come to know of it: whoever asks CRI after an event sees its effect.
- * Now and then a look at everything finds what was missed, for example before the subscription stood.
+ * containerd's events, each held back until CRI has come to know of it: whoever asks CRI after an
+ * event sees its effect. Now and then a look at everything finds what was missed, for example
+ * before the subscription stood.
  */
 class NativeSource {
   readonly #config: EventSourceConfig;
@@ -162,7 +164,8 @@ class NativeSource {
   async #checkUp(signal: AbortSignal): Promise<void> {
     const { clock, runtime } = this.#config;
     try {
-      // At first, existing containers are published, too: they may have been created just before the subscription.
+      // At first, existing containers are published, too: they may have been created just before
+      // the subscription.
       for (const delay of checkUps()) {
         await clock.sleep(delay, signal);
         const before = new Map(this.#published);
@@ -218,7 +221,8 @@ class NativeSource {
   async #tell(containerId: string, seen: Seen): Promise<void> {
     const { podSandboxId, stage } = seen;
     const last = this.#published.get(containerId)?.stage;
-    // Ids are not reused: an unknown container that is deleted was published as deleted before, or was never visible.
+    // Ids are not reused: an unknown container that is deleted was published as deleted before, or
+    // was never visible.
     if (last === undefined ? stage === 'deleted' : order.indexOf(last) >= order.indexOf(stage))
       return;
     if (stage === 'deleted') this.#published.delete(containerId);

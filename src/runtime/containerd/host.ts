@@ -1,4 +1,5 @@
-// The capabilities of this host for a container runtime: installed tools, a working snapshotter, and whether OOM scores can be lowered.
+// The capabilities of this host for a container runtime: installed tools, a working snapshotter,
+// and whether OOM scores can be lowered.
 
 import { execFile } from 'node:child_process';
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
@@ -51,7 +52,10 @@ export function missingContainerdTools(cniBinDir: string | undefined): MissingTo
   };
 }
 
-/** Whether this process may lower its OOM score, as containerd must for sandboxes unless it is told not to. */
+/**
+ * Whether this process may lower its OOM score, as containerd must for sandboxes unless it is told
+ * not to.
+ */
 export function canLowerOomScore(): boolean {
   const file = '/proc/self/oom_score_adj';
   try {
@@ -65,7 +69,10 @@ export function canLowerOomScore(): boolean {
   }
 }
 
-/** Whether overlayfs works on the file system of `dir` (it does not on another overlay, nor on some network file systems). */
+/**
+ * Whether overlayfs works on the file system of `dir` (it does not on another overlay, nor on some
+ * network file systems).
+ */
 export async function overlayfsWorks(dir: string): Promise<boolean> {
   await mkdir(dir, { recursive: true });
   const trial = await mkdtemp(join(dir, 'overlay-trial-'));

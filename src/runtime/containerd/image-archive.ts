@@ -1,5 +1,5 @@
-// Makes container images out of files, as archives that `ctr images import` and `docker load` read: an OCI layout with
-// docker's manifest.json beside it, in one tar. No registry, no build tool.
+// Makes container images out of files, as archives that `ctr images import` and `docker load` read:
+// an OCI layout with docker's manifest.json beside it, in one tar. No registry, no build tool.
 
 import { createHash } from 'node:crypto';
 

@@ -1,6 +1,7 @@
-// Images as volumes for a containerd before 2.1, whose CRI does not know them: a read-only view of the image is mounted on the host once per
-// pod, and the container gets that directory instead. What a pod has follows from the names of directories, so nothing is lost with
-// this process: DIR/SANDBOX/HASH is where the snapshot coxswain/SANDBOX/HASH is mounted.
+// Images as volumes for a containerd before 2.1, whose CRI does not know them: a read-only view of
+// the image is mounted on the host once per pod, and the container gets that directory instead.
+// What a pod has follows from the names of directories, so nothing is lost with this process:
+// DIR/SANDBOX/HASH is where the snapshot coxswain/SANDBOX/HASH is mounted.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -32,7 +33,10 @@ export class ImageMounts {
     this.#config = config;
   }
 
-  /** The config with host directories in place of images, where the runtime does not mount them itself. Rejects with a CriError. */
+  /**
+   * The config with host directories in place of images, where the runtime does not mount them
+   * itself. Rejects with a CriError.
+   */
   async prepare(
     sandboxId: string,
     config: ContainerConfig,
@@ -116,7 +120,8 @@ export class ImageMounts {
     });
     for (const { type, source, options: flags } of mounts) {
       const readOnly = [...new Set([...flags.filter((flag) => flag !== 'rw'), 'ro'])].join(',');
-      // A bind is asked for by its option; with a type mount(8) would look for a file system of that name.
+      // A bind is asked for by its option; with a type mount(8) would look for a file system of
+      // that name.
       await command(
         'mount',
         ...(type === 'bind' ? [] : ['-t', type]),
@@ -176,7 +181,9 @@ export function mountsImages(version: string): boolean {
   return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 1);
 }
 
-/** A path within the image. A link could lead out of it to the host's files, so none is followed. */
+/**
+ * A path within the image. A link could lead out of it to the host's files, so none is followed.
+ */
 export async function inside(root: string, subPath: string): Promise<string> {
   let path = root;
   for (const part of subPath.split('/').filter((each) => each !== '' && each !== '.')) {

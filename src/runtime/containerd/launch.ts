@@ -1,5 +1,6 @@
-// A private containerd: started as a child with root, state and socket of its own, found again if this process died without
-// stopping it, and stopped without stopping the containers, which the next one takes over.
+// A private containerd: started as a child with root, state and socket of its own, found again if
+// this process died without stopping it, and stopped without stopping the containers, which the
+// next one takes over.
 
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -25,9 +26,15 @@ import { pauseImage, pauseImageArchive } from './pause.ts';
 const run = promisify(execFile);
 
 export interface LaunchContainerdConfig {
-  /** Everything of this containerd is below it: images, containers, configuration, log. Use one per cluster. */
+  /**
+   * Everything of this containerd is below it: images, containers, configuration, log. Use one per
+   * cluster.
+   */
   readonly dir: string;
-  /** With exactly one CNI configuration in it. Until that is written, pods have no network, and this is no reason to wait. */
+  /**
+   * With exactly one CNI configuration in it. Until that is written, pods have no network, and this
+   * is no reason to wait.
+   */
   readonly cniConfDir: string;
   readonly cniBinDir: string;
   readonly logger: Logger;
@@ -50,9 +57,15 @@ export interface LaunchedContainerd {
   readonly logFile: string;
   /** Rejects if it ends without having been asked to. Never resolves. */
   readonly failed: Promise<never>;
-  /** Imports images from an archive (docker save, or an OCI layout in a tar). Resolves when they can be used. */
+  /**
+   * Imports images from an archive (docker save, or an OCI layout in a tar). Resolves when they can
+   * be used.
+   */
   importImages(archive: string): Promise<void>;
-  /** Stops containerd. Containers go on running, unless `pods` is set: then they are stopped and removed first. Idempotent. */
+  /**
+   * Stops containerd. Containers go on running, unless `pods` is set: then they are stopped and
+   * removed first. Idempotent.
+   */
   stop(options?: { readonly pods?: boolean }): Promise<void>;
   /** Stops it with all pods, and removes everything below `dir`. */
   destroy(): Promise<void>;
@@ -244,7 +257,10 @@ async function stopProcess(identity: ProcessIdentity, clock: Clock): Promise<voi
   }
 }
 
-/** Returns the problem of the runtime; undefined if it is ready for pods. The pod network counts if it has a configuration. */
+/**
+ * Returns the problem of the runtime; undefined if it is ready for pods. The pod network counts if
+ * it has a configuration.
+ */
 async function unready(runtime: Runtime, cniConfDir: string): Promise<string | undefined> {
   try {
     await runtime.runtime.version({ timeoutMs: 2000 });
@@ -303,7 +319,10 @@ async function start(config: LaunchContainerdConfig, paths: Paths): Promise<Proc
   }
 }
 
-/** The containerd that a former process left running here with this very configuration; one with another is stopped. */
+/**
+ * The containerd that a former process left running here with this very configuration; one with
+ * another is stopped.
+ */
 async function findRunning(
   config: LaunchContainerdConfig,
   paths: Paths,
@@ -349,8 +368,8 @@ async function ensurePauseImage(
 }
 
 /**
- * Starts the containerd of `config.dir`, or finds it running, and waits until it is ready for pods. Rejects with a CriError
- * (Unavailable) that quotes its log if it does not come up.
+ * Starts the containerd of `config.dir`, or finds it running, and waits until it is ready for pods.
+ * Rejects with a CriError (Unavailable) that quotes its log if it does not come up.
  */
 export async function launchContainerd(
   config: LaunchContainerdConfig,
@@ -360,7 +379,8 @@ export async function launchContainerd(
   await mkdir(paths.root, { recursive: true, mode: 0o711 });
   await mkdir(paths.state, { recursive: true, mode: 0o711 });
   await mkdir(join(paths.socket, '..'), { recursive: true, mode: 0o711 });
-  // The first choice is kept: images that were unpacked for one snapshotter are not available to another.
+  // The first choice is kept: images that were unpacked for one snapshotter are not available to
+  // another.
   const snapshotter = config.snapshotter ?? (await chooseSnapshotter(paths.root));
   const toml = containerdToml({
     root: paths.root,

@@ -1,13 +1,17 @@
-// The image that holds a pod's namespaces: one static program of a few dozen bytes, made here, so that a cluster needs no
-// registry to start its first pod. The program tells the kernel to reap its children (it is process 1 of a pod that shares
-// its process namespace), and then sleeps until it is killed.
+// The image that holds a pod's namespaces: one static program of a few dozen bytes, made here, so
+// that a cluster needs no registry to start its first pod. The program tells the kernel to reap its
+// children (it is process 1 of a pod that shares its process namespace), and then sleeps until it
+// is killed.
 
 import { imageArchive, goArchitecture } from './image-archive.ts';
 
 export const pauseImage = 'coxswain.local/pause:1';
 
 const SIGCHLD = 17;
-/** sigaction: SIG_IGN, SA_NOCLDWAIT, no restorer, no mask: children that end are not kept for anybody. */
+/**
+ * sigaction: SIG_IGN, SA_NOCLDWAIT, no restorer, no mask: children that end are not kept for
+ * anybody.
+ */
 const sigaction = [1n, 2n, 0n, 0n];
 
 interface Machine {

@@ -1,4 +1,5 @@
-// The end of a private containerd and of all that it runs, without its help: it may have been killed at any point, and so may its shims.
+// The end of a private containerd and of all that it runs, without its help: it may have been
+// killed at any point, and so may its shims.
 
 import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +12,9 @@ const NETWORK_NAMESPACE = /\/run\/netns\/(cni-[0-9a-f-]{36})/g;
 const CONTAINER_ID = /^[0-9a-f]{64}$/;
 
 /**
- * Returns the processes of the containerd in `dir`: itself, its shims, what descends from them, and whatever is in a control group or
- * on a root file system of one of its containers (a killed shim's containers have no parent of ours any more).
+ * Returns the processes of the containerd in `dir`: itself, its shims, what descends from them, and
+ * whatever is in a control group or on a root file system of one of its containers (a killed shim's
+ * containers have no parent of ours any more).
  */
 export function containerdProcesses(dir: string): {
   readonly all: readonly number[];
@@ -46,7 +48,10 @@ function inControlGroup(cgroups: string, ids: ReadonlySet<string>): boolean {
   return cgroups.split(/[/\n:-]/).some((part) => ids.has(part.replace(/\.scope$/, '')));
 }
 
-/** Whether the root file system is made of directories below `dir`: an overlay's layers, or a directory that is bound. */
+/**
+ * Whether the root file system is made of directories below `dir`: an overlay's layers, or a
+ * directory that is bound.
+ */
 function hasRootBelow(mounts: string, dir: string): boolean {
   const root = mounts.split('\n').find((line) => line.split(' ')[4] === '/');
   return root !== undefined && root.includes(`${dir}/root/io.containerd.snapshotter`);
@@ -66,7 +71,10 @@ function containerIds(dir: string): ReadonlySet<string> {
   return new Set(dirs.flatMap(entries).filter((name) => CONTAINER_ID.test(name)));
 }
 
-/** State that containerd leaves outside of its directory. To be read before the directory is removed. */
+/**
+ * State that containerd leaves outside of its directory. To be read before the directory is
+ * removed.
+ */
 export interface ContainerdRemains {
   /** Names of network namespaces of pods: files in /run/netns. Some may have gone. */
   readonly networkNamespaces: ReadonlySet<string>;
@@ -78,8 +86,8 @@ export interface ContainerdRemains {
 export function containerdRemains(dir: string): ContainerdRemains {
   const { root, state, socket } = pathsIn(dir);
   const networkNamespaces = new Set<string>();
-  // The names are looked for in the bytes of containerd's database, which may be damaged. Names of pods of the past are found, too: each
-  // is used once only.
+  // The names are looked for in the bytes of containerd's database, which may be damaged. Names of
+  // pods of the past are found, too: each is used once only.
   const database = contents(join(root, 'io.containerd.metadata.v1.bolt', 'meta.db'));
   for (const [, name] of database.matchAll(NETWORK_NAMESPACE))
     networkNamespaces.add(name as string);
@@ -124,7 +132,8 @@ function removeEmptyTree(path: string): void {
   try {
     rmdirSync(path);
   } catch (error) {
-    // Gone by itself, or the kernel is still busy with its last process: an empty group costs nothing.
+    // Gone by itself, or the kernel is still busy with its last process: an empty group costs
+    // nothing.
     if (
       !['ENOENT', 'EBUSY', 'ENOTEMPTY', 'EROFS'].includes(
         (error as NodeJS.ErrnoException).code ?? '',

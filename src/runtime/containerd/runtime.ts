@@ -1,5 +1,6 @@
-// A RuntimeService on the CRI of a container runtime (containerd, or any other). Everything but streaming is one gRPC call;
-// exec, attach and port-forward go to the URL that the runtime answers, over SPDY.
+// A RuntimeService on the CRI of a container runtime (containerd, or any other). Everything but
+// streaming is one gRPC call; exec, attach and port-forward go to the URL that the runtime answers,
+// over SPDY.
 
 import { Readable, Writable } from 'node:stream';
 import type { Duplex } from 'node:stream';

@@ -1,4 +1,5 @@
-// containerd's own snapshot service, as far as it is needed: read-only views of images, to mount them. Field numbers as in containerd's API.
+// containerd's own snapshot service, as far as it is needed: read-only views of images, to mount
+// them. Field numbers as in containerd's API.
 
 import { fromJSON } from '@grpc/proto-loader';
 import { CRI_NAMESPACE } from './event-service.ts';
@@ -77,7 +78,10 @@ export interface Snapshot {
 
 type Connection = Pick<CriConnection, 'callOf'>;
 
-/** A view of what `parent` (a chain id) holds, which stays until it is removed. Rejects with a CriError: AlreadyExists if the key is taken. */
+/**
+ * A view of what `parent` (a chain id) holds, which stays until it is removed. Rejects with a
+ * CriError: AlreadyExists if the key is taken.
+ */
 export async function viewSnapshot(
   connection: Connection,
   snapshot: Snapshot,

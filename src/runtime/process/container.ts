@@ -1,4 +1,5 @@
-// One container of the process runtime: its record, and as long as it runs, its supervisor and what it writes.
+// One container of the process runtime: its record, and as long as it runs, its supervisor and what
+// it writes.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
@@ -106,8 +107,8 @@ export class ProcessContainer {
   }
 
   /**
-   * Saves what has happened already. Without it the next runtime finds an older state, and from what the supervisor has noted the
-   * rest: that is no reason to fail now.
+   * Saves what has happened already. Without it the next runtime finds an older state, and from
+   * what the supervisor has noted the rest: that is no reason to fail now.
    */
   #saveOutcome(): void {
     try {
@@ -233,7 +234,9 @@ export class ProcessContainer {
     return () => void this.#outputListeners.delete(listener);
   }
 
-  /** Lets go of a running container: it goes on, and waits if it writes more than its FIFOs take. */
+  /**
+   * Lets go of a running container: it goes on, and waits if it writes more than its FIFOs take.
+   */
   release(): void {
     this.#watch?.cancel();
     this.#child?.removeAllListeners('exit');
@@ -264,7 +267,9 @@ export class ProcessContainer {
     this.#log = undefined;
   }
 
-  /** To the program alone, as a container runtime does it. False if it has not begun, or is gone. */
+  /**
+   * To the program alone, as a container runtime does it. False if it has not begun, or is gone.
+   */
   #signal(signal: NodeJS.Signals | number): boolean {
     const pids = readPids(this.dir);
     const supervisor = this.#supervisor;
@@ -276,7 +281,8 @@ export class ProcessContainer {
 
   #kill(): void {
     this.#killed = true;
-    // The supervisor notes the end and kills the rest; should it be stuck, or the program not be there yet, everything goes.
+    // The supervisor notes the end and kills the rest; should it be stuck, or the program not be
+    // there yet, everything goes.
     const killGroup = (): void => {
       if (this.#supervisor !== undefined) signalProcess(this.#supervisor, 'SIGKILL', true);
     };

@@ -1,4 +1,5 @@
-// Runs a further command as part of a container: with its environment, directory and user, in a process group of its own.
+// Runs a further command as part of a container: with its environment, directory and user, in a
+// process group of its own.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,7 +14,10 @@ import * as wait from '#machinery/wait.ts';
 import { followSizes, forgetPty, hasPty, onPty } from './pty.ts';
 import { findExecutable } from './requirements.ts';
 
-/** How long output may go on after the command has ended, held open by something that it left running. */
+/**
+ * How long output may go on after the command has ended, held open by something that it left
+ * running.
+ */
 const DRAIN_MS = 500;
 /** How long a command that was killed may take to end. */
 const UNKILLABLE_MS = 2000;
@@ -53,7 +57,10 @@ async function copyOut(from: Readable, to: Writable | undefined): Promise<void> 
   await finished(to, { readable: false }).catch(() => undefined);
 }
 
-/** The exit code. Rejects with a CriError if the command cannot be run, or with the signal's reason after killing it. */
+/**
+ * The exit code. Rejects with a CriError if the command cannot be run, or with the signal's reason
+ * after killing it.
+ */
 export async function execProcess(
   config: ExecConfig,
   request: ExecRequest,

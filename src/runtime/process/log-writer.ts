@@ -1,8 +1,8 @@
-// Turns what a process writes into a container's log file. Lines longer than the limit are cut into partial entries, as
-// containerd does it.
+// Turns what a process writes into a container's log file. Lines longer than the limit are cut into
+// partial entries, as containerd does it.
 //
-// A log that cannot be written (no space, not a file) never stops the container nor the runtime: output is dropped and counted
-// until writing works again.
+// A log that cannot be written (no space, not a file) never stops the container nor the runtime:
+// output is dropped and counted until writing works again.
 
 import {
   closeSync,
@@ -24,7 +24,9 @@ const MAX_LINE = 16 * 1024;
 const NEWLINE = 0x0a;
 /** How long after a failure the file is opened again. */
 const REOPEN_MS = 1000;
-/** A FIFO or device at the path does not keep the event loop waiting, and a link is not followed. */
+/**
+ * A FIFO or device at the path does not keep the event loop waiting, and a link is not followed.
+ */
 const { O_APPEND, O_CREAT, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 const FLAGS = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
@@ -40,7 +42,10 @@ export class LogWriter {
   /** The bytes after the last newline, by stream. */
   readonly #pending = new Map<LogStream, Buffer>();
 
-  /** `path` empty: everything is thrown away. The file is appended to, and made with its directory if need be. Never throws. */
+  /**
+   * `path` empty: everything is thrown away. The file is appended to, and made with its directory
+   * if need be. Never throws.
+   */
   constructor(path: string, clock: Clock, logger: Logger) {
     this.#path = path;
     this.#clock = clock;
@@ -83,7 +88,10 @@ export class LogWriter {
       this.#append([formatLogEntry(this.#clock.now(), stream, true, rest)]);
   }
 
-  /** Opens the path again: the file was moved away. Throws if that is not possible; the file that was open then stays. */
+  /**
+   * Opens the path again: the file was moved away. Throws if that is not possible; the file that
+   * was open then stays.
+   */
   reopen(): void {
     if (this.#path === '') return;
     mkdirSync(dirname(this.#path), { recursive: true });

@@ -1,4 +1,5 @@
-// Terminals without native code: the `script` of util-linux runs a command on one, and `stty` gives it its size.
+// Terminals without native code: the `script` of util-linux runs a command on one, and `stty` gives
+// it its size.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -30,8 +31,8 @@ function quoted(word: string): string {
 }
 
 /**
- * The command, on a terminal whose device is noted in `deviceFile`. Its exit code is the command's. It needs an environment that
- * is trusted: script(1) runs with the rights of this process.
+ * The command, on a terminal whose device is noted in `deviceFile`. Its exit code is the command's.
+ * It needs an environment that is trusted: script(1) runs with the rights of this process.
  */
 export function onPty(command: readonly string[], deviceFile: string): [string, ...string[]] {
   // Renamed when it is complete, so that readers never see a part.

@@ -1,5 +1,6 @@
-// What a host process cannot be given. A pod that asks for it is refused with a message that says so, instead of being run
-// without; what is merely not enforced (limits, read-only root, namespaces) is in the README.
+// What a host process cannot be given. A pod that asks for it is refused with a message that says
+// so, instead of being run without; what is merely not enforced (limits, read-only root,
+// namespaces) is in the README.
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
@@ -53,7 +54,10 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** The program that a container runs, found on the host. Throws a CriError that names what is missing. */
+/**
+ * The program that a container runs, found on the host. Throws a CriError that names what is
+ * missing.
+ */
 export function checkContainer(
   config: ContainerConfig,
   path: string,

@@ -1,4 +1,5 @@
-// The end of all containers of a process runtime, without the runtime: it may have crashed at any point, and its records may be damaged.
+// The end of all containers of a process runtime, without the runtime: it may have crashed at any
+// point, and its records may be damaged.
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +18,8 @@ import { ID_VARIABLE } from './supervisor.ts';
  * - processes with the container's id in their environment, also in other sessions;
  * - processes that have the container's output open.
  *
- * Not found: a process in a session of its own that has cleared its environment and closed its output.
+ * Not found: a process in a session of its own that has cleared its environment and closed its
+ * output.
  */
 export function containerProcesses(stateDir: string): readonly number[] {
   const dir = join(stateDir, 'containers');
@@ -41,8 +43,9 @@ export function containerProcesses(stateDir: string): readonly number[] {
 }
 
 /**
- * Kills them all, and the process groups that the records name: where there is no /proc, these are all that can be found. Returns how many
- * processes there were, as far as /proc says. The runtime must not run.
+ * Kills them all, and the process groups that the records name: where there is no /proc, these are
+ * all that can be found. Returns how many processes there were, as far as /proc says. The runtime
+ * must not run.
  */
 export async function killContainers(stateDir: string, clock: Clock): Promise<number> {
   const killed = await killAll(() => containerProcesses(stateDir), clock);

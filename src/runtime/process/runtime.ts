@@ -1,5 +1,5 @@
-// The RuntimeService of pods whose containers are processes of this host: no root, no images, no isolation. What it cannot do
-// it refuses (requirements.ts) or says in the README.
+// The RuntimeService of pods whose containers are processes of this host: no root, no images, no
+// isolation. What it cannot do it refuses (requirements.ts) or says in the README.
 
 import { statfs } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -264,7 +264,8 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     signal?: AbortSignal,
   ): Promise<void> {
     this.#pods.readySandbox(podSandboxId);
-    // A port-forward reaches what listens on loopback, as it does in a pod with a network of its own.
+    // A port-forward reaches what listens on loopback, as it does in a pod with a network of its
+    // own.
     const socket = connect({ port, host: '127.0.0.1', ...(signal && { signal }) });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
@@ -312,7 +313,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#pods.close();
   }
 
-  /** Finds everything that a former runtime left: what still runs is taken over, what has ended meanwhile is noted. */
+  /**
+   * Finds everything that a former runtime left: what still runs is taken over, what has ended
+   * meanwhile is noted.
+   */
   #restore(): void {
     for (const record of this.#state.sandboxes()) this.#pods.addSandbox(record);
     const { stored: containers, lost } = this.#state.containers();
@@ -321,7 +325,8 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
       const { record } = stored;
       const sandbox = this.#pods.findSandbox(record.podSandboxId);
       if (sandbox === undefined) {
-        // Its sandbox was removed, and the runtime ended before its containers' files were; or the sandbox's record is lost.
+        // Its sandbox was removed, and the runtime ended before its containers' files were; or the
+        // sandbox's record is lost.
         this.#abandon(record.id);
         continue;
       }
@@ -342,7 +347,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     }
   }
 
-  /** Ends and removes a container that cannot be managed any more, because its record, or that of its sandbox, is gone. */
+  /**
+   * Ends and removes a container that cannot be managed any more, because its record, or that of
+   * its sandbox, is gone.
+   */
   #abandon(id: string): void {
     const leader = hasStats() ? findGroupLeader(`${ID_VARIABLE}=${id}`) : undefined;
     const supervisor = leader === undefined ? undefined : identify(leader);
@@ -353,7 +361,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#state.removeContainer(id);
   }
 
-  /** A container that is not known to run may have been started in the last moment of the former runtime. */
+  /**
+   * A container that is not known to run may have been started in the last moment of the former
+   * runtime.
+   */
   #startedMeanwhile({
     record,
   }: StoredContainer): { supervisor: ProcessIdentity | undefined } | undefined {
@@ -458,7 +469,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 }
 
-/** Shown as a condition of the node: what a namespace's Pod Security level forbids, this runtime does not prevent. */
+/**
+ * Shown as a condition of the node: what a namespace's Pod Security level forbids, this runtime
+ * does not prevent.
+ */
 const NO_ISOLATION = {
   type: 'coxswain.dev/ContainerIsolation',
   status: false,

@@ -1,5 +1,6 @@
-// The runtime's memory on disk, so that the next one finds everything again: one JSON file per sandbox and one directory per
-// container. Every file is replaced as a whole; what was cut short by a crash does not count.
+// The runtime's memory on disk, so that the next one finds everything again: one JSON file per
+// sandbox and one directory per container. Every file is replaced as a whole; what was cut short by
+// a crash does not count.
 //
 //   sandboxes/ID.json
 //   containers/ID/record.json   config, state and the identity of its process
@@ -93,8 +94,8 @@ export class ProcessState {
   }
 
   /**
-   * The containers on disk; `lost` are the IDs of the others: their making was cut short, or their record was damaged and is set
-   * aside. A process may still run for them. The caller removes them.
+   * The containers on disk; `lost` are the IDs of the others: their making was cut short, or their
+   * record was damaged and is set aside. A process may still run for them. The caller removes them.
    */
   containers(): { readonly stored: readonly StoredContainer[]; readonly lost: readonly string[] } {
     const stored: StoredContainer[] = [];
@@ -152,7 +153,10 @@ export class ProcessState {
   }
 }
 
-/** The record of a supervisor about the end of its program: the exit code and the time, in milliseconds since the epoch. */
+/**
+ * The record of a supervisor about the end of its program: the exit code and the time, in
+ * milliseconds since the epoch.
+ */
 export function readExit(containerDir: string): { exitCode: number; at: number } | undefined {
   const note = readNote(join(containerDir, 'exit'));
   if (note === undefined || !/^\d{1,3}\n$/.test(note.text)) return undefined;

@@ -1,4 +1,5 @@
-// The resources that the processes of a container use, from /proc. A container is a process group, so one walk over /proc serves all.
+// The resources that the processes of a container use, from /proc. A container is a process group,
+// so one walk over /proc serves all.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readStat } from '../process-identity.ts';
@@ -47,7 +48,10 @@ export function usageByGroup(): Map<number, Usage> {
   return usage;
 }
 
-/** The process that was given this environment variable and leads a group, or undefined. Only needed after a crash. */
+/**
+ * The process that was given this environment variable and leads a group, or undefined. Only needed
+ * after a crash.
+ */
 export function findGroupLeader(variable: string): number | undefined {
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);

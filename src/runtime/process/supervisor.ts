@@ -1,11 +1,13 @@
-// Starts a container's process so that it does not depend on us. A shell stays as its parent, in a process group of their
-// own: it notes the exit code, and then kills whatever the program has left running. Output goes into FIFOs that the
-// program holds open in both directions: without a reader it fills them and waits, but never breaks.
+// Starts a container's process so that it does not depend on us. A shell stays as its parent, in a
+// process group of their own: it notes the exit code, and then kills whatever the program has left
+// running. Output goes into FIFOs that the program holds open in both directions: without a reader
+// it fills them and waits, but never breaks.
 //
-// The container's environment is for its program alone. PATH, LD_PRELOAD and the like would otherwise choose what runs with
-// the rights of this process, before the change to the container's user. So every stage before has an environment of ours and
-// absolute paths, and the last shell, which has the container's user already, becomes env(1) with the container's variables.
-// They are in a file and not in arguments, since every user of the host sees the arguments of a process.
+// The container's environment is for its program alone. PATH, LD_PRELOAD and the like would
+// otherwise choose what runs with the rights of this process, before the change to the container's
+// user. So every stage before has an environment of ours and absolute paths, and the last shell,
+// which has the container's user already, becomes env(1) with the container's variables. They are
+// in a file and not in arguments, since every user of the host sees the arguments of a process.
 
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -26,8 +28,8 @@ const SHELL = '/bin/sh';
 /** The variable by which a container's supervisor is found again after a crash. */
 export const ID_VARIABLE = 'COXSWAIN_CONTAINER_ID';
 
-// $1 is the container's directory, the rest the command. A shell that is waiting for its foreground program runs a trap only
-// after it, and a trap (unlike an ignored signal) is not inherited.
+// $1 is the container's directory, the rest the command. A shell that is waiting for its foreground
+// program runs a trap only after it, and a trap (unlike an ignored signal) is not inherited.
 const SCRIPT = `
 dir=$1; shift
 trap : HUP INT QUIT TERM USR1 USR2 ALRM
@@ -40,17 +42,23 @@ exec >&- 2>&- <&-
 kill -9 "-$$"
 `;
 
-// $1 is the file of the environment, which the container's user may read but not reach: it is opened before the change of user.
+// $1 is the file of the environment, which the container's user may read but not reach: it is
+// opened before the change of user.
 const OPEN_ENVIRONMENT = 'exec 3<"$1"; shift; exec "$@"';
 // $1 is env(1), the rest the command. The file puts the variables before them.
 const APPLY_ENVIRONMENT = 'env=$1; shift; . /dev/fd/3; exec 3<&-; exec "$env" -i -- "$@"';
 
-/** The environment of everything that runs before the container's own program. `path`: this process's own PATH. */
+/**
+ * The environment of everything that runs before the container's own program. `path`: this
+ * process's own PATH.
+ */
 export function trustedEnvironment(path: string): Record<string, string> {
   return { PATH: absoluteOnly(path) };
 }
 
-/** Names that are not absolute would be looked for where the container has its working directory. */
+/**
+ * Names that are not absolute would be looked for where the container has its working directory.
+ */
 export function absoluteOnly(path: string): string {
   return path
     .split(':')
@@ -98,8 +106,9 @@ export interface LaunchConfig {
 }
 
 /**
- * Makes the container's directory: its FIFOs, and links to its mounts below `root`. Returns the mounts that are not visible,
- * because something else is at their place. Rejects with InvalidArgument for a mount that cannot be made.
+ * Makes the container's directory: its FIFOs, and links to its mounts below `root`. Returns the
+ * mounts that are not visible, because something else is at their place. Rejects with
+ * InvalidArgument for a mount that cannot be made.
  */
 export async function prepareContainerDir(
   dir: string,
@@ -128,8 +137,9 @@ export async function prepareContainerDir(
 const depth = (path: string): number => path.split('/').length;
 
 /**
- * Makes the link of a mount, inside the root directory or inside the volume of the mount around it. Links that are in a volume
- * are not followed: a container has made them. Resolves with false if something else is at its place.
+ * Makes the link of a mount, inside the root directory or inside the volume of the mount around it.
+ * Links that are in a volume are not followed: a container has made them. Resolves with false if
+ * something else is at its place.
  */
 async function linkMount(
   root: string,
@@ -186,7 +196,10 @@ async function linkMount(
   }
 }
 
-/** The command that runs a program with its user and environment; `dir`: where writeEnvironment has put the file. */
+/**
+ * The command that runs a program with its user and environment; `dir`: where writeEnvironment has
+ * put the file.
+ */
 export function withUserAndEnvironment(
   { command, runAs }: Program,
   tools: Tools,
@@ -243,7 +256,10 @@ export async function launch(config: LaunchConfig): Promise<SupervisedProcess> {
   }
 }
 
-/** Reads one of a container's output FIFOs. It ends when the last process that could write to it has. */
+/**
+ * Reads one of a container's output FIFOs. It ends when the last process that could write to it
+ * has.
+ */
 export function readOutput(dir: string, stream: LogStream): Socket {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK;
   const fd = openUntrustedSync(join(dir, stream), flags, { type: 'named pipe' });

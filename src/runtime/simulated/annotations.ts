@@ -1,6 +1,7 @@
-// Annotations by which a pod controls its own simulation. Every key is `simulation.coxswain.dev/NAME`; with
-// `.CONTAINER` appended it is for that container only, and goes before the pod's. A value that cannot be read is an error when the
-// container is created: a simulation that silently does something else would be worth nothing.
+// Annotations by which a pod controls its own simulation. Every key is
+// `simulation.coxswain.dev/NAME`; with `.CONTAINER` appended it is for that container only, and
+// goes before the pod's. A value that cannot be read is an error when the container is created: a
+// simulation that silently does something else would be worth nothing.
 
 import { CriError } from '#cri/index.ts';
 import type { ImageSimulation } from '../named-images.ts';
@@ -21,7 +22,10 @@ export interface ContainerSimulation {
   readonly runDurationMs: number | undefined;
   /** `exit-code`: the code with which it ends by itself. */
   readonly exitCode: number | undefined;
-  /** `stop-duration`: how long it takes to end after it was asked to; over the grace period it is killed (137). */
+  /**
+   * `stop-duration`: how long it takes to end after it was asked to; over the grace period it is
+   * killed (137).
+   */
   readonly stopDurationMs: number;
   /** `exec-exit-code`: what every command that is run inside ends with. */
   readonly execExitCode: number | undefined;
@@ -31,7 +35,10 @@ export interface ContainerSimulation {
   readonly memoryBytes: number;
 }
 
-/** Enough for a process that waits. Not 0: metrics-server takes 0 for a container that was not measured. */
+/**
+ * Enough for a process that waits. Not 0: metrics-server takes 0 for a container that was not
+ * measured.
+ */
 const DEFAULT_CPU_CORES = 0.001;
 const DEFAULT_MEMORY_BYTES = 8 * 1024 * 1024;
 
@@ -92,7 +99,10 @@ class Reader {
   }
 }
 
-/** `annotations` are the pod's, which a kubelet puts on the sandbox. `stopDurationMs` holds where they say nothing of it. */
+/**
+ * `annotations` are the pod's, which a kubelet puts on the sandbox. `stopDurationMs` holds where
+ * they say nothing of it.
+ */
 export function containerSimulation(
   annotations: Annotations | undefined,
   container: string,
@@ -112,8 +122,9 @@ export function containerSimulation(
 }
 
 /**
- * `image-pull-error` and `image-pull-duration`: see ImageSimulation. `annotations` are the image spec's, into which a kubelet
- * copies the pod's; where they say nothing, `name` (canonical) may say that there is no such image.
+ * `image-pull-error` and `image-pull-duration`: see ImageSimulation. `annotations` are the image
+ * spec's, into which a kubelet copies the pod's; where they say nothing, `name` (canonical) may say
+ * that there is no such image.
  */
 export function imageSimulation(
   name: string,

@@ -1,5 +1,6 @@
-// One simulated container: a record, and between start and exit at most one timer or program. A container that runs forever holds
-// neither, so that a hundred thousand of them are only their records.
+// One simulated container: a record, and between start and exit at most one timer or program. A
+// container that runs forever holds neither, so that a hundred thousand of them are only their
+// records.
 
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -25,7 +26,9 @@ const NEWLINE = 10;
 export interface SimulatedContainerConfig {
   readonly clock: Clock;
   readonly random: Random;
-  /** Directories that the container shares with others of its pod. Called when it first needs files. */
+  /**
+   * Directories that the container shares with others of its pod. Called when it first needs files.
+   */
   readonly mounts: () => NonNullable<FileSystemConfig['mounts']>;
   readonly record: ContainerRecord;
   readonly simulation: ContainerSimulation;
@@ -56,7 +59,10 @@ export class SimulatedContainer {
   /** Input of attached clients; made when the first process wants to read. */
   #stdin: AttachedInput | undefined;
   #starting = false;
-  /** Set for a container that is taken over: its program catches up with the time that it has run already. */
+  /**
+   * Set for a container that is taken over: its program catches up with the time that it has run
+   * already.
+   */
   #replay: Replay | undefined;
   #stop: Promise<void> | undefined;
 
@@ -114,7 +120,10 @@ export class SimulatedContainer {
     this.#run();
   }
 
-  /** Goes on with a container that ran when its record was read: its program is where it would be had it never been left. */
+  /**
+   * Goes on with a container that ran when its record was read: its program is where it would be
+   * had it never been left.
+   */
   resume(): void {
     if (!this.running) return;
     this.#replay = new Replay(
@@ -165,9 +174,11 @@ export class SimulatedContainer {
     const streams = { stdin, stdout: output('stdout'), stderr: output('stderr') };
     runProgram(command, { ...this.context('serve'), replay }, streams, program.signal).then(
       (outcome) => {
-        // A program that runs forever may go on in the background; its container is only its record.
+        // A program that runs forever may go on in the background; its container is only its
+        // record.
         if (outcome === 'forever') return;
-        // Not in the same turn as the start: a process that ends at once has run for a moment all the same.
+        // Not in the same turn as the start: a process that ends at once has run for a moment all
+        // the same.
         this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
       },
       (error: unknown) => {
@@ -186,7 +197,10 @@ export class SimulatedContainer {
     return this.#files;
   }
 
-  /** Gives what a client types to the first process. Ends its input after the first client if the container says so. */
+  /**
+   * Gives what a client types to the first process. Ends its input after the first client if the
+   * container says so.
+   */
   feed(stdin: ExecStreams['stdin'], signal: AbortSignal): void {
     if (stdin === undefined) return;
     if (this.#stdin === undefined) stdin.resume();
@@ -218,7 +232,10 @@ export class SimulatedContainer {
     };
   }
 
-  /** Asks it to end and kills it after the grace period. Resolves when it has exited; at once if it has already. */
+  /**
+   * Asks it to end and kills it after the grace period. Resolves when it has exited; at once if it
+   * has already.
+   */
   stop(graceMs: number): Promise<void> {
     if (!this.running) {
       // As a created container that is stopped: it will never start.
@@ -233,7 +250,8 @@ export class SimulatedContainer {
   }
 
   #stopSlowly(graceMs: number, stopDurationMs: number): Promise<void> {
-    // The process got its signal with the first stop; a later stop with less patience may still kill it earlier.
+    // The process got its signal with the first stop; a later stop with less patience may still
+    // kill it earlier.
     this.#stop ??= new Promise((resolve) => {
       const timer = this.#clock.setTimer(stopDurationMs, () => this.#exit(EXIT_SIGTERM));
       this.onExit(() => {

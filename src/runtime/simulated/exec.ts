@@ -48,7 +48,10 @@ export function inputFrom(stream: Readable | undefined, signal: AbortSignal): In
 /** Characters that a terminal handles itself. */
 const [END_OF_INPUT, INTERRUPT, BACKSPACE, DELETE] = ['\u0004', '\u0003', '\b', '\u007f'];
 
-/** The line discipline of a terminal: what is typed is shown, and is given to the program line by line. */
+/**
+ * The line discipline of a terminal: what is typed is shown, and is given to the program line by
+ * line.
+ */
 function terminalInput(source: Input, echo: Output): Input {
   let line = '';
   const ready: string[] = [];

@@ -1,8 +1,10 @@
-// The sandboxes and containers of simulated nodes, in a file: simulated containers survive a restart of the process, as real ones do.
+// The sandboxes and containers of simulated nodes, in a file: simulated containers survive a
+// restart of the process, as real ones do.
 //
-// The file is a journal of JSON lines, appended to as things change. On a start it is read, and rewritten if most of it is history. Changes
-// of one turn of the event loop are written together. Nothing is synced: what a crash of the whole machine loses, the kubelet starts again.
-// One process at a time has the file open.
+// The file is a journal of JSON lines, appended to as things change. On a start it is read, and
+// rewritten if most of it is history. Changes of one turn of the event loop are written together.
+// Nothing is synced: what a crash of the whole machine loses, the kubelet starts again. One process
+// at a time has the file open.
 
 import {
   closeSync,
@@ -27,7 +29,10 @@ export interface NodeJournal {
   readonly containers: readonly ContainerRecord[];
   sandboxAdded(record: SandboxRecord): void;
   containerAdded(record: ContainerRecord): void;
-  /** Fields of the record have changed: of a sandbox its state; of a container everything but what it was created with. */
+  /**
+   * Fields of the record have changed: of a sandbox its state; of a container everything but what
+   * it was created with.
+   */
   changed(record: SandboxRecord | ContainerRecord): void;
   removed(id: string): void;
   /** Writes what has not been written. */
@@ -37,7 +42,10 @@ export interface NodeJournal {
 export interface SimulationJournalConfig {
   readonly path: string;
   readonly logger: Logger;
-  /** The file is rewritten once so many bytes were appended since it was last as short as can be, and as many as it had then. */
+  /**
+   * The file is rewritten once so many bytes were appended since it was last as short as can be,
+   * and as many as it had then.
+   */
   readonly rewriteBytes?: number;
 }
 
@@ -61,7 +69,10 @@ const CHUNK_LINES = 500;
 
 export class SimulationJournal {
   readonly #config: SimulationJournalConfig;
-  /** By node, then by id, sandboxes before their containers. Of nodes that are not simulated this time, too. */
+  /**
+   * By node, then by id, sandboxes before their containers. Of nodes that are not simulated this
+   * time, too.
+   */
   readonly #nodes = new Map<string, Map<string, Stored>>();
   /** Absent after a write has failed. */
   #file: number | undefined;
@@ -218,7 +229,10 @@ export class SimulationJournal {
     });
   }
 
-  /** A file that misses a change would be wrong: after a failure there is none, and a restart begins without containers. */
+  /**
+   * A file that misses a change would be wrong: after a failure there is none, and a restart begins
+   * without containers.
+   */
   #guard(write: () => void): void {
     try {
       write();

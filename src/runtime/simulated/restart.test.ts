@@ -15,7 +15,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** Runs `script`, leaves it after `leaveMs`, comes back after `awayMs`, and lets it run for `moreMs`. */
+/**
+ * Runs `script`, leaves it after `leaveMs`, comes back after `awayMs`, and lets it run for
+ * `moreMs`.
+ */
 async function restarted(script: string, leaveMs: number, awayMs: number, moreMs: number) {
   const clock = new VirtualClock();
   const begin = (): { runtime: Runtime; journal: SimulationJournal } => {

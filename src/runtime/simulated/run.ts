@@ -33,7 +33,10 @@ export interface ProgramContext {
 
 const SHELLS = new Set(['sh', 'bash', 'ash', 'dash', 'busybox']);
 
-/** Reports whether the program of a command line is simulated. If not, the first process of a container is taken for a server. */
+/**
+ * Reports whether the program of a command line is simulated. If not, the first process of a
+ * container is taken for a server.
+ */
 export function isSimulated(command: readonly string[]): boolean {
   const name = command[0]?.slice(command[0].lastIndexOf('/') + 1) ?? '';
   return SHELLS.has(name) || Object.hasOwn(COMMANDS, name);

@@ -1,5 +1,6 @@
-// The RuntimeService of pods that only pretend: sandboxes and containers are records in memory, time is the clock's, and
-// every change is published as an event, so that no client has to poll. With a journal the records survive a restart of the process.
+// The RuntimeService of pods that only pretend: sandboxes and containers are records in memory,
+// time is the clock's, and every change is published as an event, so that no client has to poll.
+// With a journal the records survive a restart of the process.
 
 import type { Duplex } from 'node:stream';
 import { complete, CriError, isCriError } from '#cri/index.ts';
@@ -45,25 +46,38 @@ export interface SimulatedRuntimeConfig {
   readonly clock?: Clock;
   /** Where ids come from. Default: the system's. */
   readonly random?: Random;
-  /** Where pod addresses come from until updateRuntimeConfig says otherwise. Default: 10.88.0.0/16. */
+  /**
+   * Where pod addresses come from until updateRuntimeConfig says otherwise. Default: 10.88.0.0/16.
+   */
   readonly podCidr?: string;
-  /** Pods have no network until updateRuntimeConfig says where their addresses come from. Default: false. */
+  /**
+   * Pods have no network until updateRuntimeConfig says where their addresses come from. Default:
+   * false.
+   */
   readonly awaitsPodCidr?: boolean;
   /**
-   * How long a process takes to end when it is asked to, unless an annotation of its pod says otherwise. Default: 0, at once. Real runtimes
-   * need a moment to signal, reap and tell, so that their clients see a pod that is asked to end before it is gone.
+   * How long a process takes to end when it is asked to, unless an annotation of its pod says
+   * otherwise. Default: 0, at once. Real runtimes need a moment to signal, reap and tell, so that
+   * their clients see a pod that is asked to end before it is gone.
    */
   readonly stopDurationMs?: number;
   /**
-   * Whether base images (`busybox`, `debian`, …) run their shell where no command is given, which ends at once without an input. Default:
-   * false, they are servers, as most who write a test with whatever image mean it.
+   * Whether base images (`busybox`, `debian`, …) run their shell where no command is given, which
+   * ends at once without an input. Default: false, they are servers, as most who write a test with
+   * whatever image mean it.
    */
   readonly entryPoints?: boolean;
-  /** The records of the node from before, and the sink of its changes. Default: it begins with nothing, and nothing is recorded. */
+  /**
+   * The records of the node from before, and the sink of its changes. Default: it begins with
+   * nothing, and nothing is recorded.
+   */
   readonly journal?: NodeJournal;
 }
 
-/** Settings of a simulated runtime beside real clients: processes end after about the time that containerd takes, and base images run their commands. */
+/**
+ * Settings of a simulated runtime beside real clients: processes end after about the time that
+ * containerd takes, and base images run their commands.
+ */
 export const realistic: Required<Pick<SimulatedRuntimeConfig, 'stopDurationMs' | 'entryPoints'>> = {
   stopDurationMs: 100,
   entryPoints: true,
@@ -117,7 +131,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     }
   }
 
-  /** The image of a container that is taken over is on the node, unless it has to be pulled in every life of the node. */
+  /**
+   * The image of a container that is taken over is on the node, unless it has to be pulled in every
+   * life of the node.
+   */
   #noteImage({ config }: ContainerRecord): void {
     try {
       this.#images.use(config.image ?? {});
@@ -244,7 +261,8 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   async reopenContainerLog(containerId: string): Promise<void> {
-    // The log file is opened anew for every piece of output, so there is nothing to do for one that runs.
+    // The log file is opened anew for every piece of output, so there is nothing to do for one that
+    // runs.
     this.#pods.runningContainer(containerId);
   }
 
@@ -441,7 +459,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 }
 
-/** Pods that only pretend. Nothing outside memory is touched but the journal, if there is one, and the log files of containers that write something. */
+/**
+ * Pods that only pretend. Nothing outside memory is touched but the journal, if there is one, and
+ * the log files of containers that write something.
+ */
 export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Runtime {
   const images = new NamedImages({
     clock: config.clock ?? systemClock,

@@ -1,5 +1,6 @@
-// The scheduler's view of the cluster: every node with the pods on it, those included that it has only decided to put there
-// (assumed pods). So the next pod can be scheduled before the API server has heard of the last.
+// The scheduler's view of the cluster: every node with the pods on it, those included that it has
+// only decided to put there (assumed pods). So the next pod can be scheduled before the API server
+// has heard of the last.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -14,21 +15,26 @@ export interface SchedulerCacheConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * How long a pod stays assumed after its binding was acknowledged, if its informer does not show it bound. Default: 0, for
-   * ever, as a binding that was acknowledged happened, and forgetting it might fill a node beyond what it holds.
+   * How long a pod stays assumed after its binding was acknowledged, if its informer does not show
+   * it bound. Default: 0, for ever, as a binding that was acknowledged happened, and forgetting it
+   * might fill a node beyond what it holds.
    */
   readonly assumedPodTtlMs?: number;
 }
 
 /**
- * A pod on its way through the cache: assumed (decided, the API server not asked or not answered yet) → bound (acknowledged;
- * may expire) → added (seen with its node). An assumed pod is forgotten if its binding fails.
+ * A pod on its way through the cache: assumed (decided, the API server not asked or not answered
+ * yet) → bound (acknowledged; may expire) → added (seen with its node). An assumed pod is forgotten
+ * if its binding fails.
  */
 interface PodState {
   info: PodInfo;
   node: string;
   assumed: boolean;
-  /** On the monotonic clock. Set once the binding was acknowledged and if assumed pods expire at all. */
+  /**
+   * On the monotonic clock. Set once the binding was acknowledged and if assumed pods expire at
+   * all.
+   */
   expiresAt: number | undefined;
 }
 
@@ -46,7 +52,10 @@ export class SchedulerCache {
   readonly #logger: Logger;
   readonly #assumedPodTtlMs: number;
   readonly #entries = new Map<string, Entry>();
-  /** The entry that changed last; from there, `older` leads to all others in the order of their generations. */
+  /**
+   * The entry that changed last; from there, `older` leads to all others in the order of their
+   * generations.
+   */
   #newest: Entry | undefined;
   #generation = 0;
   readonly #tree = new NodeTree();
@@ -84,7 +93,10 @@ export class SchedulerCache {
     return this.#pods.get(uid);
   }
 
-  /** Counts the pod as being on the node. Throws if it is on one already: a pod is decided on once at a time. */
+  /**
+   * Counts the pod as being on the node. Throws if it is on one already: a pod is decided on once
+   * at a time.
+   */
   assumePod(info: PodInfo, node: string): void {
     const present = this.#pods.get(info.uid);
     if (present !== undefined)
@@ -101,7 +113,10 @@ export class SchedulerCache {
     state.expiresAt = this.#clock.monotonic() + this.#assumedPodTtlMs;
   }
 
-  /** The pod will not be on its node after all. Does nothing if it is not assumed (any more). Answers whether it was. */
+  /**
+   * The pod will not be on its node after all. Does nothing if it is not assumed (any more).
+   * Answers whether it was.
+   */
   forgetPod(uid: string): boolean {
     const state = this.#pods.get(uid);
     if (state === undefined || !state.assumed) return false;
@@ -174,11 +189,15 @@ export class SchedulerCache {
     const info = this.#changing(entry);
     info.removeNode();
     this.#tree.remove(name);
-    // Pods whose deletion has not been seen yet still name it; the entry goes with the last of them.
+    // Pods whose deletion has not been seen yet still name it; the entry goes with the last of
+    // them.
     if (info.pods.length === 0) this.#drop(entry);
   }
 
-  /** Makes the snapshot the same as the cache. Costs what has changed since the snapshot's last update, if no node came or went. */
+  /**
+   * Makes the snapshot the same as the cache. Costs what has changed since the snapshot's last
+   * update, if no node came or went.
+   */
   updateSnapshot(snapshot: Snapshot): void {
     if (snapshot.treeVersion !== this.#tree.version) {
       this.#rebuild(snapshot);
@@ -238,7 +257,10 @@ export class SchedulerCache {
     return entry;
   }
 
-  /** The entry's NodeInfo, ready to be changed: not one that a snapshot holds, and with a new generation. */
+  /**
+   * The entry's NodeInfo, ready to be changed: not one that a snapshot holds, and with a new
+   * generation.
+   */
   #changing(entry: Entry): NodeInfo {
     if (entry.published) {
       entry.info = entry.info.clone();

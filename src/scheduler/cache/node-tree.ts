@@ -1,5 +1,5 @@
-// The order in which nodes are looked at. Filtering stops when enough nodes are found, so the order spreads what is found:
-// it takes one node from each zone in turn.
+// The order in which nodes are looked at. Filtering stops when enough nodes are found, so the order
+// spreads what is found: it takes one node from each zone in turn.
 
 import type { Node } from '../framework/objects.ts';
 

@@ -1,6 +1,6 @@
-// The pods on a snapshot's nodes by what selectors can tell of them. Pods of one template are one group, and who counts pods by
-// a selector is told of the groups that it selects alone: so a pod that comes or goes costs the few who count it, however many
-// there are who count others.
+// The pods on a snapshot's nodes by what selectors can tell of them. Pods of one template are one
+// group, and who counts pods by a selector is told of the groups that it selects alone: so a pod
+// that comes or goes costs the few who count it, however many there are who count others.
 
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { Pod } from '../framework/objects.ts';
@@ -30,9 +30,14 @@ export class PodGroups implements PodGroupIndex {
   readonly #groupsWith = new Map<string, Set<Group>>();
   /** The counters, with the groups that they select. */
   readonly #counters = new Map<PodCounter, Set<Group>>();
-  /** 'key=value' → those whose selection demands it; '' → those whose selection demands no label. */
+  /**
+   * 'key=value' → those whose selection demands it; '' → those whose selection demands no label.
+   */
   readonly #countersOf = new Map<string, Set<PodCounter>>();
-  /** The positions whose Node is another object than before: as opposed to those where only pods have come and gone. */
+  /**
+   * The positions whose Node is another object than before: as opposed to those where only pods
+   * have come and gone.
+   */
   readonly nodeChanges = new SnapshotChanges();
   /** The snapshot's, as of the last update. */
   #structure = -1;
@@ -41,7 +46,10 @@ export class PodGroups implements PodGroupIndex {
     this.#snapshot = snapshot;
   }
 
-  /** Brings everything up to the snapshot's present, and tells those who count. Nothing is done for who never asks. */
+  /**
+   * Brings everything up to the snapshot's present, and tells those who count. Nothing is done for
+   * who never asks.
+   */
   update(): void {
     const { nodes, changes } = this.#snapshot;
     this.#follower ??= new SnapshotFollower(changes);
@@ -71,7 +79,10 @@ export class PodGroups implements PodGroupIndex {
     leave(this.#countersOf, textOf(counter.selection.label), counter);
   }
 
-  /** Calls back with what there is of the pods that the counter selects; a position maybe several times. */
+  /**
+   * Calls back with what there is of the pods that the counter selects; a position maybe several
+   * times.
+   */
   forEachCount(counter: PodCounter, found: (position: number, count: number) => void): void {
     for (const { counts } of this.#counters.get(counter) ?? []) {
       for (const [node, count] of counts) {

@@ -6,8 +6,8 @@ import { SnapshotChanges } from '../framework/snapshot-changes.ts';
 import { PodGroups } from './pod-groups.ts';
 
 /**
- * Brought up to date by SchedulerCache.updateSnapshot, which replaces only the NodeInfos that have changed since. The only other
- * writer is `nominationsChanged`.
+ * Brought up to date by SchedulerCache.updateSnapshot, which replaces only the NodeInfos that have
+ * changed since. The only other writer is `nominationsChanged`.
  */
 export class Snapshot implements SnapshotReader {
   /** In the order of the cache's node tree. */

@@ -1,4 +1,5 @@
-// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): how the scheduler is configured by a file.
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): how the scheduler is configured by a
+// file.
 
 import { isPlainObject } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -16,7 +17,9 @@ export interface EnabledPlugin {
   readonly weight: number;
 }
 
-/** The changes of a profile at one extension point, or (multiPoint) at all that a plugin implements. */
+/**
+ * The changes of a profile at one extension point, or (multiPoint) at all that a plugin implements.
+ */
 export interface PluginSet {
   readonly enabled: readonly EnabledPlugin[];
   /** Names; '*' is all that would be enabled otherwise. */
@@ -69,9 +72,10 @@ const MAX_SECONDS = 2 ** 31 - 1;
 const PERCENTAGE = 'not in valid range [0-100]';
 
 /**
- * Reads a configuration object (as a YAML file gives it); undefined is all defaults. Throws ConfigurationError with everything
- * that is wrong, a field that has no effect here included. Differs from Kubernetes in one default: without a word about it
- * there is no leader election, because a single process needs none.
+ * Reads a configuration object (as a YAML file gives it); undefined is all defaults. Throws
+ * ConfigurationError with everything that is wrong, a field that has no effect here included.
+ * Differs from Kubernetes in one default: without a word about it there is no leader election,
+ * because a single process needs none.
  */
 export function readConfiguration(value: unknown): SchedulerConfiguration {
   const root = new ConfigReader(value ?? {}, field.path());
@@ -126,7 +130,10 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
   return configuration;
 }
 
-/** Resources that extenders look after are not counted here; what the profile says of them itself gives way. */
+/**
+ * Resources that extenders look after are not counted here; what the profile says of them itself
+ * gives way.
+ */
 function withIgnoredResources(
   profile: ProfileConfiguration,
   extenders: readonly ExtenderConfiguration[],

@@ -1,4 +1,5 @@
-// Reads configuration that a person wrote: every problem is found, each with its path, and nothing is silently ignored.
+// Reads configuration that a person wrote: every problem is found, each with its path, and nothing
+// is silently ignored.
 
 import * as field from '#machinery/validation/field.ts';
 import { isPlainObject } from '#machinery/deep.ts';
@@ -14,7 +15,10 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** One value of the configuration. A value of the wrong form is noted in the errors and reads as if it were absent. */
+/**
+ * One value of the configuration. A value of the wrong form is noted in the errors and reads as if
+ * it were absent.
+ */
 export class ConfigReader {
   readonly path: field.FieldPath;
   readonly errors: field.FieldError[];

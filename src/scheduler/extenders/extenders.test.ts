@@ -1,4 +1,5 @@
-// Extenders over real HTTP: what they are told, what their answers do to a decision, and what happens if they fail.
+// Extenders over real HTTP: what they are told, what their answers do to a decision, and what
+// happens if they fail.
 
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -177,7 +177,10 @@ function readTexts(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, String(text)]));
 }
 
-/** A field, whatever the case of its name: extenders are written in many languages, and Kubernetes' scheduler does not mind. */
+/**
+ * A field, whatever the case of its name: extenders are written in many languages, and Kubernetes'
+ * scheduler does not mind.
+ */
 function get(object: unknown, name: string): unknown {
   if (typeof object !== 'object' || object === null) return undefined;
   if (Object.hasOwn(object, name)) return (object as Record<string, unknown>)[name];

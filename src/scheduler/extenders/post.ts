@@ -55,7 +55,8 @@ function tlsOptions(tls: ExtenderTls, enableHttps: boolean): https.AgentOptions 
     ca,
     cert: read(tls.certData, tls.certFile),
     key: read(tls.keyData, tls.keyFile),
-    // With enableHTTPS and no certificates to check by, nothing is checked: so does Kubernetes' scheduler.
+    // With enableHTTPS and no certificates to check by, nothing is checked: so does Kubernetes'
+    // scheduler.
     rejectUnauthorized: !(tls.insecure || (enableHttps && ca === undefined)),
     ...(tls.serverName !== '' && { servername: tls.serverName }),
   };

@@ -1,4 +1,5 @@
-// The terms of a pod's inter-pod affinity and anti-affinity, parsed once and matched with many pods.
+// The terms of a pod's inter-pod affinity and anti-affinity, parsed once and matched with many
+// pods.
 
 import type { PodAffinityTerm, WeightedPodAffinityTerm } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -100,7 +101,8 @@ function readTerms(pod: Pod): AffinityTerms {
       error: undefined,
     };
   } catch (error) {
-    // Older objects were not validated as strictly. As in Kubernetes, terms that cannot be parsed have no effect on other pods.
+    // Older objects were not validated as strictly. As in Kubernetes, terms that cannot be parsed
+    // have no effect on other pods.
     return { ...NO_TERMS, error: errorMessage(error) };
   }
 }
@@ -126,8 +128,9 @@ function readTerm(pod: Pod, term: Immutable<PodAffinityTerm>): AffinityTerm {
 }
 
 /**
- * The selector narrowed by matchLabelKeys and mismatchLabelKeys: to the values that the pod itself has. An API server may have
- * written that into the pod's selector when the pod was created; what it wrote stands, whatever labels the pod has had since.
+ * The selector narrowed by matchLabelKeys and mismatchLabelKeys: to the values that the pod itself
+ * has. An API server may have written that into the pod's selector when the pod was created; what
+ * it wrote stands, whatever labels the pod has had since.
  */
 function withLabelKeys(
   selector: Selector,
@@ -153,7 +156,10 @@ function withLabelKeys(
   return more.length === 0 ? selector : selector.add(...more);
 }
 
-/** Tells selectors apart: one that selects nothing and one that selects everything have the same text. */
+/**
+ * Tells selectors apart: one that selects nothing and one that selects everything have the same
+ * text.
+ */
 export function selectorIdentity(selector: Selector): string | null {
   return selector.requirements() === undefined ? null : selector.toString();
 }

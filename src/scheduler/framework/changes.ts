@@ -7,7 +7,10 @@ import { ActionType, clusterEvent, type ClusterEvent } from './events.ts';
 import type { Node, Pod } from './objects.ts';
 import type { PodInfo } from './pod-info.ts';
 
-/** Returns the change of a node as one event; undefined if scheduling reads none of the changed fields. */
+/**
+ * Returns the change of a node as one event; undefined if scheduling reads none of the changed
+ * fields.
+ */
 export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undefined {
   let action = 0;
   if (!semanticEqual(before.status.allocatable, after.status.allocatable))
@@ -28,7 +31,10 @@ export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undef
   return action === 0 ? undefined : clusterEvent('Node', action, 'NodeUpdate');
 }
 
-/** Whether a node counts the same in both versions: NodeInfo.setNode would compute the same of either. */
+/**
+ * Whether a node counts the same in both versions: NodeInfo.setNode would compute the same of
+ * either.
+ */
 export function offersTheSame(before: Node, after: Node): boolean {
   return (
     semanticEqual(before.status.allocatable, after.status.allocatable) &&
@@ -38,7 +44,10 @@ export function offersTheSame(before: Node, after: Node): boolean {
   );
 }
 
-/** Whether a pod on a node counts the same in both versions: for what is left on the node, and for other pods. */
+/**
+ * Whether a pod on a node counts the same in both versions: for what is left on the node, and for
+ * other pods.
+ */
 export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
   return (
     before.hasAffinity === after.hasAffinity &&
@@ -56,8 +65,9 @@ export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
 }
 
 /**
- * What happened to a pod; what has no name of its own is an UpdateOther. Undefined if nothing of it is anybody's intention: its
- * status has moved on, such as when the scheduler notes there why the pod has to wait.
+ * What happened to a pod; what has no name of its own is an UpdateOther. Undefined if nothing of it
+ * is anybody's intention: its status has moved on, such as when the scheduler notes there why the
+ * pod has to wait.
  */
 export function podUpdateEvent(before: PodInfo, after: PodInfo): ClusterEvent | undefined {
   let action = 0;

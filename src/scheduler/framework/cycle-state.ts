@@ -1,9 +1,16 @@
-// The data that plugins keep about one pod during one scheduling and binding cycle: PreFilter computes, Filter reads, and so on.
+// The data that plugins keep about one pod during one scheduling and binding cycle: PreFilter
+// computes, Filter reads, and so on.
 
-/** Names an entry and its type. Create one for each plugin and purpose, at module level: keys are compared by identity. */
+/**
+ * Names an entry and its type. Create one for each plugin and purpose, at module level: keys are
+ * compared by identity.
+ */
 export interface StateKey<T> {
   readonly name: string;
-  /** A copy that can change on its own, for trying what would be if pods were added or removed. Absent: T is never changed. */
+  /**
+   * A copy that can change on its own, for trying what would be if pods were added or removed.
+   * Absent: T is never changed.
+   */
   clone?(value: T): T;
 }
 

@@ -1,4 +1,5 @@
-// Changes in the cluster as the scheduling queue sees them, and how plugins say which of them may help a pod that they refused.
+// Changes in the cluster as the scheduling queue sees them, and how plugins say which of them may
+// help a pod that they refused.
 
 import type { Pod } from './objects.ts';
 
@@ -26,8 +27,9 @@ export const UPDATE = ((1 << 14) - 1) & ~(ActionType.Add | ActionType.Delete);
 export const ALL_ACTIONS = (1 << 14) - 1;
 
 /**
- * What changed. `AssignedPod` is a pod that has a node, `UnscheduledPod` one that waits for one; a registration for `Pod`
- * covers both. `*` in a registration covers everything; as an event it moves every pod.
+ * What changed. `AssignedPod` is a pod that has a node, `UnscheduledPod` one that waits for one; a
+ * registration for `Pod` covers both. `*` in a registration covers everything; as an event it moves
+ * every pod.
  */
 export type EventResource =
   | 'Pod'
@@ -87,13 +89,18 @@ export function matchesEvent(registered: ClusterEvent, event: ClusterEvent): boo
   );
 }
 
-/** The objects of an event: the one before (absent for an addition) and the one after (absent for a deletion). */
+/**
+ * The objects of an event: the one before (absent for an addition) and the one after (absent for a
+ * deletion).
+ */
 export interface EventObjects {
   readonly before?: unknown;
   readonly after?: unknown;
 }
 
-/** True: the event may make this pod schedulable. If it throws, the pod is queued, rather than lost. */
+/**
+ * True: the event may make this pod schedulable. If it throws, the pod is queued, rather than lost.
+ */
 export type QueueingHint = (pod: Pod, objects: EventObjects) => boolean;
 
 export interface ClusterEventWithHint {

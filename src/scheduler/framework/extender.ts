@@ -1,4 +1,5 @@
-// Extenders: servers outside that have a say in scheduling. They are asked after the plugins, and only about what those leave.
+// Extenders: servers outside that have a say in scheduling. They are asked after the plugins, and
+// only about what those leave.
 
 import type { Node, Pod } from './objects.ts';
 import type { PodInfo } from './pod-info.ts';
@@ -33,7 +34,10 @@ export interface ExtenderVictims {
 export interface PreemptionExtenders {
   /** Reports whether an extender has to be asked about victims of this pod. */
   preempts(pod: PodInfo): boolean;
-  /** Returns the candidates that the extenders leave, with the victims that they want. `podsOn`: the pods on a node. */
+  /**
+   * Returns the candidates that the extenders leave, with the victims that they want. `podsOn`: the
+   * pods on a node.
+   */
   preempt(
     pod: PodInfo,
     candidates: ReadonlyMap<string, ExtenderVictims>,
@@ -54,14 +58,19 @@ export interface Extender {
     nodes: readonly Node[],
     signal: AbortSignal,
   ) => Promise<FilterAnswer>;
-  /** Scores by node, to be multiplied by `weight` and added to those of the plugins: from 0 to 10. */
+  /**
+   * Scores by node, to be multiplied by `weight` and added to those of the plugins: from 0 to 10.
+   */
   readonly prioritize?: (
     pod: Pod,
     nodes: readonly Node[],
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, number>>;
   readonly weight: number;
-  /** Leaves candidates out, or changes their victims. `podsOn`: the pods on a node, to find those that it names. */
+  /**
+   * Leaves candidates out, or changes their victims. `podsOn`: the pods on a node, to find those
+   * that it names.
+   */
   readonly preempt?: (
     pod: Pod,
     candidates: ReadonlyMap<string, ExtenderVictims>,

@@ -1,5 +1,5 @@
-// Why a pod fits no node, in the words that `kubectl describe pod` shows. The wording is Kubernetes' own
-// (pkg/scheduler/framework, FitError): tools read it.
+// Why a pod fits no node, in the words that `kubectl describe pod` shows. The wording is
+// Kubernetes' own (pkg/scheduler/framework, FitError): tools read it.
 
 import type { NodeToStatus } from './node-to-status.ts';
 import type { Status } from './status.ts';
@@ -10,7 +10,9 @@ export const NO_NODES_AVAILABLE = 'no nodes available to schedule pods';
 export interface Diagnosis {
   readonly nodeCount: number;
   readonly statuses: NodeToStatus;
-  /** The plugins that refused the pod, so that an event of interest to one of them brings it back. */
+  /**
+   * The plugins that refused the pod, so that an event of interest to one of them brings it back.
+   */
   readonly unschedulablePlugins: ReadonlySet<string>;
   /** The plugins that returned Pending. */
   readonly pendingPlugins: ReadonlySet<string>;
@@ -20,7 +22,10 @@ export interface Diagnosis {
   readonly postFilterMessage: string;
 }
 
-/** `0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).` and, after a space, PostFilter's message. */
+/**
+ * `0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).` and, after a
+ * space, PostFilter's message.
+ */
 export function fitErrorMessage(diagnosis: Diagnosis): string {
   const { nodeCount, preFilterMessage, postFilterMessage } = diagnosis;
   let message = `0/${nodeCount} nodes are available:`;

@@ -1,4 +1,5 @@
-// One profile at work: its plugins at each extension point, and the rules by which their answers come together.
+// One profile at work: its plugins at each extension point, and the rules by which their answers
+// come together.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
@@ -38,7 +39,10 @@ export interface FrameworkConfig {
   /** The schedulerName of the pods that this profile schedules. */
   readonly profileName: string;
   readonly plugins: PluginsByPoint;
-  /** The percentage of nodes that must be found feasible before scoring. 0 or absent: it decreases with the number of nodes. */
+  /**
+   * The percentage of nodes that must be found feasible before scoring. 0 or absent: it decreases
+   * with the number of nodes.
+   */
   readonly percentageOfNodesToScore?: number;
   readonly clock: Clock;
   readonly nominator: PodNominator;
@@ -75,7 +79,10 @@ const ACTIVE_SCORES: StateKey<Scores> = stateKey('framework/scores');
 const NONE: ReadonlySet<string> = new Set();
 const NO_PRE_BINDS: readonly PreBindPlugin[] = [];
 
-/** The Filter plugins for one pod: what the first ones have said to pods like it is known, the others are asked. */
+/**
+ * The Filter plugins for one pod: what the first ones have said to pods like it is known, the
+ * others are asked.
+ */
 export interface NodeFilter {
   readonly filters: readonly FilterPlugin[];
   readonly remembered: readonly FilterPlugin[];
@@ -110,7 +117,10 @@ export class Framework {
   /** The plugins that do not skip, of `plugins` and of #timedPlugins. */
   readonly #active: Active;
   readonly #timedActive: Active;
-  /** One plugin's scores, before they are added up, and the sums. Kept, so that a cycle allocates nothing for them. */
+  /**
+   * One plugin's scores, before they are added up, and the sums. Kept, so that a cycle allocates
+   * nothing for them.
+   */
   readonly #scores: number[] = [];
   readonly #totals: number[] = [];
   /** By plugin, for each extension point: how often it was asked. */
@@ -171,7 +181,10 @@ export class Framework {
     counter.value += times;
   }
 
-  /** So many nodes were looked at for the pod of this cycle. `refused`: how many of them by which plugin. */
+  /**
+   * So many nodes were looked at for the pod of this cycle. `refused`: how many of them by which
+   * plugin.
+   */
   nodesLookedAt(state: CycleState, count: number, refused: ReadonlyMap<string, number>): void {
     let left = count;
     for (const { name } of this.activeFilters(state)) {
@@ -260,7 +273,9 @@ export class Framework {
     return { status: refusal, nodeNames, narrowedBy: narrowedBy ?? NONE };
   }
 
-  /** The Filter plugins that have something to say about the pod of this cycle. After runPreFilter. */
+  /**
+   * The Filter plugins that have something to say about the pod of this cycle. After runPreFilter.
+   */
   activeFilters(state: CycleState): readonly FilterPlugin[] {
     return state.read(ACTIVE_FILTERS)?.filter ?? this.plugins.filter;
   }
@@ -269,7 +284,10 @@ export class Framework {
     return state.read(ACTIVE_FILTERS)?.preFilter ?? this.plugins.preFilter;
   }
 
-  /** The first plugin that refuses the node decides. `filters`: as activeFilters answers. `position`: as FilterPlugin.filter has it. */
+  /**
+   * The first plugin that refuses the node decides. `filters`: as activeFilters answers.
+   * `position`: as FilterPlugin.filter has it.
+   */
   runFilters(
     filters: readonly FilterPlugin[],
     state: CycleState,
@@ -288,8 +306,9 @@ export class Framework {
   /** For the nodes of a snapshot. After runPreFilter. */
   nodeFilter(state: CycleState, pod: PodInfo, snapshot: SnapshotReader): NodeFilter {
     const filters = this.activeFilters(state);
-    // The first plugin that refuses decides: what comes after one that has to be asked cannot be answered before it.
-    // The priority is part of the template: it decides which nominated pods come first.
+    // The first plugin that refuses decides: what comes after one that has to be asked cannot be
+    // answered before it. The priority is part of the template: it decides which nominated pods
+    // come first.
     let template = `${pod.priority}${SEPARATOR}`;
     let count = 0;
     for (const plugin of filters) {
@@ -340,7 +359,8 @@ export class Framework {
     if (answers === undefined || position === filter.nominatedPosition) {
       return this.runFiltersWithNominatedPods(filter.filters, state, pod, node, position);
     }
-    // Where there are answers, the node itself is not looked at: each look at one of thousands is waited for.
+    // Where there are answers, the node itself is not looked at: each look at one of thousands is
+    // waited for.
     let answer: Answer;
     if (answers.has(position)) {
       answer = answers.get(position);
@@ -358,8 +378,9 @@ export class Framework {
   }
 
   /**
-   * As runFilters, but the node also has to have room for the pods of the same or a higher priority that are nominated to it.
-   * It must pass without them too: they may still go elsewhere, and this pod may only be welcome beside pods that are there.
+   * As runFilters, but the node also has to have room for the pods of the same or a higher priority
+   * that are nominated to it. It must pass without them too: they may still go elsewhere, and this
+   * pod may only be welcome beside pods that are there.
    */
   runFiltersWithNominatedPods(
     filters: readonly FilterPlugin[],
@@ -387,7 +408,10 @@ export class Framework {
     return this.runFilters(filters, state, pod, node, position);
   }
 
-  /** Tells the PreFilter plugins' notes of a pod that is now on the node (`nodeInfo` has it already). */
+  /**
+   * Tells the PreFilter plugins' notes of a pod that is now on the node (`nodeInfo` has it
+   * already).
+   */
   runAddPod(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer {
     for (const plugin of this.#activePreFilters(state)) {
       const answer = plugin.addPod?.(state, pod, added, node);
@@ -404,7 +428,10 @@ export class Framework {
     return undefined;
   }
 
-  /** Asks one plugin after the other until one has made room or broken. The messages of all that were asked are kept. */
+  /**
+   * Asks one plugin after the other until one has made room or broken. The messages of all that
+   * were asked are kept.
+   */
   async runPostFilter(
     state: CycleState,
     pod: PodInfo,
@@ -463,8 +490,9 @@ export class Framework {
   }
 
   /**
-   * The weighted sum of all plugins' scores for each node, in the order of `nodes`; or an Error status. `positions`: those of the
-   * nodes in the snapshot with that layout. The next call changes what this one has answered.
+   * The weighted sum of all plugins' scores for each node, in the order of `nodes`; or an Error
+   * status. `positions`: those of the nodes in the snapshot with that layout. The next call changes
+   * what this one has answered.
    */
   runScore(
     state: CycleState,
@@ -639,7 +667,10 @@ export class Framework {
     return outcome;
   }
 
-  /** The first plugin that does not skip binds. What it throws becomes an Error status with that as its cause. */
+  /**
+   * The first plugin that does not skip binds. What it throws becomes an Error status with that as
+   * its cause.
+   */
   async runBind(
     state: CycleState,
     pod: PodInfo,
@@ -690,7 +721,10 @@ class Active {
   }
 }
 
-/** Returns a key that is the same for pods for which these plugins score nodes alike; undefined if a plugin has none for this pod. */
+/**
+ * Returns a key that is the same for pods for which these plugins score nodes alike; undefined if a
+ * plugin has none for this pod.
+ */
 function templateOf(plugins: readonly WeightedScorePlugin[], pod: PodInfo): string | undefined {
   if (plugins.length === 0) return undefined;
   let template = '';

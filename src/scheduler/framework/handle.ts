@@ -25,7 +25,10 @@ export interface PodNominator {
 
 export interface Handle {
   readonly client: Client;
-  /** To read what else the plugin needs; an informer asked for in the factory is started and synced before the first pod. */
+  /**
+   * To read what else the plugin needs; an informer asked for in the factory is started and synced
+   * before the first pod.
+   */
   readonly informers: SharedInformerFactory;
   /** Starts the informers that were requested since. Their first list is not awaited. */
   startInformers(): void;
@@ -43,13 +46,19 @@ export interface Handle {
   recorderOf(profileName: string): Recorder | undefined;
   /** Tries these pods again now, whatever refused them. */
   activate(pods: readonly Pod[]): void;
-  /** Aborts when this time of scheduling is over: what a plugin has registered elsewhere has to go then. */
+  /**
+   * Aborts when this time of scheduling is over: what a plugin has registered elsewhere has to go
+   * then.
+   */
   readonly ended: AbortSignal;
 }
 
 export interface PluginRegistration {
   readonly name: string;
-  /** `args`: the profile's pluginConfig for this plugin; undefined if there is none. Throws ConfigurationError if they are wrong. */
+  /**
+   * `args`: the profile's pluginConfig for this plugin; undefined if there is none. Throws
+   * ConfigurationError if they are wrong.
+   */
   create(args: PluginArgs, handle: Handle): Plugin;
 }
 

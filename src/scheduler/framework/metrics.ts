@@ -1,4 +1,5 @@
-// The metrics that the framework and plugins record. The scheduler's metrics implement these interfaces.
+// The metrics that the framework and plugins record. The scheduler's metrics implement these
+// interfaces.
 
 import type { Counter, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Code } from './status.ts';

@@ -21,12 +21,16 @@ const NO_PODS: readonly PodInfo[] = [];
 const NO_IMAGES: ReadonlyMap<string, ImageState> = new Map();
 
 /**
- * The cache changes its own NodeInfos and never one that a snapshot has been given: it changes a clone instead. So a
- * NodeInfo of a snapshot does not change. Plugins that evaluate hypothetical pods work on a clone.
+ * The cache changes its own NodeInfos and never one that a snapshot has been given: it changes a
+ * clone instead. So a NodeInfo of a snapshot does not change. Plugins that evaluate hypothetical
+ * pods work on a clone.
  */
 export class NodeInfo {
   readonly name: string;
-  /** Absent while pods are known on a node that is not (yet, or any more). Such a node is in no snapshot. */
+  /**
+   * Absent while pods are known on a node that is not (yet, or any more). Such a node is in no
+   * snapshot.
+   */
   node: Node | undefined = undefined;
   /** The pods that are on the node or assumed to be, in no particular order. */
   pods = new PodList();
@@ -46,13 +50,17 @@ export class NodeInfo {
   softTaints: readonly Immutable<Taint>[] = NO_TAINTS;
   /** Grows with every change of any node in the cache: what is greater has changed later. */
   generation = 0;
-  // Last, as few look at it: filtering goes through all nodes, and the fields above fill the processor's cache as they are.
+  // Last, as few look at it: filtering goes through all nodes, and the fields above fill the
+  // processor's cache as they are.
   /**
-   * Those of `pods` that say something about other pods (maybe as a former version of them, which said the same), in the order in which
-   * they came. Replaced, never changed in place.
+   * Those of `pods` that say something about other pods (maybe as a former version of them, which
+   * said the same), in the order in which they came. Replaced, never changed in place.
    */
   podsWithAffinity: readonly PodInfo[] = NO_PODS;
-  /** The pods whose volumes matter to other pods (possibly in a former version). Replaced, never changed in place. */
+  /**
+   * The pods whose volumes matter to other pods (possibly in a former version). Replaced, never
+   * changed in place.
+   */
   podsWithVolumes: readonly PodInfo[] = NO_PODS;
 
   constructor(name: string) {

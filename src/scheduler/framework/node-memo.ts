@@ -1,6 +1,7 @@
-// Keeps the results of plugins about nodes for pods of one template, for the next pod of that template, as long as the node does not
-// change. Most pods of a cluster come from few templates, and one scheduling cycle changes one node: of all that a cycle would
-// compute, next to nothing is new.
+// Keeps the results of plugins about nodes for pods of one template, for the next pod of that
+// template, as long as the node does not change. Most pods of a cluster come from few templates,
+// and one scheduling cycle changes one node: of all that a cycle would compute, next to nothing is
+// new.
 
 import type { SnapshotReader } from './snapshot.ts';
 
@@ -35,7 +36,10 @@ export class NodeAnswers<T> {
     return this.#answers[position] as T;
   }
 
-  /** Returns the number of positions, from this one on and before `end`, that have a current result other than «none». */
+  /**
+   * Returns the number of positions, from this one on and before `end`, that have a current result
+   * other than «none».
+   */
   runFrom(position: number, end: number): number {
     const current = this.#current;
     const versions = this.#versions;
@@ -46,7 +50,10 @@ export class NodeAnswers<T> {
     return at - position;
   }
 
-  /** Calls back with the answers other than «none» of these positions, and how many of them are the same one after the other. */
+  /**
+   * Calls back with the answers other than «none» of these positions, and how many of them are the
+   * same one after the other.
+   */
   forEachRun(position: number, end: number, found: (answer: T, times: number) => void): void {
     const answers = this.#answers;
     for (let at = position; at < end;) {
@@ -112,7 +119,9 @@ export class NodeMemo<T> {
     return made;
   }
 
-  /** Drops the results about the node at this position, for a reason that is not in the snapshot. */
+  /**
+   * Drops the results about the node at this position, for a reason that is not in the snapshot.
+   */
   forget(position: number): void {
     for (const answers of this.#tables.values()) answers.forget(position);
   }

@@ -1,11 +1,14 @@
-// Why each node was refused, for one pod in one cycle. Of thousands of nodes, what is known of them from other pods is not copied:
-// most pods that fit nowhere are asked about only as a whole.
+// Why each node was refused, for one pod in one cycle. Of thousands of nodes, what is known of them
+// from other pods is not copied: most pods that fit nowhere are asked about only as a whole.
 
 import type { SnapshotReader } from './snapshot.ts';
 import type { NodeAnswers } from './node-memo.ts';
 import type { Status } from './status.ts';
 
-/** Nodes of the snapshot, one after the other, and what was said of them to other pods of the same template. */
+/**
+ * Nodes of the snapshot, one after the other, and what was said of them to other pods of the same
+ * template.
+ */
 export interface KnownAnswers {
   readonly snapshot: SnapshotReader;
   readonly answers: NodeAnswers<Status | undefined>;
@@ -21,7 +24,9 @@ export interface KnownAnswers {
 const UNKNOWN = -1;
 
 export class NodeToStatus {
-  /** Parallel: the node, where it is in the snapshot if that is known, and what it was refused with. */
+  /**
+   * Parallel: the node, where it is in the snapshot if that is known, and what it was refused with.
+   */
   readonly #nodes: { readonly name: string }[] = [];
   readonly #positions: number[] = [];
   readonly #statuses: Status[] = [];
@@ -41,7 +46,10 @@ export class NodeToStatus {
     this.#counts = undefined;
   }
 
-  /** Sets the results of rejected nodes for which `set` was not called. Called once; the results must not change afterwards. */
+  /**
+   * Sets the results of rejected nodes for which `set` was not called. Called once; the results
+   * must not change afterwards.
+   */
   setKnown(known: KnownAnswers): void {
     this.#known = known;
     this.#counts = undefined;
@@ -60,7 +68,9 @@ export class NodeToStatus {
     return this.#absent;
   }
 
-  /** The status of a node that did not pass. Undefined if it was neither looked at nor ruled out. */
+  /**
+   * The status of a node that did not pass. Undefined if it was neither looked at nor ruled out.
+   */
   get(name: string): Status | undefined {
     this.#byName ??= new Map(
       this.#nodes.map((node, i) => [node.name, this.#statuses[i] as Status]),
@@ -88,8 +98,9 @@ export class NodeToStatus {
   }
 
   /**
-   * Where the nodes are that were refused by name with a status of this code; those that are not in the snapshot are left out.
-   * They are put into `positions`, from its beginning; answers how many they are.
+   * Where the nodes are that were refused by name with a status of this code; those that are not in
+   * the snapshot are left out. They are put into `positions`, from its beginning; answers how many
+   * they are.
    */
   positionsWith(code: Status['code'], snapshot: SnapshotReader, positions: number[]): number {
     let found = 0;

@@ -1,5 +1,6 @@
-// Whether any node of a snapshot has something that few nodes have, at the cost of what has changed: so that a cycle that looks at
-// hundreds of nodes need not look whether one of them has it.
+// Whether any node of a snapshot has something that few nodes have, at the cost of what has
+// changed: so that a cycle that looks at hundreds of nodes need not look whether one of them has
+// it.
 
 import type { NodeInfo } from './node-info.ts';
 import type { SnapshotReader } from './snapshot.ts';

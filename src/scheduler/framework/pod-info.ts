@@ -56,7 +56,10 @@ export class PodInfo {
       (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
   }
 
-  /** Pods of the same group are the same for every selector: same namespace, same labels, and both or neither being deleted. */
+  /**
+   * Pods of the same group are the same for every selector: same namespace, same labels, and both
+   * or neither being deleted.
+   */
   get group(): string {
     return (this.#group ??= groupOf(this.pod));
   }
@@ -94,7 +97,10 @@ function hostPortsOf(pod: Pod): readonly HostPort[] {
   return ports ?? NONE;
 }
 
-/** Whether one of `wanted` cannot be had beside `used`: same protocol and number, and the same address or every address. */
+/**
+ * Whether one of `wanted` cannot be had beside `used`: same protocol and number, and the same
+ * address or every address.
+ */
 export function hostPortsConflict(wanted: readonly HostPort[], used: readonly HostPort[]): boolean {
   if (wanted.length === 0 || used.length === 0) return false;
   return wanted.some((want) =>

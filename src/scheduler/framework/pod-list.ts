@@ -1,5 +1,6 @@
-// The pods of a node. Every scheduling cycle adds one to a node whose former state a snapshot still holds: what both have in
-// common is shared, so that it costs the same on a node of ten pods and on one of ten thousand.
+// The pods of a node. Every scheduling cycle adds one to a node whose former state a snapshot still
+// holds: what both have in common is shared, so that it costs the same on a node of ten pods and on
+// one of ten thousand.
 
 import type { PodInfo } from './pod-info.ts';
 
@@ -43,7 +44,10 @@ export class PodList implements Iterable<PodInfo> {
     this.#length++;
   }
 
-  /** Returns the pods that were added since `before`, if this list is a copy of it with additions only; otherwise undefined. */
+  /**
+   * Returns the pods that were added since `before`, if this list is a copy of it with additions
+   * only; otherwise undefined.
+   */
   addedTo(before: PodList): readonly PodInfo[] | undefined {
     if (this.#items !== before.#items || this.#length < before.#length) return undefined;
     return this.#items.slice(before.#length, this.#length);
@@ -64,8 +68,9 @@ export class PodList implements Iterable<PodInfo> {
   }
 
   /**
-   * Puts another version of a pod in its place, also for those who share the list: it is the same pod, and counts the same. Does
-   * nothing if it is not here. The search begins with what came last.
+   * Puts another version of a pod in its place, also for those who share the list: it is the same
+   * pod, and counts the same. Does nothing if it is not here. The search begins with what came
+   * last.
    */
   replace(before: PodInfo, after: PodInfo): void {
     const index = this.#length === 0 ? -1 : this.#items.lastIndexOf(before, this.#length - 1);

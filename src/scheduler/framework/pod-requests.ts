@@ -1,8 +1,9 @@
 // The resources that a pod requests, computed as in Kubernetes (component-helpers/resource):
-// containers run together, so their requests add up; init containers run one after the other before them, so each counts
-// only as far as it asks for more; a sidecar (an init container with restartPolicy Always) runs beside everything that
-// comes after it. Requests of the pod as a whole, if given, replace the sum. Overhead comes on top. While a pod is resized in
-// place, what it holds and what it was granted count beside what it asks for.
+// containers run together, so their requests add up; init containers run one after the other before
+// them, so each counts only as far as it asks for more; a sidecar (an init container with
+// restartPolicy Always) runs beside everything that comes after it. Requests of the pod as a whole,
+// if given, replace the sum. Overhead comes on top. While a pod is resized in place, what it holds
+// and what it was granted count beside what it asks for.
 
 import type { Container, ContainerStatus } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -15,7 +16,10 @@ import {
   valueOf,
 } from './resource.ts';
 
-/** Counted in scoring for a container that asks for nothing, so that such pods do not all land on one node. */
+/**
+ * Counted in scoring for a container that asks for nothing, so that such pods do not all land on
+ * one node.
+ */
 export const DEFAULT_MILLI_CPU = 100;
 export const DEFAULT_MEMORY = 200 * 1024 * 1024;
 
@@ -35,7 +39,8 @@ export function podRequests(pod: Pod): PodRequests {
   if (podLevel !== undefined) setAmounts(requests, podLevel);
   if (overhead !== undefined) requests.add(Resource.of(overhead));
 
-  // The defaults apply where neither the container nor the pod as a whole asks. If every container asks, nothing changes.
+  // The defaults apply where neither the container nor the pod as a whole asks. If every container
+  // asks, nothing changes.
   const defaults: Amounts = new Map();
   if (podLevel === undefined || !podLevel.has('cpu')) defaults.set('cpu', DEFAULT_MILLI_CPU);
   if (podLevel === undefined || !podLevel.has('memory')) defaults.set('memory', DEFAULT_MEMORY);
@@ -47,8 +52,8 @@ export function podRequests(pod: Pod): PodRequests {
 }
 
 /**
- * Returns what the pod may use at most, by resource; CPU in thousandths, all else in whole units. Resources without a limit are left
- * out. Overhead counts where there is a limit.
+ * Returns what the pod may use at most, by resource; CPU in thousandths, all else in whole units.
+ * Resources without a limit are left out. Overhead counts where there is a limit.
  */
 export function podLimits(pod: Pod): ReadonlyMap<string, number> {
   const { overhead, resources } = pod.spec;
@@ -62,19 +67,25 @@ export function podLimits(pod: Pod): ReadonlyMap<string, number> {
   return limits;
 }
 
-/** By resource name; CPU in thousandths, all else in whole units. Absent and zero are different: only absent gets a default. */
+/**
+ * By resource name; CPU in thousandths, all else in whole units. Absent and zero are different:
+ * only absent gets a default.
+ */
 type Amounts = Map<string, number>;
 type SomeContainer = Immutable<Container>;
 type SomeStatus = Immutable<ContainerStatus>;
 
-/** Returns the resources of a container that count. `status`: the status of the container, if there is one. */
+/**
+ * Returns the resources of a container that count. `status`: the status of the container, if there
+ * is one.
+ */
 type Asked = (container: SomeContainer, status: SomeStatus | undefined) => ResourceList | undefined;
 
 const inSpec: Asked = (container) => container.resources.requests;
 
 /**
- * While a resize is under way the pod may hold what it held, what it was granted or what it wants: the most of the three counts.
- * What can never be granted does not.
+ * While a resize is under way the pod may hold what it held, what it was granted or what it wants:
+ * the most of the three counts. What can never be granted does not.
  */
 function aggregate(pod: Pod, defaults: Amounts | undefined, withStatus: boolean): Amounts {
   if (!withStatus) return sumOf(pod, inSpec, defaults);

@@ -42,7 +42,9 @@ export function disksOf({ spec: { volumes } }: Pod): readonly Immutable<Volume>[
   return disks.length === 0 ? NO_DISKS : disks;
 }
 
-/** A disk that is named in the pod itself and can only be attached in one place, or only by readers. */
+/**
+ * A disk that is named in the pod itself and can only be attached in one place, or only by readers.
+ */
 export function isExclusiveDisk(volume: Immutable<Volume>): boolean {
   return (
     volume.gcePersistentDisk !== undefined ||

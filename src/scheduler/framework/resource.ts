@@ -1,4 +1,5 @@
-// Amounts of resources as plain numbers, so that a filter compares numbers and never reads a quantity's text.
+// Amounts of resources as plain numbers, so that a filter compares numbers and never reads a
+// quantity's text.
 
 import { parseQuantity } from '#machinery/text/quantity.ts';
 
@@ -15,7 +16,10 @@ export class Resource {
   ephemeralStorage = 0;
   /** How many pods a node takes. Not used for pods. */
   pods = 0;
-  /** Everything else that is counted: huge pages (bytes), extended resources. Absent while there is none. */
+  /**
+   * Everything else that is counted: huge pages (bytes), extended resources. Absent while there is
+   * none.
+   */
   scalars: Map<string, number> | undefined = undefined;
 
   /** Sums that came to zero stay in `scalars`, harmlessly. */
@@ -116,7 +120,10 @@ export function isExtendedResourceName(name: string): boolean {
   return !name.slice(0, slash + 1).endsWith('kubernetes.io/');
 }
 
-/** Clusters use few different quantities: each text is read once. Bounded, since users choose the texts. */
+/**
+ * Clusters use few different quantities: each text is read once. Bounded, since users choose the
+ * texts.
+ */
 const MAX_REMEMBERED = 10_000;
 const milliValues = new Map<string, number>();
 const values = new Map<string, number>();

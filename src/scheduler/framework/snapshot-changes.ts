@@ -1,4 +1,5 @@
-// Records which nodes have changed in a snapshot since the last scheduling cycle, for caches that follow it.
+// Records which nodes have changed in a snapshot since the last scheduling cycle, for caches that
+// follow it.
 
 /** Which positions of a snapshot have changed, in the order in which that happened. */
 export class SnapshotChanges {
@@ -31,7 +32,10 @@ export class SnapshotChanges {
     this.#positions = [];
   }
 
-  /** Calls back with what has changed since there were `count` changes, a position maybe twice. False: that is too long ago. */
+  /**
+   * Calls back with what has changed since there were `count` changes, a position maybe twice.
+   * False: that is too long ago.
+   */
   since(count: number, changed: (position: number) => void): boolean {
     if (count < this.#dropped) return false;
     for (let i = count - this.#dropped; i < this.#positions.length; i++)

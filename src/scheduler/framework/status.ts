@@ -1,11 +1,13 @@
-// The result of a plugin: a code, the reasons that users read in events and conditions, and the name of the plugin.
+// The result of a plugin: a code, the reasons that users read in events and conditions, and the
+// name of the plugin.
 
 import { errorMessage } from '#machinery/error-message.ts';
 /**
- * Success: go on. Error: something broke; the pod is tried again after a backoff. Unschedulable: this pod does not fit now
- * (removing other pods might help). UnschedulableAndUnresolvable: removing other pods would not help either. Wait: only from
- * Permit. Skip: from PreFilter or PreScore, leave out this plugin's Filter or Score for this pod; from Bind, not mine.
- * Pending: the pod waits for something that the plugin has asked for; its event requeues without backoff.
+ * Success: go on. Error: something broke; the pod is tried again after a backoff. Unschedulable:
+ * this pod does not fit now (removing other pods might help). UnschedulableAndUnresolvable:
+ * removing other pods would not help either. Wait: only from Permit. Skip: from PreFilter or
+ * PreScore, leave out this plugin's Filter or Score for this pod; from Bind, not mine. Pending: the
+ * pod waits for something that the plugin has asked for; its event requeues without backoff.
  */
 export type Code =
   | 'Success'
@@ -17,8 +19,8 @@ export type Code =
   | 'Pending';
 
 /**
- * Immutable, so plugins make those that never vary once and answer the same object for thousands of nodes. Success has no
- * object: extension points answer undefined for it.
+ * Immutable, so plugins make those that never vary once and answer the same object for thousands of
+ * nodes. Success has no object: extension points answer undefined for it.
  */
 export class Status {
   readonly code: Exclude<Code, 'Success'>;

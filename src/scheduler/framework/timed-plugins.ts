@@ -1,4 +1,5 @@
-// Plugins that say how long they took. Only some cycles use them, so that in all others nothing is measured for each plugin.
+// Plugins that say how long they took. Only some cycles use them, so that in all others nothing is
+// measured for each plugin.
 
 import type { Plugin, PluginsByPoint } from './plugin.ts';
 import { type Code, Status } from './status.ts';
@@ -55,7 +56,10 @@ export function timedPlugins(
   };
 }
 
-/** With members of its own, as those of any plugin: what stands between is felt where hundreds of nodes are asked about. */
+/**
+ * With members of its own, as those of any plugin: what stands between is felt where hundreds of
+ * nodes are asked about.
+ */
 function timedPlugin<P extends Plugin>(
   plugin: P,
   metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>,
@@ -119,7 +123,10 @@ function timedMethod(
   return (a, b, c, d) => (calls++ % EVERY === 0 ? timed(a, b, c, d) : method(a, b, c, d));
 }
 
-/** Some extension points answer a status, some an object with one in it, others what is no status at all. */
+/**
+ * Some extension points answer a status, some an object with one in it, others what is no status at
+ * all.
+ */
 function codeIn(answer: unknown): Code {
   const status: unknown =
     typeof answer === 'object' &&

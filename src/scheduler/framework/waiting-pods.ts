@@ -1,4 +1,5 @@
-// Pods that Permit holds back: their node is chosen, but their binding waits until every plugin that asked has allowed it.
+// Pods that Permit holds back: their node is chosen, but their binding waits until every plugin
+// that asked has allowed it.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
@@ -8,7 +9,10 @@ import { Status } from './status.ts';
 /** A pod that waits in Permit. Plugins allow or reject it. */
 export class WaitingPod {
   readonly pod: PodInfo;
-  /** Resolves with undefined once all have allowed it, with a status once one has refused it or its time is over. */
+  /**
+   * Resolves with undefined once all have allowed it, with a status once one has refused it or its
+   * time is over.
+   */
   readonly done: Promise<Status | undefined>;
   readonly #pending = new Map<string, Timer>();
   #resolve: (status: Status | undefined) => void = () => undefined;

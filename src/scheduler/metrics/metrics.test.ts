@@ -1,4 +1,5 @@
-// The scheduler's metrics: the text form, and what is counted while pods are scheduled, refused and pushed aside.
+// The scheduler's metrics: the text form, and what is counted while pods are scheduled, refused and
+// pushed aside.
 
 import { describe, expect, test } from 'vitest';
 import { startTestCluster } from '../testing/cluster.ts';

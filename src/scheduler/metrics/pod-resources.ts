@@ -1,4 +1,5 @@
-// Requests and limits of pods as metrics: a series for each pod and resource, so they have a path of their own.
+// Requests and limits of pods as metrics: a series for each pod and resource, so they have a path
+// of their own.
 // https://kubernetes.io/docs/concepts/cluster-administration/system-metrics/#kube-scheduler-metrics
 
 import { gaugeText, type Sample } from '#machinery/metrics/instruments.ts';

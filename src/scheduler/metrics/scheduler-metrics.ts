@@ -190,7 +190,10 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     this.#algorithm.with().observe(this.#since(start));
   }
 
-  /** `firstAttempt`: when the pod could first be tried. `wasFlushed`: no event had brought it to its last attempt. */
+  /**
+   * `firstAttempt`: when the pod could first be tried. `wasFlushed`: no event had brought it to its
+   * last attempt.
+   */
   podScheduled(attempts: number, firstAttempt: number | undefined, wasFlushed: boolean): void {
     if (wasFlushed) this.#flushed.with().value++;
     this.#podAttempts.with().observe(attempts);

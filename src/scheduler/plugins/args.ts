@@ -5,8 +5,8 @@ import { ConfigReader } from '../config/reader.ts';
 import type { PluginArgs } from '../framework/handle.ts';
 
 /**
- * Reads the arguments with `read`, and throws ConfigurationError if something is wrong with them. `fields`: those that there
- * are besides apiVersion and kind.
+ * Reads the arguments with `read`, and throws ConfigurationError if something is wrong with them.
+ * `fields`: those that there are besides apiVersion and kind.
  */
 export function readArgs<T>(
   plugin: string,

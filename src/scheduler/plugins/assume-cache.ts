@@ -1,4 +1,5 @@
-// Objects of an informer, some of them as they are going to be: what was decided about them and is not written yet.
+// Objects of an informer, some of them as they are going to be: what was decided about them and is
+// not written yet.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { objectKey, type SharedInformer } from '#client/informers/index.ts';
@@ -46,7 +47,10 @@ export class AssumeCache<T extends KubeObject> {
     return this.#informer.lister.getByKey(key);
   }
 
-  /** Returns objects of an index of the informer. An assumed object is found under its former values. */
+  /**
+   * Returns objects of an index of the informer. An assumed object is found under its former
+   * values.
+   */
   byIndex(index: string, value: string): T[] {
     const objects = this.#informer.lister.byIndex(index, value);
     return this.#assumed.size === 0
@@ -54,7 +58,10 @@ export class AssumeCache<T extends KubeObject> {
       : objects.map((object) => this.#assumed.get(objectKey(object)) ?? object);
   }
 
-  /** False if the object is another version by now than the one that was changed: it has to be decided anew. */
+  /**
+   * False if the object is another version by now than the one that was changed: it has to be
+   * decided anew.
+   */
   assume(object: T): boolean {
     const key = objectKey(object);
     if (this.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) return false;
@@ -62,7 +69,10 @@ export class AssumeCache<T extends KubeObject> {
     return true;
   }
 
-  /** The API server has answered this version of the object, which the informer may not have seen yet. */
+  /**
+   * The API server has answered this version of the object, which the informer may not have seen
+   * yet.
+   */
   assumeWritten(object: T): void {
     const key = objectKey(object);
     const seen = this.getSeen(key);
@@ -88,7 +98,10 @@ export class AssumeCache<T extends KubeObject> {
   }
 }
 
-/** Whether `a` is the older version of one object. Versions are the revisions in which they were written. */
+/**
+ * Whether `a` is the older version of one object. Versions are the revisions in which they were
+ * written.
+ */
 export function isOlder(a: KubeObject, b: KubeObject): boolean {
   const [first, second] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
   return first.length === second.length ? first < second : first.length < second.length;

@@ -16,7 +16,8 @@ export const defaultBinder: PluginRegistration = {
         const binding = {
           apiVersion: 'v1',
           kind: 'Binding',
-          // With the UID, a pod of the same name that has come since is not bound in this one's place.
+          // With the UID, a pod of the same name that has come since is not bound in this one's
+          // place.
           metadata: { name, namespace, uid },
           target: { kind: 'Node', name: node },
         };

@@ -1,5 +1,5 @@
-// Extended resources that device classes provide: a pod asks for `example.com/gpu: 1` as ever, and where no node's kubelet offers
-// such a thing, it gets a device of the class that says it is one.
+// Extended resources that device classes provide: a pod asks for `example.com/gpu: 1` as ever, and
+// where no node's kubelet offers such a thing, it gets a device of the class that says it is one.
 
 import {
   deviceClasses,
@@ -40,7 +40,10 @@ export class ExtendedResources {
     return this.#version;
   }
 
-  /** The class whose devices are this resource. Of several that say so, the latest; of those, the first by name. */
+  /**
+   * The class whose devices are this resource. Of several that say so, the latest; of those, the
+   * first by name.
+   */
   classFor(resource: string): DeviceClass | undefined {
     if (resource.startsWith(BY_CLASS_NAME))
       return this.#lister.get('', resource.slice(BY_CLASS_NAME.length));

@@ -8,8 +8,8 @@ export const concernsPod: QueueingHint = (pod, { after }) =>
   (after as Pod | undefined)?.metadata.uid === pod.metadata.uid;
 
 /**
- * For events of nodes: the node suits the pod now, and before it did not (or was not there). `suits` is asked with the two
- * versions of the node.
+ * For events of nodes: the node suits the pod now, and before it did not (or was not there).
+ * `suits` is asked with the two versions of the node.
  */
 export function nodeNowSuits(suits: (pod: Pod, node: Node) => boolean): QueueingHint {
   return (pod, objects) => {

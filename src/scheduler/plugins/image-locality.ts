@@ -1,5 +1,5 @@
-// ImageLocality: prefers nodes that have the pod's images, the more the larger they are. An image that few nodes have counts
-// less, so that pods do not all run after it.
+// ImageLocality: prefers nodes that have the pod's images, the more the larger they are. An image
+// that few nodes have counts less, so that pods do not all run after it.
 
 import { NodesWith } from '../framework/nodes-with.ts';
 import type { PluginRegistration } from '../framework/handle.ts';

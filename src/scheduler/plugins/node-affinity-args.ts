@@ -1,4 +1,5 @@
-// Reads and validates a node affinity from the configuration. (Those of pods are validated by the API.)
+// Reads and validates a node affinity from the configuration. (Those of pods are validated by the
+// API.)
 
 import type {
   NodeAffinity,

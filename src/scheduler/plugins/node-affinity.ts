@@ -1,4 +1,5 @@
-// NodeAffinity: a pod's nodeSelector and node affinity, required and preferred, and what the profile adds for all its pods.
+// NodeAffinity: a pod's nodeSelector and node affinity, required and preferred, and what the
+// profile adds for all its pods.
 
 import type { NodeAffinity } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

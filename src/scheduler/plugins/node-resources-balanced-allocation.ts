@@ -1,5 +1,5 @@
-// NodeResourcesBalancedAllocation: prefers nodes whose resources would be used to a like share, so that none runs out while
-// much of another is left.
+// NodeResourcesBalancedAllocation: prefers nodes whose resources would be used to a like share, so
+// that none runs out while much of another is left.
 
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';

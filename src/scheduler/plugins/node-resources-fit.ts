@@ -1,5 +1,6 @@
-// NodeResourcesFit: a pod goes only where what it requests is left, and by its scoring strategy rather to emptier nodes
-// (LeastAllocated, the default), fuller ones (MostAllocated), or by a curve (RequestedToCapacityRatio).
+// NodeResourcesFit: a pod goes only where what it requests is left, and by its scoring strategy
+// rather to emptier nodes (LeastAllocated, the default), fuller ones (MostAllocated), or by a curve
+// (RequestedToCapacityRatio).
 
 import type { DeviceClass } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -143,7 +144,10 @@ export function refusal(
   return bits === 0 ? undefined : statuses[bits];
 }
 
-/** The waiting pod itself asks for less now, or one that has a node gave up some of what this one asks for. */
+/**
+ * The waiting pod itself asks for less now, or one that has a node gave up some of what this one
+ * asks for.
+ */
 const scaledDown: QueueingHint = (pod, objects) => {
   const { before, after } = podsOf(objects);
   if (after?.metadata.uid === pod.metadata.uid) return true;
@@ -152,7 +156,10 @@ const scaledDown: QueueingHint = (pod, objects) => {
   return namesAsked(pod).some((name) => now.get(name) < old.get(name));
 };
 
-/** The node could hold the pod if it were empty, and could not before or has more now of what the pod asks for. */
+/**
+ * The node could hold the pod if it were empty, and could not before or has more now of what the
+ * pod asks for.
+ */
 function offersMore(
   ignored: (resource: string) => boolean,
   byDevices: (resource: string) => boolean,

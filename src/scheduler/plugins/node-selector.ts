@@ -61,7 +61,10 @@ function compileLabels(labels: Readonly<Record<string, string>>): NodeMatcher {
   };
 }
 
-/** Returns the requirements of the pod's nodeSelector and node affinity; undefined if there are none. */
+/**
+ * Returns the requirements of the pod's nodeSelector and node affinity; undefined if there are
+ * none.
+ */
 export function requiredBy(pod: Pod): NodeMatcher | undefined {
   const labels = pod.spec.nodeSelector;
   const selector = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
@@ -87,8 +90,8 @@ export function compilePreferred(
 }
 
 /**
- * The names to which the selector narrows nodes by `metadata.name In (…)`: those of any term. Undefined if a term does not
- * narrow them so; empty if no node can match.
+ * The names to which the selector narrows nodes by `metadata.name In (…)`: those of any term.
+ * Undefined if a term does not narrow them so; empty if no node can match.
  */
 export function nodeNamesOf(selector: Immutable<NodeSelector>): ReadonlySet<string> | undefined {
   const names = new Set<string>();

@@ -1,4 +1,5 @@
-// NodeVolumeLimits: a node can attach only so many volumes of a CSI driver; its CSINode says how many.
+// NodeVolumeLimits: a node can attach only so many volumes of a CSI driver; its CSINode says how
+// many.
 
 import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
 import {
@@ -47,7 +48,10 @@ const TOO_MANY = new Status('Unschedulable', ['node(s) exceed max volume count']
 const BY_NODE = 'scheduler/nodeName';
 const byNode = { [BY_NODE]: ({ spec }: Immutable<VolumeAttachment>) => [spec.nodeName] };
 
-/** Volumes by what they are called, each with its driver. The same volume is attached to a node once. */
+/**
+ * Volumes by what they are called, each with its driver. The same volume is attached to a node
+ * once.
+ */
 type Volumes = ReadonlyMap<string, string>;
 
 interface Wanted {
@@ -147,7 +151,10 @@ function mayNeedVolumes({ claims, disks }: PodInfo): boolean {
   return claims.length > 0 || disks.length > 0;
 }
 
-/** Finds the volumes of CSI drivers behind claims, and those that were moved to them from in-tree plugins. */
+/**
+ * Finds the volumes of CSI drivers behind claims, and those that were moved to them from in-tree
+ * plugins.
+ */
 class VolumeFinder {
   readonly #claims;
   readonly #volumes;
@@ -232,7 +239,8 @@ class VolumeFinder {
       count(attachableOf(volume), volumes);
       return;
     }
-    // Not bound: its class says which driver it will be of. Without a class it is bound before it is of any use.
+    // Not bound: its class says which driver it will be of. Without a class it is bound before it
+    // is of any use.
     const { metadata } = claim;
     const provisioner = this.#classes.get('', classOfClaim(claim))?.provisioner;
     const driver = provisioner ? driverOf(provisioner) : undefined;

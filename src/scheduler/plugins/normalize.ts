@@ -2,7 +2,10 @@
 
 import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 
-/** In proportion to the greatest, which becomes 100; all stay 0 if none is greater. `reverse`: the greatest becomes 0. In place. */
+/**
+ * In proportion to the greatest, which becomes 100; all stay 0 if none is greater. `reverse`: the
+ * greatest becomes 0. In place.
+ */
 export function normalizeByGreatest(scores: number[], reverse: boolean): void {
   let greatest = 0;
   for (const score of scores) if (score > greatest) greatest = score;

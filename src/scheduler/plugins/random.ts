@@ -1,5 +1,6 @@
-// Random: any node is as good as another. The smallest scoring plugin there can be, for those who want to write their own.
-// Not in the default profile; a profile names it under plugins.score.enabled.
+// Random: any node is as good as another. The smallest scoring plugin there can be, for those who
+// want to write their own. Not in the default profile; a profile names it under
+// plugins.score.enabled.
 
 import type { PluginRegistration } from '../framework/handle.ts';
 import { MAX_NODE_SCORE, type ScorePlugin } from '../framework/plugin.ts';

@@ -53,7 +53,10 @@ export const inTreeRegistry: Registry = registryOf([
   roundRobin,
 ]);
 
-/** The default profile's plugins at every extension point that they implement, in Kubernetes' order and with its weights. */
+/**
+ * The default profile's plugins at every extension point that they implement, in Kubernetes' order
+ * and with its weights.
+ */
 export const defaultPlugins: readonly EnabledPlugin[] = [
   { name: schedulingGates.name, weight: 0 },
   { name: prioritySort.name, weight: 0 },

@@ -1,5 +1,5 @@
-// Scores by how much of a node's resources would be requested with the pod on it: shared by NodeResourcesFit and
-// NodeResourcesBalancedAllocation.
+// Scores by how much of a node's resources would be requested with the pod on it: shared by
+// NodeResourcesFit and NodeResourcesBalancedAllocation.
 
 import * as field from '#machinery/validation/field.ts';
 import type { ConfigReader } from '../config/reader.ts';
@@ -18,8 +18,8 @@ const CPU_AND_MEMORY: readonly WeightedResource[] = [
 ];
 
 /**
- * What a resource would come to. `requested` includes the pod; both are 0 if the resource does not matter: the node has none,
- * or it is an extended one that the pod does not ask for.
+ * What a resource would come to. `requested` includes the pod; both are 0 if the resource does not
+ * matter: the node has none, or it is an extended one that the pod does not ask for.
  */
 export interface Allocation {
   requested: number;
@@ -27,8 +27,8 @@ export interface Allocation {
 }
 
 /**
- * Writes the allocation of one resource into `into`. `nonZero`: CPU and memory with the defaults for containers that request
- * nothing.
+ * Writes the allocation of one resource into `into`. `nonZero`: CPU and memory with the defaults
+ * for containers that request nothing.
  */
 export function allocationOf(
   resource: string,
@@ -87,7 +87,10 @@ export interface ShapePoint {
   readonly score: number;
 }
 
-/** A score for each utilization, straight lines between the points. `shape`: by growing utilization, not empty. */
+/**
+ * A score for each utilization, straight lines between the points. `shape`: by growing utilization,
+ * not empty.
+ */
 export function requestedToCapacityRatio(shape: readonly ShapePoint[]): Scorer {
   return (requested, allocatable) => {
     const utilization = requested > allocatable ? 100 : Math.trunc((requested * 100) / allocatable);

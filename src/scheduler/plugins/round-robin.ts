@@ -1,5 +1,6 @@
-// RoundRobin: nodes take turns. A small plugin with more than one extension point, for those who want to write their own: PreScore
-// decides for this pod, Score answers for each node, Reserve remembers for the next pod. Not in the default profile.
+// RoundRobin: nodes take turns. A small plugin with more than one extension point, for those who
+// want to write their own: PreScore decides for this pod, Score answers for each node, Reserve
+// remembers for the next pod. Not in the default profile.
 
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import type { PluginRegistration } from '../framework/handle.ts';

@@ -1,5 +1,5 @@
-// TaintToleration: keeps pods off nodes with taints that they do not tolerate, and prefers nodes with fewer of the taints
-// that only ask to be avoided.
+// TaintToleration: keeps pods off nodes with taints that they do not tolerate, and prefers nodes
+// with fewer of the taints that only ask to be avoided.
 
 import type { Toleration } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -1,4 +1,5 @@
-// InterPodAffinity and PodTopologySpread: arguments, what wakes a pod that they refused, and keys of labels.
+// InterPodAffinity and PodTopologySpread: arguments, what wakes a pod that they refused, and keys
+// of labels.
 
 import { describe, expect, test } from 'vitest';
 import type {

@@ -1,4 +1,5 @@
-// InterPodAffinity and PodTopologySpread against the plain reference, for random clusters that change.
+// InterPodAffinity and PodTopologySpread against the plain reference, for random clusters that
+// change.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -109,7 +110,10 @@ describe('plugins that look at other pods', () => {
     };
   }
 
-  /** The plugin agrees with the reference on a cluster, after each step, and with pods added and removed on trial. */
+  /**
+   * The plugin agrees with the reference on a cluster, after each step, and with pods added and
+   * removed on trial.
+   */
   function agrees(
     registration: PluginRegistration,
     spec: fc.Arbitrary<Partial<PodSpec>>,

@@ -1,4 +1,5 @@
-// VolumeRestrictions: disks that are named in pods and can only be in one place, and claims that one pod alone may use.
+// VolumeRestrictions: disks that are named in pods and can only be in one place, and claims that
+// one pod alone may use.
 
 import { persistentVolumeClaims, type Volume } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -51,7 +51,10 @@ export const volumeZone: PluginRegistration = {
     const volumes = informers.informerFor(persistentVolumes).lister;
     const classes = informers.informerFor(storageClasses).lister;
 
-    /** Returns the topologies of the volumes of the pod's claims, or why the pod cannot run anywhere. */
+    /**
+     * Returns the topologies of the volumes of the pod's claims, or why the pod cannot run
+     * anywhere.
+     */
     const topologiesOf = ({ pod, claims: uses }: PodInfo): readonly Topology[] | string => {
       const topologies: Topology[] = [];
       for (const { name, ephemeral } of uses) {

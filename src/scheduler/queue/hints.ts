@@ -17,14 +17,20 @@ export type EventRegistrations = ReadonlyMap<
   ReadonlyMap<string, readonly ClusterEventWithHint[]>
 >;
 
-/** `skip`: leave the pod where it is. `afterBackoff`: queue it when its backoff is over. `immediately`: queue it now. */
+/**
+ * `skip`: leave the pod where it is. `afterBackoff`: queue it when its backoff is over.
+ * `immediately`: queue it now.
+ */
 export type Requeue = 'skip' | 'afterBackoff' | 'immediately';
 
 export class QueueingHints {
   readonly #registrations: EventRegistrations;
   readonly #logger: Logger;
   readonly #metrics: SchedulerMetrics | undefined;
-  /** Resource and action of an event → the plugins that registered for it in any profile. Filled as events come. */
+  /**
+   * Resource and action of an event → the plugins that registered for it in any profile. Filled as
+   * events come.
+   */
   readonly #interested = new Map<string, readonly string[]>();
 
   constructor(registrations: EventRegistrations, logger: Logger, metrics?: SchedulerMetrics) {

@@ -1,5 +1,6 @@
-// Events that arrive while pods are being scheduled. Such a pod may be refused because of a state that has changed since it
-// was taken out; when it comes back, the events since then tell whether it is worth another try. So no event is lost.
+// Events that arrive while pods are being scheduled. Such a pod may be refused because of a state
+// that has changed since it was taken out; when it comes back, the events since then tell whether
+// it is worth another try. So no event is lost.
 
 import type { ClusterEvent, EventObjects } from '../framework/events.ts';
 
@@ -9,9 +10,14 @@ export interface InFlightEvent {
 }
 
 export class InFlight {
-  /** UID → the number of the first event that came after the pod was taken out, in the order of taking out. */
+  /**
+   * UID → the number of the first event that came after the pod was taken out, in the order of
+   * taking out.
+   */
   readonly #pods = new Map<string, number>();
-  /** The events from number #firstEvent on. Those before came before every pod that is in flight. */
+  /**
+   * The events from number #firstEvent on. Those before came before every pod that is in flight.
+   */
   #events: InFlightEvent[] = [];
   #firstEvent = 0;
 

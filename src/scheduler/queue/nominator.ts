@@ -29,8 +29,8 @@ export class Nominator implements PodNominator {
   }
 
   /**
-   * The pod has changed. What its status says counts if this change changed it; otherwise a nomination that the status does
-   * not show yet stays.
+   * The pod has changed. What its status says counts if this change changed it; otherwise a
+   * nomination that the status does not show yet stays.
    */
   update(before: PodInfo, after: PodInfo): void {
     const [old, now] = [

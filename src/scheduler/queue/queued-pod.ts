@@ -4,10 +4,11 @@ import type { Queued } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 
 /**
- * Where a pod is. `active`: next to be scheduled. `backoff` and `errorBackoff`: becomes active when its backoff is over; the
- * second holds those that came back because something broke, which must wait that long in any case. `unschedulable`: waits
- * for an event that may help it. `gated`: the same, refused by PreEnqueue, so that it has not been tried at all. `out`: with
- * the scheduler, or nowhere.
+ * Where a pod is. `active`: next to be scheduled. `backoff` and `errorBackoff`: becomes active when
+ * its backoff is over; the second holds those that came back because something broke, which must
+ * wait that long in any case. `unschedulable`: waits for an event that may help it. `gated`: the
+ * same, refused by PreEnqueue, so that it has not been tried at all. `out`: with the scheduler, or
+ * nowhere.
  */
 export type Place = 'active' | 'backoff' | 'errorBackoff' | 'unschedulable' | 'gated' | 'out';
 
@@ -50,7 +51,10 @@ export interface BackoffConfig {
   readonly maxMs: number;
 }
 
-/** How long a pod has to wait after its last attempt: the initial backoff, doubled with each failure up to the longest. */
+/**
+ * How long a pod has to wait after its last attempt: the initial backoff, doubled with each failure
+ * up to the longest.
+ */
 export function backoffMs(
   pod: Pick<QueuedPod, 'unschedulableCount' | 'consecutiveErrors'>,
   config: BackoffConfig,

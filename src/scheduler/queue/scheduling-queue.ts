@@ -5,9 +5,10 @@
 //           |    backoff ← event ← unschedulable
 //           └── event, backoff over already ──┘
 //
-// A pod that was refused waits among the unschedulable ones for an event that may help it (see hints.ts), at most five
-// minutes. One that came back because something broke goes to the backoff queue at once. Pods that PreEnqueue refuses are
-// gated: they are not tried, and only an event that their plugin has registered for looks at them again.
+// A pod that was refused waits among the unschedulable ones for an event that may help it (see
+// hints.ts), at most five minutes. One that came back because something broke goes to the backoff
+// queue at once. Pods that PreEnqueue refuses are gated: they are not tried, and only an event that
+// their plugin has registered for looks at them again.
 
 import { type Clock, setPoll, type Timer } from '#machinery/clock.ts';
 import { KeyedHeap } from '#machinery/collections/heap.ts';
@@ -46,8 +47,8 @@ export interface SchedulingQueueConfig {
   /** How long a pod stays unschedulable without an event that helps it. Default: 5 minutes. */
   readonly maxUnschedulableMs?: number;
   /**
-   * When there is nothing else to do, take the pod whose backoff is over next without waiting for that; not one that came back
-   * because something broke. Default: true, as Kubernetes does.
+   * When there is nothing else to do, take the pod whose backoff is over next without waiting for
+   * that; not one that came back because something broke. Default: true, as Kubernetes does.
    */
   readonly popFromBackoff?: boolean;
   /** Gets the nominations of the pods in the queue. Default: a new one. */
@@ -141,7 +142,10 @@ export class SchedulingQueue implements PodNominator {
     this.#moveToActive(pod, 'PodAdd');
   }
 
-  /** Updates a pod without a node. For a pod that is being scheduled, the update takes effect when it is requeued. */
+  /**
+   * Updates a pod without a node. For a pod that is being scheduled, the update takes effect when
+   * it is requeued.
+   */
   update(before: PodInfo, after: PodInfo): void {
     const event = podUpdateEvent(before, after);
     const objects = { before: before.pod, after: after.pod };
@@ -171,7 +175,10 @@ export class SchedulingQueue implements PodNominator {
     if (pod !== undefined) this.#moveTo(pod, 'out');
   }
 
-  /** The pod to schedule next, when there is one; undefined once the signal aborts. `done` or `addUnschedulable` must follow. */
+  /**
+   * The pod to schedule next, when there is one; undefined once the signal aborts. `done` or
+   * `addUnschedulable` must follow.
+   */
   async pop(signal: AbortSignal): Promise<QueuedPod | undefined> {
     for (;;) {
       if (signal.aborted) return undefined;
@@ -209,8 +216,8 @@ export class SchedulingQueue implements PodNominator {
   }
 
   /**
-   * A popped pod could not be scheduled: its `unschedulablePlugins` and `pendingPlugins` say which plugins refused it, both
-   * empty that something broke. `info`: the pod as it is now.
+   * A popped pod could not be scheduled: its `unschedulablePlugins` and `pendingPlugins` say which
+   * plugins refused it, both empty that something broke. `info`: the pod as it is now.
    */
   addUnschedulable(pod: QueuedPod, info: PodInfo = pod.info): void {
     const events = this.#inFlight.eventsSince(info.uid);
@@ -244,7 +251,10 @@ export class SchedulingQueue implements PodNominator {
     else this.#requeue(pod, strategy, ATTEMPT_FAILED);
   }
 
-  /** Something has changed in the cluster: moves the pods that it may help. `filter`: leaves out other pods. */
+  /**
+   * Something has changed in the cluster: moves the pods that it may help. `filter`: leaves out
+   * other pods.
+   */
   moveAll(event: ClusterEvent, objects: EventObjects, filter?: (pod: Pod) => boolean): void {
     this.#inFlight.record(event, objects);
     const pods = isWildcard(event) ? [...this.#unschedulable.values()] : this.#interestedIn(event);
@@ -254,7 +264,10 @@ export class SchedulingQueue implements PodNominator {
     }
   }
 
-  /** Tries these pods again now, whatever refused them and without backoff. Pods not known here are ignored. */
+  /**
+   * Tries these pods again now, whatever refused them and without backoff. Pods not known here are
+   * ignored.
+   */
   activate(pods: readonly Pod[]): void {
     for (const { metadata } of pods) {
       const pod = this.#pods.get(metadata.uid);

@@ -1,4 +1,5 @@
-// Pods that wait for an event, found by the plugins that refused them: an event visits only pods that it may help.
+// Pods that wait for an event, found by the plugins that refused them: an event visits only pods
+// that it may help.
 
 import type { QueuedPod } from './queued-pod.ts';
 

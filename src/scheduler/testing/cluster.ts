@@ -1,4 +1,5 @@
-// An API server with a scheduler on a virtual clock, and ways to make requests of the scheduler fail.
+// An API server with a scheduler on a virtual clock, and ways to make requests of the scheduler
+// fail.
 
 import {
   type Event,
@@ -23,22 +24,33 @@ import { Scheduler, type SchedulerConfig } from '../scheduler.ts';
 import { RecordingLogger } from './handle.ts';
 import { makeNode, type NodeOptions } from './objects.ts';
 
-/** Called with each request of the scheduler: throws instead of it, or calls `send` and throws (or answers) after it. */
+/**
+ * Called with each request of the scheduler: throws instead of it, or calls `send` and throws (or
+ * answers) after it.
+ */
 export type Fault = (request: TransportRequest, send: () => Promise<unknown>) => Promise<unknown>;
 
-/** What becomes of a watch of the scheduler: the stream itself, or one that is slower or ends sooner. */
+/**
+ * What becomes of a watch of the scheduler: the stream itself, or one that is slower or ends
+ * sooner.
+ */
 export type WatchFault = (
   stream: WatchStream<WatchEvent<unknown>>,
 ) => WatchStream<WatchEvent<unknown>>;
 
 export interface RunningScheduler {
   readonly logger: RecordingLogger;
-  /** What the scheduler has asked of the API server: 'POST /api/v1/namespaces/default/pods/p/binding'. Watches not included. */
+  /**
+   * What the scheduler has asked of the API server: 'POST
+   * /api/v1/namespaces/default/pods/p/binding'. Watches not included.
+   */
   readonly requests: readonly string[];
   /** Replaces the fault; undefined: all goes well. */
   setFault(fault: Fault | undefined): void;
   metricsText(): string;
-  /** As when the process is killed: from now on no request of it goes out and no answer reaches it. */
+  /**
+   * As when the process is killed: from now on no request of it goes out and no answer reaches it.
+   */
   crash(): void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,5 @@
-// Random clusters for property tests: few different labels, namespaces and topologies, so that most things meet.
+// Random clusters for property tests: few different labels, namespaces and topologies, so that most
+// things meet.
 
 import fc from 'fast-check';
 import type { LabelSelector } from '#api/machinery/meta/v1/index.ts';

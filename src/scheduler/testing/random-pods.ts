@@ -1,5 +1,5 @@
-// Random pods and nodes that use everything that the default profile looks at, out of few different values, so that most
-// things meet: taints, affinities, ports, resources, images, spreading.
+// Random pods and nodes that use everything that the default profile looks at, out of few different
+// values, so that most things meet: taints, affinities, ports, resources, images, spreading.
 
 import fc from 'fast-check';
 import type {

@@ -1,4 +1,5 @@
-// A random cluster as the scheduler sees it (cache, queue, what informers tell) and, apart from that, what is true of it.
+// A random cluster as the scheduler sees it (cache, queue, what informers tell) and, apart from
+// that, what is true of it.
 
 import fc from 'fast-check';
 import { VirtualClock } from '#machinery/clock.ts';

@@ -1,5 +1,6 @@
-// What Kubernetes' documentation says about a pod and one node (taints, node affinity, host ports, resources, images), written down
-// as plainly as possible. The plugins have to agree with it. Nothing is shared with them.
+// What Kubernetes' documentation says about a pod and one node (taints, node affinity, host ports,
+// resources, images), written down as plainly as possible. The plugins have to agree with it.
+// Nothing is shared with them.
 
 import type {
   NodeAffinity,
@@ -198,7 +199,10 @@ export interface Strategy {
   readonly shape?: readonly { readonly utilization: number; readonly score: number }[];
 }
 
-/** CPU and memory count with what is assumed for containers that do not ask; other resources only if the pod asks for them. */
+/**
+ * CPU and memory count with what is assumed for containers that do not ask; other resources only if
+ * the pod asks for them.
+ */
 export function fitScore(
   pod: Pod,
   node: Node,
@@ -237,7 +241,10 @@ function onCurve(utilization: number, shape: NonNullable<Strategy['shape']>): nu
   return from.score * 10 + Math.trunc(rise / (to.utilization - from.utilization));
 }
 
-/** 100 less the standard deviation, in percent, of the shares that would be used. 0 for a pod that asks for none of it. */
+/**
+ * 100 less the standard deviation, in percent, of the shares that would be used. 0 for a pod that
+ * asks for none of it.
+ */
 export function balanceScore(
   pod: Pod,
   node: Node,

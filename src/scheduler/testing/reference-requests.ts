@@ -1,4 +1,5 @@
-// What a pod asks of a node by the documentation's rules, written down as plainly as possible, in exact quantities.
+// What a pod asks of a node by the documentation's rules, written down as plainly as possible, in
+// exact quantities.
 
 import type { Pod } from '../framework/objects.ts';
 import {
@@ -78,7 +79,10 @@ export function slowRequest(pod: Pod, resource: string, missing: Quantity = ZERO
 
 const known = new WeakMap<Pod, Map<string, number>>();
 
-/** In thousandths for CPU, else in whole units. `assumed`: with ASSUMED for containers that do not say. */
+/**
+ * In thousandths for CPU, else in whole units. `assumed`: with ASSUMED for containers that do not
+ * say.
+ */
 export function requested(pod: Pod, resource: string, assumed = false): number {
   let ofPod = known.get(pod);
   if (ofPod === undefined) known.set(pod, (ofPod = new Map()));

@@ -1,5 +1,5 @@
-// The rules of the single plugins put together: which nodes take a pod, what they score, and whom it may push aside. As plain and
-// as slow as the parts; nothing is shared with the scheduler.
+// The rules of the single plugins put together: which nodes take a pod, what they score, and whom
+// it may push aside. As plain and as slow as the parts; nothing is shared with the scheduler.
 
 import type { NodeAffinity } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -65,8 +65,9 @@ function refusalNow(
 const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
 
 /**
- * `nominated`: pods that are nominated to the node. Those that are as important must fit beside the pod, should they come; what only
- * they say about other pods is left to when they come, as Kubernetes does.
+ * `nominated`: pods that are nominated to the node. Those that are as important must fit beside the
+ * pod, should they come; what only they say about other pods is left to when they come, as
+ * Kubernetes does.
  */
 export function refusal(
   pod: Pod,
@@ -139,8 +140,10 @@ function byImportance(a: Pod, b: Pod): number {
 }
 
 /**
- * For each node where it helps at all, the victims that the rules name: all less important pods go, and then come back as long as
- * the pod still fits, those that budgets protect before the others, the most important first. Undefined if the rules leave it open whom they name, as two are as important.
+ * For each node where it helps at all, the victims that the rules name: all less important pods go,
+ * and then come back as long as the pod still fits, those that budgets protect before the others,
+ * the most important first. Undefined if the rules leave it open whom they name, as two are as
+ * important.
  */
 export function preemptions(
   pod: Pod,

@@ -1,5 +1,6 @@
-// What Kubernetes' documentation says about inter-pod affinity and topology spread, written down as plainly as possible: every
-// pod is compared with every node and every other pod. The plugins have to agree with it. Nothing is shared with them.
+// What Kubernetes' documentation says about inter-pod affinity and topology spread, written down as
+// plainly as possible: every pod is compared with every node and every other pod. The plugins have
+// to agree with it. Nothing is shared with them.
 
 import type { LabelSelector } from '#api/machinery/meta/v1/index.ts';
 import type {
@@ -88,7 +89,10 @@ const preferredTerms = (
 ): readonly Immutable<WeightedPodAffinityTerm>[] =>
   pod.spec.affinity?.[kind]?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
 
-/** Whether there is any rule that has to do with the pod: its own, or that of a pod which it must not come near. */
+/**
+ * Whether there is any rule that has to do with the pod: its own, or that of a pod which it must
+ * not come near.
+ */
 export function affinityConcerns(pod: Pod, world: ReferenceWorld): boolean {
   if (requiredTerms(pod, 'podAffinity').length + requiredTerms(pod, 'podAntiAffinity').length > 0)
     return true;

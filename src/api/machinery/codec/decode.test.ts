@@ -25,8 +25,10 @@ describe('decodeObject', () => {
     });
     expect(unknownFields).toEqual([]);
     expect(JSON.stringify(object)).toBe(
-      '{"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"x","labels":{},"finalizers":[]},"spec":{"replicas":0,' +
-        '"selector":{"matchLabels":{"a":"1","b":"2"}},"template":{"metadata":{},"spec":{"containers":[]}}},"status":{"replicas":0}}',
+      '{"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"x","labels":{},' +
+        '"finalizers":[]},"spec":{"replicas":0,' +
+        '"selector":{"matchLabels":{"a":"1","b":"2"}},"template":{"metadata":{},"spec":' +
+        '{"containers":[]}}},"status":{"replicas":0}}',
     );
   });
 

@@ -231,7 +231,8 @@ describe('update', () => {
   test('entries that the client sends and that make sense are taken', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     const entry =
-      '{manager: z, operation: Apply, apiVersion: v1, time: "2020-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:data": {"f:x": {}}}}';
+      '{manager: z, operation: Apply, apiVersion: v1, time: "2020-01-01T00:00:00Z", ' +
+      'fieldsType: FieldsV1, fieldsV1: {"f:data": {"f:x": {}}}}';
     endpoint.update('b', configMap('{x: "1", w: "1"}', `, managedFields: [${entry}]`));
     expect(
       endpoint.entries.map(({ manager, operation, time }) => [manager, operation, time]),
@@ -379,7 +380,8 @@ describe('apply', () => {
 
   test('fields of a client-side apply are taken over by kubectl without a conflict, and the annotation follows', () => {
     const lastApplied =
-      '{"apiVersion":"v1","data":{"x":"1","w":"1"},"kind":"ConfigMap","metadata":{"annotations":{},"name":"a","namespace":"default"}}';
+      '{"apiVersion":"v1","data":{"x":"1","w":"1"},"kind":"ConfigMap","metadata":' +
+      '{"annotations":{},"name":"a","namespace":"default"}}';
     const annotations = `, annotations: {kubectl.kubernetes.io/last-applied-configuration: '${lastApplied}\n'}`;
     const endpoint = new Endpoint('core/v1.ConfigMap').update(
       'kubectl-client-side-apply',
@@ -428,7 +430,8 @@ describe('apply', () => {
     [
       'a wrong type',
       configMap('{a: 1}'),
-      'failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}',
+      'failed to create typed patch object (default/a; /v1, ' +
+        'Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}',
     ],
   ])('refuses %s', (_, yaml, message) => {
     expect(() => new Endpoint('core/v1.ConfigMap').apply('me', yaml)).toThrow(

@@ -412,7 +412,9 @@ export class FieldManager {
       validateTyped(this.#type, config);
     } catch (error) {
       if (!(error instanceof TypedValueError)) throw error;
-      const which = `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ${describeKind(this.#apiVersion, kind.kind)}`;
+      const which =
+        `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ` +
+        describeKind(this.#apiVersion, kind.kind);
       throw apierrors.badRequest(
         `failed to create typed patch object (${which}): ${error.message}`,
       );

@@ -88,7 +88,8 @@ describe('FieldsV1', () => {
     '{}',
     '{"f:a":{}}',
     '{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}',
-    '{"f:spec":{"f:ports":{"k:{\\"port\\":80,\\"protocol\\":\\"TCP\\"}":{".":{},"f:name":{},"f:port":{}},"k:{\\"port\\":443,\\"protocol\\":\\"TCP\\"}":{}}}}',
+    '{"f:spec":{"f:ports":{"k:{\\"port\\":80,\\"protocol\\":\\"TCP\\"}":{".":{},"f:name":' +
+      '{},"f:port":{}},"k:{\\"port\\":443,\\"protocol\\":\\"TCP\\"}":{}}}}',
     '{"f:finalizers":{".":{},"v:\\"a\\"":{},"v:\\"b\\"":{}}}',
     '{"f:__proto__":{"f:constructor":{}}}',
   ])('%s comes back as it is', (json) => {

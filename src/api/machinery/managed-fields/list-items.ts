@@ -40,7 +40,9 @@ function keyValue(list: ListShape, item: Readonly<Record<string, unknown>>, key:
 function omits(keys: readonly string[]): { problem: string } {
   const names = keys.map(quote).join(' ');
   return {
-    problem: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+    problem:
+      `associative list with keys has an element that omits all key fields [${names}] (and ` +
+      "doesn't have default values for any key fields)",
   };
 }
 

@@ -4,16 +4,19 @@
 import { isConditionTrue, withCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import { CLEANUP_FINALIZER } from '#api/groups/apiextensions/v1/finalizer.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { internalContext } from '../../catalog/internal-client.ts';
 import type { ListAnswer, Rest } from '../../registry/rest.ts';
 import { everything } from '../../registry/selection.ts';
-import { acceptedNamesOf } from './definition.ts';
-import type { Definition } from './definition.ts';
+import { acceptedNamesOf, type Definition } from './definition.ts';
 
 export interface CleanupConfig {
   readonly catalog: Catalog;

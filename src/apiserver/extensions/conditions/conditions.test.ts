@@ -2,11 +2,12 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import type { CustomResourceDefinition } from '#api/groups/apiextensions/v1/index.ts';
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+} from '#api/groups/apiextensions/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 type Definition = Immutable<CustomResourceDefinition>;
 

@@ -5,8 +5,7 @@ import type { NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { joinMessages } from '#machinery/validation/field.ts';
-import { acceptedNamesOf } from './definition.ts';
-import type { Definition, Names } from './definition.ts';
+import { acceptedNamesOf, type Definition, type Names } from './definition.ts';
 import type { TakenNames } from './group-names.ts';
 
 export interface NamesDecision {

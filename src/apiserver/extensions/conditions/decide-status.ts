@@ -1,21 +1,23 @@
 // Decides the status of a definition that is not being deleted: its names, whether it is established, and what else its conditions say.
 // Pure: the controller reads what the decision needs, and writes what it returns.
 
-import { approvalOf, isProtectedGroup } from '#api/groups/apiextensions/v1/approval.ts';
-import type { Approval } from '#api/groups/apiextensions/v1/approval.ts';
+import {
+  type Approval,
+  approvalOf,
+  isProtectedGroup,
+} from '#api/groups/apiextensions/v1/approval.ts';
 import { caBundleProblem } from '#api/groups/apiextensions/v1/ca-bundle.ts';
 import {
   findCondition,
   isConditionTrue,
+  type NewCondition,
   withCondition,
   withoutCondition,
 } from '#api/groups/apiextensions/v1/conditions.ts';
-import type { NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import { deepEqual, semanticEqual } from '#machinery/deep.ts';
 import { decideNames } from './decide-names.ts';
 import { decideStructural } from './decide-structural.ts';
-import { acceptedNamesOf } from './definition.ts';
-import type { Definition, Status } from './definition.ts';
+import { acceptedNamesOf, type Definition, type Status } from './definition.ts';
 import type { TakenNames } from './group-names.ts';
 
 export interface Circumstances {

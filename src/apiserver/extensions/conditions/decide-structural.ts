@@ -1,13 +1,12 @@
 // Decides the condition NonStructuralSchema. Validation refuses such schemas, except in definitions with preserveUnknownFields: those may
 // be in an etcd that a Kubernetes before 1.22 has filled.
 
-import type { NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
-import { findCondition } from '#api/groups/apiextensions/v1/conditions.ts';
+import { findCondition, type NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import {
   structuralSchema,
+  type StructuralSchema,
   UnsupportedSchemaError,
 } from '#api/machinery/codec/structural/structural-schema.ts';
-import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import { validateStructural } from '#api/machinery/codec/structural/validate-structural.ts';
 import * as field from '#machinery/validation/field.ts';

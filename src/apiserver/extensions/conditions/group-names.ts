@@ -1,8 +1,7 @@
 // The names that the definitions of each group have been given (status.acceptedNames), and which definitions still wait for some.
 
 import { semanticEqual } from '#machinery/deep.ts';
-import { acceptedNamesOf } from './definition.ts';
-import type { Definition, Names } from './definition.ts';
+import { acceptedNamesOf, type Definition, type Names } from './definition.ts';
 
 /** Which names of a group are in use, including those of the definition that asks. */
 export interface TakenNames {
@@ -91,7 +90,7 @@ export class GroupNames {
     const entry = this.#entries.get(name);
     if (entry === undefined) return [];
     this.#entries.delete(name);
-    const group = this.#groups.get(entry.group) as Group;
+    const group = this.#groups.get(entry.group)!;
     group.count(entry.names, -1);
     group.waiting.delete(name);
     return [...group.waiting];

@@ -81,7 +81,7 @@ test('each definition is read twice at most, however many others are served mean
       ...definition,
       metadata: { ...definition.metadata, resourceVersion: `${1000 + established.size}` },
     });
-    return Promise.resolve(definitions.get(name) as Definition);
+    return Promise.resolve(definitions.get(name)!);
   };
   const resource = (type: unknown): object =>
     type === customResourceDefinitions ? { updateStatus } : {};

@@ -2,8 +2,10 @@
 
 import { expect, test } from 'vitest';
 
-import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import type { CustomResourceDefinition } from '#api/groups/apiextensions/v1/index.ts';
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+} from '#api/groups/apiextensions/v1/index.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';

@@ -1,8 +1,7 @@
 // Conversion between the versions of a custom resource.
 
 import type { Random } from '#machinery/random.ts';
-import { ConversionError } from '#apiserver/registry/object-converter.ts';
-import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
+import { ConversionError, type ObjectConverter } from '#apiserver/registry/object-converter.ts';
 import type { WebhookClients } from '#apiserver/webhooks/client/index.ts';
 import type { CustomResource } from '../description.ts';
 import type { ConversionMetrics } from './metrics.ts';

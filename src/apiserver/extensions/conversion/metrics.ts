@@ -1,8 +1,13 @@
 // Conversions by webhooks, under upstream's names.
 
 import type { Clock } from '#machinery/clock.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 
 /** How far a conversion came that failed. */
 export type FailureType =

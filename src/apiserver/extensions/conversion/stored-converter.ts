@@ -3,8 +3,7 @@
 
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
 import { normalized, pruned } from './normalize.ts';

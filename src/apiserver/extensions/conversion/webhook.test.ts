@@ -5,10 +5,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
-import { respondJson, startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import {
+  respondJson,
+  startWebhookServer,
+  type WebhookServer,
+} from '#apiserver/webhooks/testing/webhook-server.ts';
 import { systemClock } from '#machinery/clock.ts';
 
 type Json = Record<string, unknown>;
@@ -182,7 +184,8 @@ describe('a response that is refused', () => {
     [
       'of another kind',
       (r) => ({ ...success(r), kind: 'Pod' }),
-      `${FAILED}no kind "Pod" is registered for version "apiextensions.k8s.io/v1" in scheme "pkg/runtime/scheme.go:111"`,
+      `${FAILED}no kind "Pod" is registered for version "apiextensions.k8s.io/v1" in scheme ` +
+        '"pkg/runtime/scheme.go:111"',
     ],
     ['empty', () => reviewOf(undefined), `${FAILED}no response provided`],
     [

@@ -3,10 +3,16 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Random } from '#machinery/random.ts';
-import { conversionFailed, ConversionError } from '#apiserver/registry/object-converter.ts';
-import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
-import { WebhookCallError } from '#apiserver/webhooks/client/index.ts';
-import type { WebhookClientConfig, WebhookClients } from '#apiserver/webhooks/client/index.ts';
+import {
+  ConversionError,
+  conversionFailed,
+  type ObjectConverter,
+} from '#apiserver/registry/object-converter.ts';
+import {
+  WebhookCallError,
+  type WebhookClientConfig,
+  type WebhookClients,
+} from '#apiserver/webhooks/client/index.ts';
 import { checkedConversion, ConvertedObjectError } from './check.ts';
 import type { ConversionMetrics, FailureType } from './metrics.ts';
 import { convertedObjects, reviewBody, ReviewError, reviewVersionOf } from './review.ts';
@@ -41,7 +47,7 @@ export function webhookConversion(config: WebhookConversionConfig): ObjectConver
           batch.map(({ object }) => object),
           apiVersion,
         );
-        for (const [at, { index }] of batch.entries()) result[index] = converted[at] as KubeObject;
+        for (const [at, { index }] of batch.entries()) result[index] = converted[at]!;
       }
       return result;
     },

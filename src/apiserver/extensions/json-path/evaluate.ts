@@ -1,8 +1,7 @@
 // Evaluates JSONPath expressions on JSON values. Missing fields are no error: they have no results.
 
 import { getOwn, isPlainObject } from '#machinery/deep.ts';
-import { JsonPathError } from './nodes.ts';
-import type { PathNode } from './nodes.ts';
+import { JsonPathError, type PathNode } from './nodes.ts';
 
 /** Recursive descents inside of each other can find the same values again and again. */
 const MAX_RESULTS = 100_000;

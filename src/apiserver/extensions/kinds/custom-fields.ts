@@ -3,8 +3,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { formatValue } from '#machinery/text/go-format.ts';
 import { SelectableFields } from '#apiserver/registry/selectable-fields.ts';
-import { evaluateJsonPath, parseJsonPath } from '../json-path/index.ts';
-import type { PathNode } from '../json-path/index.ts';
+import { evaluateJsonPath, parseJsonPath, type PathNode } from '../json-path/index.ts';
 
 /** Returns the name of the field in selectors: 'spec.color' of '.spec.color'. */
 export function nameOfField(jsonPath: string): string {

@@ -82,9 +82,9 @@ function customKind(
 ): Kind {
   const { names, versions } = resource;
   const type = typeOf(resource, version);
-  const storage = versions.find((each) => each.storage) as CustomVersion;
+  const storage = versions.find((each) => each.storage)!;
   const storedType = version.storage ? type : typeOf(resource, storage);
-  const codec = codecs.get(apiVersionOf(type)) as CustomCodec;
+  const codec = codecs.get(apiVersionOf(type))!;
   const strategy = objectStrategy({
     codec,
     version,

@@ -63,7 +63,7 @@ function setNested(
   at: number,
   value: unknown,
 ): JsonObject {
-  const name = names[at] as string;
+  const name = names[at]!;
   const before = getOwn(object, name);
   const isLast = at === names.length - 1;
   if (!isLast && before !== undefined && !isPlainObject(before)) {
@@ -78,7 +78,8 @@ function setNested(
 
 function wrongType(names: readonly string[], value: unknown, expected: string): NestedFieldError {
   return new NestedFieldError(
-    `${jsonPath(names)} accessor error: ${formatValue(value)} is of the type ${goTypeName(value)}, expected ${expected}`,
+    `${jsonPath(names)} accessor error: ${formatValue(value)} is of the type ` +
+      `${goTypeName(value)}, expected ${expected}`,
   );
 }
 

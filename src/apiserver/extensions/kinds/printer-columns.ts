@@ -7,8 +7,12 @@ import { formatDouble, marshalJson } from '#machinery/text/go-format.ts';
 import { humanDuration } from '#machinery/text/duration.ts';
 import type { TableColumn, TableConvertor } from '#apiserver/tables/table.ts';
 import type { PrinterColumn, ScalePaths } from '../description.ts';
-import { evaluateJsonPath, JsonPathError, parseJsonPath } from '../json-path/index.ts';
-import type { PathNode } from '../json-path/index.ts';
+import {
+  evaluateJsonPath,
+  JsonPathError,
+  parseJsonPath,
+  type PathNode,
+} from '../json-path/index.ts';
 
 /** What a definition without columns of its own has. */
 const AGE: PrinterColumn = {

@@ -1,8 +1,12 @@
 // The scale subresource of a custom kind. Where the replicas are in an object is what its definition says.
 
 import type * as autoscaling from '#api/groups/autoscaling/v1/index.ts';
-import { parentEntries, scaleEntries } from '#api/machinery/managed-fields/index.ts';
-import type { ManagedFieldsEntry, ScaledKind } from '#api/machinery/managed-fields/index.ts';
+import {
+  type ManagedFieldsEntry,
+  parentEntries,
+  type ScaledKind,
+  scaleEntries,
+} from '#api/machinery/managed-fields/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -129,7 +133,7 @@ class ScaleView {
     return {
       ...(update.preconditions !== undefined && { preconditions: update.preconditions }),
       apply: async (current) => {
-        const object = current as KubeObject;
+        const object = current!;
         const owners = entriesOf(object);
         const old = this.of(object);
         const before =

@@ -6,8 +6,7 @@ import type { Scale } from '#api/groups/autoscaling/v1/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';

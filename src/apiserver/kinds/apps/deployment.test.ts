@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let deployments: ResourceRequests;
@@ -50,7 +53,9 @@ describe('deployments', () => {
     );
     expect(code).toBe(422);
     expect(message).toBe(
-      'Deployment.apps "web" is invalid: [spec.replicas: Invalid value: -1: must be greater than or equal to 0, spec.selector: Required value, spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`]',
+      'Deployment.apps "web" is invalid: [spec.replicas: Invalid value: -1: must be greater ' +
+        'than or equal to 0, spec.selector: Required value, spec.template.metadata.labels: ' +
+        'Invalid value: {"app":"web"}: `selector` does not match template `labels`]',
     );
     expect(causes).toEqual(['spec.replicas', 'spec.selector', 'spec.template.metadata.labels']);
   });
@@ -61,8 +66,10 @@ describe('deployments', () => {
     );
     expect(code).toBe(201);
     expect(warnings).toEqual([
-      'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]',
-      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
+      'metadata.name: this is used in Pod names and hostnames, which can result in surprising ' +
+        'behavior; a DNS label is recommended: [must not contain dots]',
+      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are ' +
+        'invalid and will be treated as 1',
     ]);
     const scaled = await deployments.patch('web.1', { metadata: { labels: { a: 'b' } } });
     expect(scaled.warnings).toEqual([]);

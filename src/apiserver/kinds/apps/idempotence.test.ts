@@ -2,8 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { WorkloadServer } from '#apiserver/testing/workloads.ts';
+import { startWorkloadServer, type WorkloadServer } from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 beforeEach(async () => {

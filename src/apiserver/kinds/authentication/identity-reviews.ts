@@ -1,13 +1,19 @@
 // The review kinds of authentication.k8s.io: who is it? They are asked, never stored.
 
-import { selfSubjectReviews, tokenReviews } from '#api/groups/authentication/v1/index.ts';
-import type { TokenReview } from '#api/groups/authentication/v1/index.ts';
+import {
+  selfSubjectReviews,
+  type TokenReview,
+  tokenReviews,
+} from '#api/groups/authentication/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { AUTHENTICATED_GROUP } from '#apiserver/authentication/authenticator.ts';
-import type { TokenAnswer, TokenAuthenticator } from '#apiserver/authentication/authenticator.ts';
+import {
+  AUTHENTICATED_GROUP,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from '#apiserver/authentication/authenticator.ts';
 import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';

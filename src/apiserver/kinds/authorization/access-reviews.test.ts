@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const GROUP = '/apis/authorization.k8s.io/v1';
 const LOCAL = `${GROUP}/namespaces/default/localsubjectaccessreviews`;
@@ -30,7 +29,8 @@ test('a review in a namespace is about that namespace', async () => {
   expect(json).toMatchObject({ metadata: { namespace: 'default' }, status: { allowed: false } });
   const other = { ...resourceAttributes, namespace: 'other' };
   expect(outcome(await api.post(LOCAL, { spec: { user: 'joe', resourceAttributes: other } }))).toBe(
-    '422 Invalid: LocalSubjectAccessReview.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
+    '422 Invalid: LocalSubjectAccessReview.authorization.k8s.io "" is invalid: ' +
+      'spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
   );
 });
 

@@ -1,18 +1,16 @@
 // The review kinds of authorization.k8s.io, which check permissions. They are asked, never stored.
 
 import {
+  type LocalSubjectAccessReview,
   localSubjectAccessReviews,
+  type NonResourceAttributes,
+  type ResourceAttributes,
+  type SelfSubjectAccessReview,
   selfSubjectAccessReviews,
+  type SelfSubjectRulesReview,
   selfSubjectRulesReviews,
+  type SubjectAccessReview,
   subjectAccessReviews,
-} from '#api/groups/authorization/v1/index.ts';
-import type {
-  LocalSubjectAccessReview,
-  NonResourceAttributes,
-  ResourceAttributes,
-  SelfSubjectAccessReview,
-  SelfSubjectRulesReview,
-  SubjectAccessReview,
 } from '#api/groups/authorization/v1/index.ts';
 import {
   validateLocalSubjectAccessReview,

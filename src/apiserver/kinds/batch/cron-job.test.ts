@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let cronJobs: ResourceRequests;
@@ -65,7 +68,8 @@ describe('cron jobs', () => {
   test('warn of their pods', async () => {
     const { warnings } = await cronJobs.create(cronJob({}, { terminationGracePeriodSeconds: -1 }));
     expect(warnings).toEqual([
-      'spec.jobTemplate.spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
+      'spec.jobTemplate.spec.template.spec.terminationGracePeriodSeconds: must be >= 0; ' +
+        'negative values are invalid and will be treated as 1',
     ]);
     expect((await cronJobs.patch('backup', { metadata: { labels: { a: 'b' } } })).warnings).toEqual(
       [],

@@ -1,8 +1,7 @@
 // The resource componentstatuses (deprecated): not stored. Each request asks the components: the store, which the API server uses
 // itself, and the controller manager and the scheduler through `componentHealth`.
 
-import { componentStatuses } from '#api/groups/core/v1/index.ts';
-import type { ComponentStatus } from '#api/groups/core/v1/index.ts';
+import { type ComponentStatus, componentStatuses } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces';
 
@@ -129,7 +128,8 @@ describe('finalize', () => {
         await api.put(`${PATH}/a/finalize`, manifest('a', 'spec: {finalizers: [kubernetes, x]}')),
       ),
     ).toBe(
-      '422 Invalid: Namespace "a" is invalid: spec.finalizers[1]: Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified',
+      '422 Invalid: Namespace "a" is invalid: spec.finalizers[1]: Invalid value: "x": name is ' +
+        'neither a standard finalizer name nor is it fully qualified',
     );
   });
 });
@@ -151,7 +151,8 @@ describe('status', () => {
   test('says the phase that the deletion says', async () => {
     await api.post(PATH, manifest('a'));
     expect(outcome(await api.patch(`${PATH}/a/status`, { status: { phase: 'Terminating' } }))).toBe(
-      `422 Invalid: Namespace "a" is invalid: status.Phase: Invalid value: "Terminating": may only be 'Active' if \`deletionTimestamp\` is empty`,
+      '422 Invalid: Namespace "a" is invalid: status.Phase: Invalid value: "Terminating": may ' +
+        `only be 'Active' if \`deletionTimestamp\` is empty`,
     );
     await api.delete(`${PATH}/a`);
     expect(outcome(await api.patch(`${PATH}/a/status`, { status: { phase: 'Active' } }))).toContain(

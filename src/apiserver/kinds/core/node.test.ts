@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/nodes';
 const CONFIG = 'configSource: {configMap: {name: cm, namespace: ns, kubeletConfigKey: k}}';
@@ -96,7 +95,8 @@ describe('updates', () => {
     [
       'a taint of no known effect, which is told once',
       { taints: [{ key: 'a', effect: 'X' }] },
-      'metadata.taints[0].effect: Unsupported value: "X": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+      'metadata.taints[0].effect: Unsupported value: "X": supported values: "NoSchedule", ' +
+        '"PreferNoSchedule", "NoExecute"',
     ],
   ])('do not change %s', async (_, spec, problem) => {
     expect(await patch(spec)).toBe(refused(problem));

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ComponentStatus } from '#api/groups/core/v1/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 let t: TestServer;
 let api: Api;
@@ -80,7 +79,8 @@ describe('limit ranges', () => {
     const bad =
       '{apiVersion: v1, kind: LimitRange, metadata: {name: l}, spec: {limits: [{type: Box}]}}';
     expect(outcome(await api.post(at('limitranges'), bad))).toBe(
-      '422 Invalid: LimitRange "l" is invalid: spec.limits[0].type: Invalid value: "Box": must be a standard limit type or fully qualified',
+      '422 Invalid: LimitRange "l" is invalid: spec.limits[0].type: Invalid value: "Box": must ' +
+        'be a standard limit type or fully qualified',
     );
   });
 });

@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { send } from '#apiserver/testing/requests.ts';
 
 let t: TestServer;
@@ -68,7 +67,8 @@ describe('persistent volumes', () => {
     expect(
       outcome(await api.patch(`${VOLUMES}/v`, { spec: { hostPath: { path: '/other' } } })),
     ).toBe(
-      '422 Invalid: PersistentVolume "v" is invalid: spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation',
+      '422 Invalid: PersistentVolume "v" is invalid: spec.persistentvolumesource: Forbidden: ' +
+        'spec.persistentvolumesource is immutable after creation',
     );
     expect((await api.patch(`${VOLUMES}/v`, { spec: { capacity: { storage: '2Gi' } } })).code).toBe(
       200,
@@ -153,11 +153,13 @@ describe('claims', () => {
 
   test('are bound once, and grow only then', async () => {
     const fast =
-      '{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: p, allowVolumeExpansion: true}';
+      '{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, ' +
+      'provisioner: p, allowVolumeExpansion: true}';
     await api.post('/apis/storage.k8s.io/v1/storageclasses', fast);
     await api.post(CLAIMS, claim('storageClassName: fast'));
     const immutable =
-      '422 Invalid: PersistentVolumeClaim "c" is invalid: spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+      '422 Invalid: PersistentVolumeClaim "c" is invalid: spec: Forbidden: spec is immutable ' +
+      'after creation except resources.requests and volumeAttributesClassName for bound claims';
     const grow = { spec: { resources: { requests: { storage: '2Gi' } } } };
     expect(outcome(await api.patch(`${CLAIMS}/c`, grow))).toBe(immutable);
     expect((await api.patch(`${CLAIMS}/c`, { spec: { volumeName: 'v' } })).code).toBe(200);
@@ -172,7 +174,8 @@ describe('claims', () => {
     ]);
     const shrink = { spec: { resources: { requests: { storage: '1Gi' } } } };
     expect(outcome(await api.patch(`${CLAIMS}/c`, shrink))).toBe(
-      '422 Invalid: PersistentVolumeClaim "c" is invalid: spec.resources.requests.storage: Forbidden: field can not be less than status.capacity',
+      '422 Invalid: PersistentVolumeClaim "c" is invalid: spec.resources.requests.storage: ' +
+        'Forbidden: field can not be less than status.capacity',
     );
   });
 

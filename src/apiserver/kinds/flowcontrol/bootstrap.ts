@@ -3,12 +3,10 @@
 
 import {
   AUTO_UPDATE_ANNOTATION,
+  type BootstrapFlowSchema,
+  type BootstrapPriorityLevel,
   FLOW_SCHEMAS,
   PRIORITY_LEVELS,
-} from '#api/groups/flowcontrol/v1/bootstrap.ts';
-import type {
-  BootstrapFlowSchema,
-  BootstrapPriorityLevel,
 } from '#api/groups/flowcontrol/v1/bootstrap.ts';
 import { flowSchemas, priorityLevelConfigurations } from '#api/groups/flowcontrol/v1/index.ts';
 import type { Client } from '#client/client.ts';

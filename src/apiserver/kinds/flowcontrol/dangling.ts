@@ -111,7 +111,9 @@ function missingCondition(
   levelExists: boolean,
   now: number,
 ): object | undefined {
-  const level = `This FlowSchema references the PriorityLevelConfiguration object named ${quote(spec.priorityLevelConfiguration.name)}`;
+  const level =
+    'This FlowSchema references the PriorityLevelConfiguration object named ' +
+    quote(spec.priorityLevelConfiguration.name);
   const wanted = levelExists
     ? { status: 'False', reason: 'Found', message: `${level} and it exists` }
     : { status: 'True', reason: 'NotFound', message: `${level} but there is no such object` };

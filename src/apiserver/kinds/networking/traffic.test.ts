@@ -1,10 +1,8 @@
 // More of what is right and wrong with network policies, ingresses, slices, ranges and addresses, through the server.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
-import { requestsOf } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests } from '#apiserver/testing/workloads.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { requestsOf, type ResourceRequests } from '#apiserver/testing/workloads.ts';
 
 let t: TestServer;
 beforeEach(async () => {
@@ -406,7 +404,8 @@ describe('warned of', () => {
     [
       'policy',
       from({ ipBlock: { cidr: 'FD00:1::/64' } }),
-      'spec.ingress[0].from[0].ipBlock.cidr: IPv6 CIDR value "FD00:1::/64" should be in RFC 5952 canonical format ("fd00:1::/64")',
+      'spec.ingress[0].from[0].ipBlock.cidr: IPv6 CIDR value "FD00:1::/64" should be in RFC ' +
+        '5952 canonical format ("fd00:1::/64")',
     ],
     [
       'endpoints',

@@ -8,8 +8,7 @@ import {
   roles,
 } from '#api/groups/rbac/v1/index.ts';
 import { can } from '#apiserver/authorization/policy/words.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 const user = (name: string) => ({ kind: 'User', apiGroup: GROUP, name });
@@ -70,7 +69,8 @@ describe('whoever writes a role', () => {
       can('list', 'apps', 'deployments'),
     ];
     expect(await why(inA.create({ metadata: { name: 'more' }, rules: more }))).toBe(
-      'roles.rbac.authorization.k8s.io "more" is forbidden: user "joe" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n' +
+      'roles.rbac.authorization.k8s.io "more" is forbidden: user "joe" (groups=["dev" ' +
+        '"system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n' +
         '{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}\n' +
         '{APIGroups:[""], Resources:["secrets"], ResourceNames:["s"], Verbs:["get"]}\n' +
         '{APIGroups:["apps"], Resources:["deployments"], Verbs:["list"]}',
@@ -118,7 +118,8 @@ describe('whoever writes a role', () => {
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] },
     };
     expect(await why(joe().resource(clusterRoles).create(aggregated))).toBe(
-      'clusterroles.rbac.authorization.k8s.io "all" is forbidden: must have cluster-admin privileges to use an aggregationRule',
+      'clusterroles.rbac.authorization.k8s.io "all" is forbidden: must have cluster-admin ' +
+        'privileges to use an aggregationRule',
     );
   });
 });

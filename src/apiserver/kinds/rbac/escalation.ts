@@ -13,8 +13,7 @@ import { PRIVILEGED_GROUP } from '#apiserver/authorization/privileged.ts';
 import { uncovered } from '#apiserver/authorization/rbac/rules.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ResourceStoreConfig } from '#apiserver/registry/resource-store.ts';
+import { ResourceStore, type ResourceStoreConfig } from '#apiserver/registry/resource-store.ts';
 import type {
   CreateOptions,
   ObjectUpdate,

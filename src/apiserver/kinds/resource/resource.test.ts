@@ -2,8 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 
@@ -73,7 +72,8 @@ test('admin access is for namespaces that are marked', async () => {
   expect([refused.code, refused.message]).toEqual([
     422,
     expect.stringContaining(
-      'admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace',
+      'admin access to devices requires the `resource.kubernetes.io/admin-access: true` label ' +
+        'on the containing namespace',
     ),
   ]);
   expect(refused.causes).toEqual(['spec.devices.requests[0].adminAccess']);

@@ -4,8 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations';
 const MERGE = { 'content-type': 'application/merge-patch+json' };

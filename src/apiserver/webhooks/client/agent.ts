@@ -1,11 +1,9 @@
 // The connections to one webhook: TLS connections that stay open between calls. Where a connection goes to is decided when it is made.
 
-import { Agent } from 'node:http';
-import type { ClientRequest } from 'node:http';
+import { Agent, type ClientRequest } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createSecureContext } from 'node:tls';
-import type { SecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 
 import type { Clock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';

@@ -1,8 +1,7 @@
 // Whether a certificate is valid for a name or an address. As in Go, only subject alternative names count: a common name does not.
 
 import { isIP } from 'node:net';
-import { checkServerIdentity } from 'node:tls';
-import type { PeerCertificate } from 'node:tls';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 
 /** Returns the error if the certificate is not valid for the name, in Go's words. */
 export function checkCertificateNames(

@@ -67,7 +67,8 @@ function parseYamlBody(body: Buffer): unknown {
   const type =
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
   throw new WebhookCallError(
-    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} into Go value of type ${type}`,
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} ` +
+      `into Go value of type ${type}`,
   );
 }
 

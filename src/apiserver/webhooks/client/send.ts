@@ -1,7 +1,6 @@
 // One HTTP request to a webhook, and its whole response in memory.
 
-import { request as httpRequest } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 
 import type { WebhookAgent } from './agent.ts';
 import type { Place } from './config.ts';

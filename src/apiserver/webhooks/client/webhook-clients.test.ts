@@ -1,17 +1,19 @@
 // Calls of webhooks: what they send, how errors are worded, and that no webhook holds a call longer than its time limit.
 
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { systemClock, VirtualClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock, VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { Find, FindAll } from '../../catalog/internal-client.ts';
-import { respondJson, startWebhookServer } from '../testing/webhook-server.ts';
-import type { WebhookHandler, WebhookServer } from '../testing/webhook-server.ts';
+import {
+  respondJson,
+  startWebhookServer,
+  type WebhookHandler,
+  type WebhookServer,
+} from '../testing/webhook-server.ts';
 import { WebhookCallError } from './errors.ts';
 import { WebhookClients } from './webhook-clients.ts';
 
@@ -93,7 +95,7 @@ describe('connections', () => {
     };
     await call();
     last?.destroy();
-    await once(last as Socket, 'close');
+    await once(last!, 'close');
     // The end of the connection has to arrive at the client, too.
     for (let turn = 0; turn < 20; turn++) await nextTurn();
     expect(await call()).toMatchObject({ echo: { hello: 1 } });

@@ -10,12 +10,17 @@ import { quote } from '#machinery/text/go-format.ts';
 import type { Find, FindAll } from '../../catalog/internal-client.ts';
 import { resolveService } from '../../service-resolver/resolve.ts';
 import { WebhookAgent } from './agent.ts';
-import { placeOf, targetOf, UnusableUrlError } from './config.ts';
-import type { Place, WebhookClientConfig, WebhookTarget } from './config.ts';
+import {
+  type Place,
+  placeOf,
+  targetOf,
+  UnusableUrlError,
+  type WebhookClientConfig,
+  type WebhookTarget,
+} from './config.ts';
 import { WebhookCallError } from './errors.ts';
 import { parseResponse, retryAfter } from './response.ts';
-import { ResponseBodyError, ResponseTooLargeError, send } from './send.ts';
-import type { WebhookResponse } from './send.ts';
+import { ResponseBodyError, ResponseTooLargeError, send, type WebhookResponse } from './send.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
 import { describeTransportError } from './transport-errors.ts';
 

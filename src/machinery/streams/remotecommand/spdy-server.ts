@@ -1,5 +1,6 @@
-// Exec and attach over SPDY/3.1: the client opens one stream each for error, stdin, stdout, stderr and resize, named by the
-// header `streamtype`. v4 sends the outcome as JSON; v3 added resize; v2 and v1 know neither.
+// Exec and attach over SPDY/3.1. The client opens one stream each for error, stdin, stdout, stderr
+// and resize, named by the header `streamtype`. v4 sends the result as JSON. v3 added resize. v2
+// and v1 have neither.
 
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -36,7 +37,10 @@ function expectedStreams(options: StreamOptions, protocol: string): StreamType[]
   ];
 }
 
-/** Accepts the upgrade and waits for the client's streams. Undefined if the client was refused or did not open them. */
+/**
+ * Accepts the upgrade and waits for the client's streams. Returns undefined if the client was
+ * rejected or did not open them.
+ */
 export async function openSpdyChannels(
   request: IncomingMessage,
   socket: Duplex,

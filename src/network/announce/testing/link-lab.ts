@@ -1,5 +1,5 @@
-// Two machines and a client on one link, out of network namespaces, for tests that need a real kernel. Needs root,
-// iproute2 and nft.
+// Two machines and a client on one link, out of network namespaces, for tests that need a real
+// kernel. Needs root, iproute2 and nft.
 //
 //   client 10.92.0.9, fd92::9 ── switch ─┬─ a 10.92.0.1, fd92::1, an endpoint at 10.93.1.2 and fd93:0:0:1::2
 //                                        └─ b 10.92.0.2, fd92::2, an endpoint at 10.93.2.2 and fd93:0:0:2::2

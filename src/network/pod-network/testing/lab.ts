@@ -1,4 +1,5 @@
-// Machines for tests, out of network namespaces: links, machines on them, and one pod on each. Needs root and iproute2.
+// Machines for tests, out of network namespaces: links, machines on them, and one pod on each.
+// Needs root and iproute2.
 //
 //   link A  10.91.1.0/24  fd91:0:0:1::/64   machines 1, 2, …     the router is .254 and ::fe on both links,
 //   link B  10.91.2.0/24  fd91:0:0:2::/64   machines 1, 2, …     and stands for all that is outside of the cluster
@@ -229,8 +230,8 @@ export class LabMachine {
   }
 
   /**
-   * A pod on the machine's bridge, as the CNI plugin makes it. It serves at its addresses. `given`: default, what the
-   * runtime would read.
+   * A pod on the machine's bridge, as the CNI plugin makes it. It serves at its addresses. `given`:
+   * default, what the runtime would read.
    */
   async pod(given?: {
     readonly mtu: number;

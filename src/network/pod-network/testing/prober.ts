@@ -1,5 +1,5 @@
-// A program for network namespaces in tests: it serves, and sends on request. It is handed to `node -e` as text,
-// because namespaces need processes of their own.
+// A program for network namespaces in tests: it serves, and sends on request. It is handed to `node
+// -e` as text, because namespaces need processes of their own.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -97,7 +97,10 @@ export class Prober {
     });
   }
 
-  /** Serves TCP and UDP: each client gets its address and the number of bytes as the server saw them. */
+  /**
+   * Serves TCP and UDP: each client gets its address and the number of bytes as the server saw
+   * them.
+   */
   async serve(host: string): Promise<void> {
     await this.#ask({ action: 'serve', host, port: PROBE_PORT });
   }

@@ -83,7 +83,10 @@ export class NftablesBackend implements PolicyBackend {
     });
   }
 
-  /** A chain that stays is harmless: nothing leads to it. The next table that is made does not have it. */
+  /**
+   * A chain that stays is harmless: nothing leads to it. The next table that is made does not have
+   * it.
+   */
   async #deleteStaleChains(): Promise<void> {
     const { nft, clock, logger } = this.#config;
     const commands = this.#table.deleteStaleChains(clock.monotonic());

@@ -95,7 +95,10 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     return (await lab.agent(from).connect({ host, port, protocol, timeoutMs: 700 })) !== 'timeout';
   }
 
-  /** 'from>to:port' for what is reached, in both families and protocols; 'SOME …' where these differ. */
+  /**
+   * 'from>to:port' for what is reached, in both families and protocols; 'SOME …' where these
+   * differ.
+   */
   async function reachable(pairs: readonly string[]): Promise<string[]> {
     const results = await Promise.all(
       pairs.map(async (pair) => {

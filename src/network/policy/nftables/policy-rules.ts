@@ -1,4 +1,5 @@
-// What a policy is in nftables: a chain for each direction, and sets for the ranges of its ipBlocks.
+// What a policy is in nftables: a chain for each direction, and sets for the ranges of its
+// ipBlocks.
 
 import { formatIp, type IpFamily } from '#machinery/net/ip.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -39,7 +40,10 @@ export interface BlockSet {
 const PORTS_PER_RULE = 1000;
 const RULES_PER_STEP = 500;
 
-/** Returns the objects of a policy, in steps of some milliseconds. Pure; two equal policies have equal objects. */
+/**
+ * Returns the objects of a policy, in steps of some milliseconds. Pure; two equal policies have
+ * equal objects.
+ */
 export function* policyObjects(policy: CompiledPolicy): Steps<PolicyObjects> {
   const chains = new Map<string, readonly string[]>();
   const blocks = new Map<string, BlockSet>();

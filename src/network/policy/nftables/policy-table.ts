@@ -1,4 +1,5 @@
-// Our table as it was programmed, and the commands from there to what it has to be. The size of a change is that of what has changed.
+// Our table as it was programmed, and the commands from there to what it has to be. The size of a
+// change is that of what has changed.
 
 import type { Steps } from '#machinery/turn.ts';
 import type { Direction, GroupElements, NodeRules, PodRules, RulesChange } from '../model.ts';
@@ -65,8 +66,9 @@ export class PolicyTable {
   }
 
   /**
-   * Returns the commands of one transaction, in parts of some milliseconds of work. They count as run: after an error, call `forget`.
-   * Without `change`, and for the first time, they make the table anew. `nowMs`: monotonic.
+   * Returns the commands of one transaction, in parts of some milliseconds of work. They count as
+   * run: after an error, call `forget`. Without `change`, and for the first time, they make the
+   * table anew. `nowMs`: monotonic.
    */
   *commands(
     rules: NodeRules,
@@ -100,8 +102,8 @@ export class PolicyTable {
   }
 
   /**
-   * Returns the commands that delete chains which have been unused for a second. Kernels before 6.2 refuse to delete a chain for some time
-   * after the last element that points to it is gone.
+   * Returns the commands that delete chains which have been unused for a second. Kernels before 6.2
+   * refuse to delete a chain for some time after the last element that points to it is gone.
    */
   deleteStaleChains(nowMs: number): readonly string[] {
     const stale = this.#programmed?.stale ?? new Map<string, number>();
@@ -122,7 +124,10 @@ function* objectsIn(steps: Steps<PolicyObjects>): Generator<readonly string[], P
   }
 }
 
-/** Collects the commands of one transaction, and writes them in the order in which references are satisfied. */
+/**
+ * Collects the commands of one transaction, and writes them in the order in which references are
+ * satisfied.
+ */
 class TransactionWriter {
   readonly #name: string;
   readonly #programmed: Programmed;

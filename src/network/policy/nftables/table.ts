@@ -3,12 +3,14 @@
 //   forward ──► egress  ──► @egress-ip, @egress-ip6    by source:      goto pods-egress-HASH,  or accept for pods that are not isolated
 //   forward ──► ingress ──► @ingress-ip, @ingress-ip6  by destination: goto pods-ingress-HASH, or accept
 //
-// A packet passes both base chains: what the first accepts, the second still sees. pods-…-HASH jumps to the chains of the policies that
-// select the pod and then drops; pods with the same policies share it. policy-…-HASH accepts what the policy allows. Peers are looked up in
-// sets: group-HASH-… follow pods, block-HASH-… have an ipBlock's ranges and never change.
+// A packet passes both base chains: what the first accepts, the second still sees. pods-…-HASH
+// jumps to the chains of the policies that select the pod and then drops; pods with the same
+// policies share it. policy-…-HASH accepts what the policy allows. Peers are looked up in sets:
+// group-HASH-… follow pods, block-HASH-… have an ipBlock's ranges and never change.
 //
-// The node's own traffic to its pods, and its pods' traffic to the node, is not forwarded and therefore never restricted, as the
-// Kubernetes documentation of network policies asks for. Cluster IPs and node ports are rewritten before: rules see endpoints.
+// The node's own traffic to its pods, and its pods' traffic to the node, is not forwarded and
+// therefore never restricted, as the Kubernetes documentation of network policies asks for. Cluster
+// IPs and node ports are rewritten before: rules see endpoints.
 
 import { createHash } from 'node:crypto';
 import type { IpFamily } from '#machinery/net/ip.ts';
@@ -19,7 +21,10 @@ export interface PolicyTableSettings {
   readonly table: string;
   /** The bridge that the node's pods are on, if there is one of ours. */
   readonly bridge?: string;
-  /** Where pods of this node get their addresses from. Without a bridge, these tell which addresses are of pods. */
+  /**
+   * Where pods of this node get their addresses from. Without a bridge, these tell which addresses
+   * are of pods.
+   */
   readonly podCidrs: readonly string[];
 }
 
@@ -46,11 +51,17 @@ export const policyChain = (direction: Direction, policy: string): string =>
 export const groupSet = (group: string, family: Family): string =>
   `group-${hashOf(group)}-${family}`;
 
-/** Returns the table's name: the same for the same directory, another for others, so that two nodes on one machine have two. */
+/**
+ * Returns the table's name: the same for the same directory, another for others, so that two nodes
+ * on one machine have two.
+ */
 export const policyTableName = (dataDir: string): string =>
   `coxswain-policy-${hashOf(dataDir).slice(0, 10)}`;
 
-/** After the addresses of services have been rewritten (dstnat, -100), before other programs' filters (0). */
+/**
+ * After the addresses of services have been rewritten (dstnat, -100), before other programs'
+ * filters (0).
+ */
 const PRIORITY: Readonly<Record<Direction, number>> = { egress: -12, ingress: -11 };
 
 /** Returns the commands that make an empty table, whatever was there under its name. */
@@ -75,8 +86,9 @@ export function tableCommands(settings: PolicyTableSettings): string[] {
 }
 
 /**
- * Where the bridge is known, rules are for what comes from it or goes to it: a table that is left over of another cluster, whose pods may have
- * had the same addresses, then concerns no other bridge.
+ * Where the bridge is known, rules are for what comes from it or goes to it: a table that is left
+ * over of another cluster, whose pods may have had the same addresses, then concerns no other
+ * bridge.
  */
 function baseRules(
   direction: Direction,

@@ -1,7 +1,8 @@
-// A NetworkPolicy as a value of its own: selectors parsed, blocks as ranges, ports by protocol. Pure.
+// A NetworkPolicy as a value of its own: selectors parsed, blocks as ranges, ports by protocol.
+// Pure.
 //
-// A part that cannot be programmed allows nothing and is a problem for the log: policies only ever add to what is allowed, so leaving a
-// part out never opens anything.
+// A part that cannot be programmed allows nothing and is a problem for the log: policies only ever
+// add to what is allowed, so leaving a part out never opens anything.
 
 import { contains, type IpRange, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import {
@@ -39,7 +40,10 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, Protocol>([
   ['SCTP', 'sctp'],
 ]);
 const ALL_PORTS: PortRange = [0, 65_535];
-/** Peers, ranges and ports of a policy in all. The API has policies of 1.5 MB, which is 100,000 of them. */
+/**
+ * Peers, ranges and ports of a policy in all. The API has policies of 1.5 MB, which is 100,000 of
+ * them.
+ */
 const MAX_PARTS = 10_000;
 const PARTS_PER_STEP = 200;
 
@@ -56,7 +60,8 @@ export function* compileInSteps(policy: NetworkPolicy): Steps<CompiledPolicy> {
   const compiler = new Compiler(namespace, selector ?? everything(), problems);
   const isTooLarge = countParts(spec) > MAX_PARTS;
   if (isTooLarge) problems.push(`spec: has more than ${MAX_PARTS} peers, ranges and ports`);
-  // Without a selector it is unknown which pods the policy is about: it isolates all of its namespace and allows nothing.
+  // Without a selector it is unknown which pods the policy is about: it isolates all of its
+  // namespace and allows nothing.
   const isUsable = selector !== undefined && !isTooLarge;
   // The API server sets the types; the same default here keeps objects of older servers right.
   const types = spec.policyTypes ?? ['Ingress', ...(spec.egress === undefined ? [] : ['Egress'])];
@@ -97,7 +102,10 @@ export function groupsOf(policy: CompiledPolicy): ReadonlyMap<string, Group> {
   return groups;
 }
 
-/** Returns the elements of a pod in a group whose selectors it matches. `addresses`: those of the pod that count. */
+/**
+ * Returns the elements of a pod in a group whose selectors it matches. `addresses`: those of the
+ * pod that count.
+ */
 export function elementsOf(
   group: Group,
   pod: PolicyPod,
@@ -235,7 +243,8 @@ class Compiler {
       });
       return [{ peers, ports: [...matches, { kind: 'named', group }] }];
     }
-    // A name means what the destination calls so: the destination's address and port are matched together.
+    // A name means what the destination calls so: the destination's address and port are matched
+    // together.
     return [
       ...byNumber,
       {

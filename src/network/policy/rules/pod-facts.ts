@@ -14,8 +14,8 @@ export interface Announcement {
 const ANNOUNCED = 2 ** 50;
 
 /**
- * Returns what policies see of a pod; undefined if they never see it: pods of the node's network are the node, and pods that have ended
- * have no address any more.
+ * Returns what policies see of a pod; undefined if they never see it: pods of the node's network
+ * are the node, and pods that have ended have no address any more.
  */
 export function podFacts(
   pod: Pod,
@@ -26,7 +26,8 @@ export function podFacts(
   if (spec.hostNetwork === true || status?.phase === 'Succeeded' || status?.phase === 'Failed')
     return undefined;
   const reported = (status?.podIPs ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip]));
-  // The kubelet may have failed to read the addresses of a sandbox; what it reports later counts then.
+  // The kubelet may have failed to read the addresses of a sandbox; what it reports later counts
+  // then.
   const hasAnnounced = announced !== undefined && announced.addresses.length > 0;
   const addresses = (hasAnnounced ? announced.addresses : reported).flatMap(
     (text) => canonical(text) ?? [],

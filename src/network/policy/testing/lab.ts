@@ -1,4 +1,5 @@
-// A node with pods out of network namespaces, for tests that need a real kernel. Needs root, iproute2 and nft.
+// A node with pods out of network namespaces, for tests that need a real kernel. Needs root,
+// iproute2 and nft.
 //
 //   node ── bridge pods0 10.0.0.254 ── pod1 10.0.0.1, pod2 10.0.0.2
 //        └─ 10.0.1.254 ── other 10.0.1.1, 10.0.1.2      pods of another node
@@ -94,7 +95,8 @@ export class Lab {
     ]);
     lines.push(
       `ip netns exec ${at('node')} sh -e -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'`,
-      // Nodes translate addresses, for services and for what leaves the cluster. So they track connections.
+      // Nodes translate addresses, for services and for what leaves the cluster. So they track
+      // connections.
       ...['ip', 'ip6'].map((family) => {
         const chain = `add chain ${family} nodes-own post { type nat hook postrouting priority 100; }`;
         const rule = `add rule ${family} nodes-own post oifname elsewhere masquerade`;

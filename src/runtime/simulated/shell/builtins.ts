@@ -1,4 +1,5 @@
-// The builtins that read and change only the state of the shell. Those that run commands, or end something, are in shell.ts.
+// The builtins that read and change only the state of the shell. Those that run commands, or end
+// something, are in shell.ts.
 
 import { COMMANDS } from './commands/index.ts';
 import { type FileSystem, resolvePath } from './file-system.ts';
@@ -158,7 +159,9 @@ async function read(shell: BuiltinShell, args: readonly string[]): Promise<numbe
   return ended ? 1 : 0;
 }
 
-/** Prints what each name stands for, in the manner of the builtin `how`: command -v, type, which. */
+/**
+ * Prints what each name stands for, in the manner of the builtin `how`: command -v, type, which.
+ */
 export async function describe(
   shell: BuiltinShell,
   names: readonly string[],

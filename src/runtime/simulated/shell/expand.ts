@@ -1,4 +1,5 @@
-// Turns words into arguments: parameters, command substitution, arithmetic, field splitting and patterns.
+// Turns words into arguments: parameters, command substitution, arithmetic, field splitting and
+// patterns.
 
 import { evaluateArithmetic, ArithmeticError } from './arithmetic.ts';
 import type { List, Word, WordPart } from './ast.ts';
@@ -27,7 +28,9 @@ export class ExpansionError extends Error {}
 const MAX_FIELDS = 50_000;
 const MAX_TRIMMED = 2048;
 
-/** A piece of a field. Text that came out of an expansion without quotes can be split and matched. */
+/**
+ * A piece of a field. Text that came out of an expansion without quotes can be split and matched.
+ */
 interface Piece {
   readonly text: string;
   readonly quoted: boolean;

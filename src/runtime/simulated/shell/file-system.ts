@@ -69,7 +69,10 @@ export function newDirectory(now: number): DirectoryNode {
 export class FileSystem {
   readonly #now: () => number;
   readonly #root: DirectoryNode;
-  /** Bytes that this container has written; shared directories count for each container that writes to them. */
+  /**
+   * Bytes that this container has written; shared directories count for each container that writes
+   * to them.
+   */
   #bytes = 0;
   #nodes = 0;
 
@@ -98,7 +101,10 @@ export class FileSystem {
     }
   }
 
-  /** The node at an absolute path; undefined if there is none. Throws FileError if a part of the path is no directory. */
+  /**
+   * The node at an absolute path; undefined if there is none. Throws FileError if a part of the
+   * path is no directory.
+   */
   find(path: string, followLast = true, depth = 0): FsNode | undefined {
     if (depth > MAX_LINKS) throw new FileError('Too many levels of symbolic links');
     const parts = partsOf(path);

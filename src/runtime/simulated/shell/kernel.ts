@@ -26,10 +26,16 @@ export interface KernelConfig {
   readonly signal: AbortSignal;
 }
 
-/** Waits that are passed over when a program catches up; a program with more of them goes on from there. */
+/**
+ * Waits that are passed over when a program catches up; a program with more of them goes on from
+ * there.
+ */
 const MAX_REPLAYED_WAITS = 20_000;
 
-/** A program that started in the past, as if it had run since: its waits take no time until it has caught up. */
+/**
+ * A program that started in the past, as if it had run since: its waits take no time until it has
+ * caught up.
+ */
 export class Replay {
   #remainingMs: number;
   #waits = 0;
@@ -72,7 +78,10 @@ export class ProgramExit extends Error {
   }
 }
 
-/** Commands that one program may run. A program that needs more is a busy loop: it counts as running forever. */
+/**
+ * Commands that one program may run. A program that needs more is a busy loop: it counts as running
+ * forever.
+ */
 const MAX_STEPS = 100_000;
 /** Commands between two turns of the event loop. */
 const STEPS_PER_TURN = 200;
@@ -91,8 +100,8 @@ export class Kernel {
   }
 
   /**
-   * Called before each command and each turn of a loop. Lets others run now and then. Rejects when the program is to end.
-   * `cost`: of a command that makes much output in one step.
+   * Called before each command and each turn of a loop. Lets others run now and then. Rejects when
+   * the program is to end. `cost`: of a command that makes much output in one step.
    */
   async step(cost = 1): Promise<void> {
     const { signal } = this.config;
@@ -111,7 +120,10 @@ export class Kernel {
     if (left > 0 || ms === 0) await clock.sleep(left, signal);
   }
 
-  /** Waits for something that another process or the user does; rejects if the program is to end first. */
+  /**
+   * Waits for something that another process or the user does; rejects if the program is to end
+   * first.
+   */
   blocked<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this.config;
     signal.throwIfAborted();

@@ -1,5 +1,5 @@
-// Splits a script into tokens. Words are parsed to the end here, since only the quoting says where a word ends; the lists inside of
-// `$(…)` come from the parser, by a callback.
+// Splits a script into tokens. Words are parsed to the end here, since only the quoting says where
+// a word ends; the lists inside of `$(…)` come from the parser, by a callback.
 
 import type { List, Word, WordPart } from './ast.ts';
 

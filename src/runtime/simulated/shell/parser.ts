@@ -15,7 +15,10 @@ import type {
 } from './ast.ts';
 import { Lexer, ShellSyntaxError, type Token } from './lexer.ts';
 
-/** The depth to which commands may be nested; a deeper script is rejected before it can exhaust the stack. */
+/**
+ * The depth to which commands may be nested; a deeper script is rejected before it can exhaust the
+ * stack.
+ */
 const MAX_DEPTH = 100;
 const MAX_SCRIPT_LENGTH = 256 * 1024;
 const RESERVED = new Set([

@@ -1,4 +1,5 @@
-// Shell patterns (`*`, `?`, `[a-z]`), as a matcher that takes linear time for each `*`: no pattern can make it slow.
+// Shell patterns (`*`, `?`, `[a-z]`), as a matcher that takes linear time for each `*`: no pattern
+// can make it slow.
 
 /** `quoted`: characters that stand for themselves, whatever they are. */
 export interface PatternPart {

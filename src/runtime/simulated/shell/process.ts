@@ -78,8 +78,8 @@ export interface Options {
 }
 
 /**
- * Parses options. `flags`: letters without a value; `values`: letters with one. Long options are given as `--name` in either
- * list. Throws CommandError for any other option: nothing is ignored.
+ * Parses options. `flags`: letters without a value; `values`: letters with one. Long options are
+ * given as `--name` in either list. Throws CommandError for any other option: nothing is ignored.
  */
 export function parseOptions(
   args: readonly string[],

@@ -1,5 +1,5 @@
-// Regular expressions of grep and sed, on those of JavaScript. A pattern can take exponential time there; a match that takes long is
-// given up, so that no script holds up the process.
+// Regular expressions of grep and sed, on those of JavaScript. A pattern can take exponential time
+// there; a match that takes long is given up, so that no script holds up the process.
 
 import { createContext, Script } from 'node:vm';
 import { CommandError } from './process.ts';
@@ -23,7 +23,10 @@ const CLASSES: readonly (readonly [name: string, characters: string])[] = [
 export class RegularExpression {
   readonly #expression: RegExp;
   readonly #all: RegExp;
-  /** At most one repetition: the time grows with the square of the line at most, and lines are short then. */
+  /**
+   * At most one repetition: the time grows with the square of the line at most, and lines are short
+   * then.
+   */
   readonly #simple: boolean;
 
   /** Throws CommandError. */

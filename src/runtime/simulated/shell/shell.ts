@@ -1,4 +1,5 @@
-// Runs parsed scripts, and the programs in them. Each process of a pipeline is a promise; they meet at pipes of bounded size.
+// Runs parsed scripts, and the programs in them. Each process of a pipeline is a promise; they meet
+// at pipes of bounded size.
 
 import type { AndOr, Command, List, Pipeline, Redirect, SimpleCommand } from './ast.ts';
 import { BUILTINS, type BuiltinShell, describe, SHELLS } from './builtins.ts';
@@ -131,7 +132,10 @@ export class Shell implements ExpansionContext {
     return Buffer.concat(chunks).toString();
   }
 
-  /** Runs a command without a script: the first process of a container, or an exec. Resolves with its exit code. */
+  /**
+   * Runs a command without a script: the first process of a container, or an exec. Resolves with
+   * its exit code.
+   */
   async command(words: readonly string[]): Promise<number> {
     return await this.#toExit(() => this.#invoke(words, this.#streams, true));
   }
@@ -506,7 +510,10 @@ export class Shell implements ExpansionContext {
     }
   }
 
-  /** A path with a directory names a program only where programs are, unless it is a file that was written. */
+  /**
+   * A path with a directory names a program only where programs are, unless it is a file that was
+   * written.
+   */
   #isInstalled(path: string): boolean {
     if (!path.includes('/')) return true;
     return ['/bin', '/usr/bin', '/usr/local/bin', '/sbin', '/usr/sbin'].includes(
@@ -648,7 +655,8 @@ export class Shell implements ExpansionContext {
 
   #trap(args: readonly string[]): number {
     const [action, ...signals] = args;
-    // Signals do not reach simulated processes: only the trap for the end of the shell can ever run.
+    // Signals do not reach simulated processes: only the trap for the end of the shell can ever
+    // run.
     if (signals.includes('EXIT') || signals.includes('0'))
       this.#exitTrap = action === '-' || action === '' ? undefined : action;
     return 0;

@@ -1,4 +1,5 @@
-// DefaultPreemption: nominates a pod that fits nowhere to a node, and evicts pods of lower priority from there.
+// DefaultPreemption: nominates a pod that fits nowhere to a node, and evicts pods of lower priority
+// from there.
 
 import { ConfigurationError } from '#scheduler/config/reader.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -46,10 +47,15 @@ class DefaultPreemption implements PostFilterPlugin {
   readonly #handle: Handle;
   readonly #known = new NodeMemo<Candidate | Status>(NO_VICTIMS);
   readonly #budgets: DisruptionBudgets;
-  /** In this cycle: the positions of the nodes in question, and why those that were looked at are no candidates. Kept, so that a cycle allocates little. */
+  /**
+   * In this cycle: the positions of the nodes in question, and why those that were looked at are no
+   * candidates. Kept, so that a cycle allocates little.
+   */
   readonly #positions: number[] = [];
   readonly #refused: (Status | undefined)[] = [];
-  /** By UID, the pods whose victims are being deleted: whether they have been tried again meanwhile. */
+  /**
+   * By UID, the pods whose victims are being deleted: whether they have been tried again meanwhile.
+   */
   readonly #evicting = new Map<string, { triedAgain: boolean }>();
 
   constructor(args: Args, handle: Handle) {
@@ -128,7 +134,10 @@ class DefaultPreemption implements PostFilterPlugin {
     return waits ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
   }
 
-  /** Enough of them, from some node on, and if there are any one that breaks no budget. `tried`: if there are none, why. */
+  /**
+   * Enough of them, from some node on, and if there are any one that breaks no budget. `tried`: if
+   * there are none, why.
+   */
   #candidates(
     state: CycleState,
     pod: PodInfo,
@@ -146,7 +155,8 @@ class DefaultPreemption implements PostFilterPlugin {
     const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } =
       this.#args;
     const wanted = Math.max(Math.trunc((count * percentage) / 100), absolute);
-    // From the nominated node, if there is one: between equal nodes, a preemption goes on where it was begun (maybe by another scheduler).
+    // From the nominated node, if there is one: between equal nodes, a preemption goes on where it
+    // was begun (maybe by another scheduler).
     const { nominatedNodeName } = pod.pod.status;
     const at = nominatedNodeName ? snapshot.positionOf(nominatedNodeName) : undefined;
     const nominatedIndex =
@@ -161,7 +171,8 @@ class DefaultPreemption implements PostFilterPlugin {
             `${pod.priority} ${this.#budgets.version} ${template}`,
             layoutOf(snapshot),
           );
-    // The pod's own nomination does not count against it: results of other pods are not valid for that node.
+    // The pod's own nomination does not count against it: results of other pods are not valid for
+    // that node.
     const ownNode = nominator.nominatedNode(pod.uid);
     const own = ownNode === undefined ? undefined : snapshot.positionOf(ownNode);
     const refused = this.#refused;
@@ -193,7 +204,10 @@ class DefaultPreemption implements PostFilterPlugin {
     return candidates;
   }
 
-  /** Puts the positions of the nodes on which less important pods might be in the way into #positions; answers how many there are. */
+  /**
+   * Puts the positions of the nodes on which less important pods might be in the way into
+   * #positions; answers how many there are.
+   */
   #inQuestion(statuses: NodeToStatus): number {
     const { snapshot } = this.#handle;
     if (statuses.absent?.code !== 'Unschedulable') {
@@ -206,7 +220,9 @@ class DefaultPreemption implements PostFilterPlugin {
     return count;
   }
 
-  /** The node with who would have to go from it; a status: nothing that goes from there would help. */
+  /**
+   * The node with who would have to go from it; a status: nothing that goes from there would help.
+   */
   #candidateAt(node: NodeInfo, state: CycleState, pod: PodInfo, trial: Trial): Candidate | Status {
     if (!hasVictims(pod, node)) return NO_VICTIMS;
     const victims = selectVictims(state.clone(), pod, node.clone(), trial, this.#budgets);
@@ -231,7 +247,8 @@ class DefaultPreemption implements PostFilterPlugin {
     }
     this.#evicting.delete(pod.uid);
     metrics?.evictionEnded(failed ? 'error' : 'success', start);
-    // Otherwise the victims' end brings the pod back. That may have passed it by; or there will be none.
+    // Otherwise the victims' end brings the pod back. That may have passed it by; or there will be
+    // none.
     if ((failed || evicting.triedAgain) && !ended.aborted) activate([pod.pod]);
   }
 }

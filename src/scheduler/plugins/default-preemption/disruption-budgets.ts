@@ -1,5 +1,5 @@
-// Finds the disruption budgets that preemption would violate. Priority counts more than budgets: victims that violate none are
-// preferred, and if there are no others, budgets are broken.
+// Finds the disruption budgets that preemption would violate. Priority counts more than budgets:
+// victims that violate none are preferred, and if there are no others, budgets are broken.
 
 import { podDisruptionBudgets, type PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -57,7 +57,10 @@ export class DisruptionBudgets {
     return { violating, others };
   }
 
-  /** Whether all budgets that the pod is under allow it to go, beside those that were `taken` already. */
+  /**
+   * Whether all budgets that the pod is under allow it to go, beside those that were `taken`
+   * already.
+   */
   #take({ pod: { metadata } }: PodInfo, taken: Map<Budget, number>): boolean {
     const { labels, name = '', namespace = '' } = metadata;
     if (labels === undefined) return true;

@@ -9,7 +9,10 @@ import type { Pod } from '#scheduler/framework/objects.ts';
 import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import type { Candidate } from './victims.ts';
 
-/** Deletes the victims that are not being deleted yet, all at once. Rejects with the first error, when all have been tried. */
+/**
+ * Deletes the victims that are not being deleted yet, all at once. Rejects with the first error,
+ * when all have been tried.
+ */
 export async function evict(
   handle: Handle,
   plugin: string,

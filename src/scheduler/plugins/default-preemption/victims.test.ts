@@ -82,7 +82,8 @@ describe('selectVictims', () => {
             spared.addPod(victim);
             expect(fits(pod, spared)).toBe(false);
           }
-          // If all that is less important than the most important victim were enough, it would not have to go.
+          // If all that is less important than the most important victim were enough, it would not
+          // have to go.
           const highest = Math.max(...victims.map((victim) => victim.priority));
           const enough = lower
             .filter((other) => other.priority < highest)

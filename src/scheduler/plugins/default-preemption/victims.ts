@@ -1,4 +1,5 @@
-// Which pods would have to go from a node so that another one fits there, and which of several such nodes is the best.
+// Which pods would have to go from a node so that another one fits there, and which of several such
+// nodes is the best.
 
 import type { CycleState } from '#scheduler/framework/cycle-state.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
@@ -16,7 +17,10 @@ export interface Victims {
   readonly violations: number;
 }
 
-/** A node with who would have to go from it. Those of one node are found once, and compared for every pod that comes. */
+/**
+ * A node with who would have to go from it. Those of one node are found once, and compared for
+ * every pod that comes.
+ */
 export interface Candidate {
   readonly node: string;
   /** At least one. */
@@ -39,9 +43,10 @@ export function hasVictims(pod: PodInfo, { pods }: NodeInfo): boolean {
 }
 
 /**
- * The fewest pods of lower priority without which the pod fits, starting with all of them and taking back those that it fits
- * beside: first those whose disruption budgets do not allow them to go, each time the most important first. There are some: see
- * hasVictims. `state` and `node` are changed. Answers a status if it would not fit even without all of them.
+ * The fewest pods of lower priority without which the pod fits, starting with all of them and
+ * taking back those that it fits beside: first those whose disruption budgets do not allow them to
+ * go, each time the most important first. There are some: see hasVictims. `state` and `node` are
+ * changed. Answers a status if it would not fit even without all of them.
  */
 export function selectVictims(
   state: CycleState,
@@ -122,8 +127,9 @@ function priceOf(victims: Victims): Price {
 }
 
 /**
- * Negative: `a` is better. The fewest broken budgets, the lowest of the highest priorities that have to go, the smallest sum of priorities, the fewest
- * victims, and where the most important ones have not been running for long.
+ * Negative: `a` is better. The fewest broken budgets, the lowest of the highest priorities that
+ * have to go, the smallest sum of priorities, the fewest victims, and where the most important ones
+ * have not been running for long.
  */
 function comparePrices(a: Price, b: Price): number {
   if (a.violations !== b.violations) return a.violations - b.violations;

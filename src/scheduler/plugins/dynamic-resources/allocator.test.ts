@@ -45,7 +45,9 @@ async function poolsOf(...slices: readonly ResourceSlice[]): Promise<Pools> {
   return pools;
 }
 
-/** What the claims get: 'device' or 'request:device', or undefined. `taken`: allocations of others. */
+/**
+ * What the claims get: 'device' or 'request:device', or undefined. `taken`: allocations of others.
+ */
 async function allocate(
   slices: readonly ResourceSlice[],
   claims: readonly ResourceClaim[],

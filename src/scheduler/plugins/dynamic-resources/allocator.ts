@@ -1,5 +1,6 @@
-// Finds devices for claims on a node: one device after the other is tried for each request, and taken back if what follows does
-// not work out, until all requests of all claims have theirs. The first way that works is taken; of alternatives, the first.
+// Finds devices for claims on a node: one device after the other is tried for each request, and
+// taken back if what follows does not work out, until all requests of all claims have theirs. The
+// first way that works is taken; of alternatives, the first.
 
 import type { DeviceSubRequest, ExactDeviceRequest } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -68,7 +69,10 @@ export class Allocator {
     this.config = config;
   }
 
-  /** For each claim its devices, in the order of its requests; undefined if there is no way. Throws AllocationError and AllocationTimeout. */
+  /**
+   * For each claim its devices, in the order of its requests; undefined if there is no way. Throws
+   * AllocationError and AllocationTimeout.
+   */
   allocate(
     node: Node,
     pools: readonly NodePool[],
@@ -119,7 +123,10 @@ function* countersOf({ consumesCounters }: Device): Iterable<readonly [string, Q
   }
 }
 
-/** `tooMany`: a claim cannot have so many devices; other choices for what came before do not help, unless they are fewer. */
+/**
+ * `tooMany`: a claim cannot have so many devices; other choices for what came before do not help,
+ * unless they are fewer.
+ */
 type Outcome = 'done' | 'none' | 'tooMany';
 
 class Search {
@@ -235,7 +242,10 @@ class Search {
     return tooMany ? 'tooMany' : 'none';
   }
 
-  /** `from`: candidates before it were tried in this place already; the order of one request's devices does not matter. */
+  /**
+   * `from`: candidates before it were tried in this place already; the order of one request's
+   * devices does not matter.
+   */
   #devices(claim: number, request: number, ask: Ask, had: number, from: number): Outcome {
     if (had === ask.count) return this.#request(claim, request + 1);
     const picks = this.#picks[claim] as Pick[];
@@ -302,7 +312,10 @@ class Search {
     return taken === undefined && !this.#allocator.config.inUse.isTaken(key);
   }
 
-  /** Gives the device to the request, if it is free and everything else allows it; the answer takes it back. `must`: there is no other. */
+  /**
+   * Gives the device to the request, if it is free and everything else allows it; the answer takes
+   * it back. `must`: there is no other.
+   */
   #pick(claim: number, ask: Ask, pooled: PooledDevice, must: boolean): (() => void) | undefined {
     const { device, key } = pooled;
     if (!this.#isFree(claim, ask, pooled)) return undefined;

@@ -1,4 +1,5 @@
-// Writing what was decided into claims: the devices, and that the pod may use them; and waiting for devices to be made ready.
+// Writing what was decided into claims: the devices, and that the pod may use them; and waiting for
+// devices to be made ready.
 
 import { resourceClaims } from '#api/groups/resource/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
@@ -41,7 +42,10 @@ export class ClaimBindingError extends Error {
   }
 }
 
-/** `allocation`: undefined if the claim has devices already. Answers the claim as it is afterwards. Tries again if it has changed meanwhile. */
+/**
+ * `allocation`: undefined if the claim has devices already. Answers the claim as it is afterwards.
+ * Tries again if it has changed meanwhile.
+ */
 export async function bindClaim(
   handle: ApiAccess,
   known: ResourceClaim,

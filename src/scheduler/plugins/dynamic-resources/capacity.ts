@@ -1,4 +1,5 @@
-// How much of a device's capacity a request takes, for devices that several claims can share; and adding it up.
+// How much of a device's capacity a request takes, for devices that several claims can share; and
+// adding it up.
 
 import type { CapacityRequestPolicy, DeviceCapacity } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -8,7 +9,10 @@ export type Capacities = Readonly<Record<string, Immutable<DeviceCapacity>>>;
 /** By name of the capacity. */
 export type Consumed = ReadonlyMap<string, Quantity>;
 
-/** Returns the share of each capacity that the request takes; undefined if the device cannot provide it even if it is free. */
+/**
+ * Returns the share of each capacity that the request takes; undefined if the device cannot provide
+ * it even if it is free.
+ */
 export function consumedBy(
   requests: Readonly<Record<string, string>> | undefined,
   capacities: Capacities,

@@ -1,5 +1,5 @@
-// Claims as the scheduler sees them: as the API server has them, with what it has answered already and what is decided and not
-// written yet; and which devices that takes.
+// Claims as the scheduler sees them: as the API server has them, with what it has answered already
+// and what is decided and not written yet; and which devices that takes.
 
 import { resourceClaims } from '#api/groups/resource/v1/index.ts';
 import { objectKey } from '#client/informers/index.ts';
@@ -66,7 +66,8 @@ export class Claims {
   /** The API server has answered this. */
   written(claim: ResourceClaim): void {
     this.#cache.assumeWritten(claim);
-    // One that was just made is pending until it is seen: versions without devices may be seen first.
+    // One that was just made is pending until it is seen: versions without devices may be seen
+    // first.
     if (this.#cache.get(objectKey(claim)) !== undefined) this.#pending.delete(claim.metadata.uid);
     this.#track(claim);
   }

@@ -1,4 +1,5 @@
-// Devices that have to be made ready for a node after they were allocated: their drivers tell by conditions.
+// Devices that have to be made ready for a node after they were allocated: their drivers tell by
+// conditions.
 
 import type { Condition } from '#api/machinery/meta/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -1,4 +1,5 @@
-// The constraints of a claim for its devices together: one value of an attribute for all, or a different one for each.
+// The constraints of a claim for its devices together: one value of an attribute for all, or a
+// different one for each.
 
 import type { DeviceAttribute, DeviceConstraint } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -10,7 +11,10 @@ export interface RequestName {
   readonly alternative?: string;
 }
 
-/** Devices come and go as possibilities are tried. Once one is refused, more devices would not change that. */
+/**
+ * Devices come and go as possibilities are tried. Once one is refused, more devices would not
+ * change that.
+ */
 export interface Constraint {
   /** False: the device may not join those that are in, and has not. */
   add(name: RequestName, device: PooledDevice): boolean;

@@ -1,4 +1,5 @@
-// DynamicResources: a pod goes where devices can be had for its claims, or where those are that its claims have.
+// DynamicResources: a pod goes where devices can be had for its claims, or where those are that its
+// claims have.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import { deviceClasses, resourceClaims } from '#api/groups/resource/v1/index.ts';
@@ -63,7 +64,10 @@ const MAX_ALTERNATIVES = 8;
 /** A pod's claims in one cycle. */
 interface PodClaims {
   readonly claims: readonly ResourceClaim[];
-  /** Where the devices of those that have some can be used; undefined: everywhere. Parallel to `claims`. */
+  /**
+   * Where the devices of those that have some can be used; undefined: everywhere. Parallel to
+   * `claims`.
+   */
   readonly usable: readonly (NodeMatcher | undefined)[];
   /** The claims without an allocation. */
   readonly open: readonly ResourceClaim[];
@@ -210,7 +214,9 @@ class DynamicResources implements Plugins {
     return pod.spec.resourceClaims === undefined ? '' : undefined;
   }
 
-  /** Deallocates devices that are not available where the pod could run, if no other pod uses them. */
+  /**
+   * Deallocates devices that are not available where the pod could run, if no other pod uses them.
+   */
   async postFilter(state: CycleState, { pod }: PodInfo): Promise<PostFilterResult> {
     const claims = state.read(CLAIMS);
     if (claims === undefined) return unhelpful('no new claims to deallocate');

@@ -1,4 +1,5 @@
-// The claim that stands for a pod's extended resources, as far as devices provide them on a node. It is made when the pod is bound.
+// The claim that stands for a pod's extended resources, as far as devices provide them on a node.
+// It is made when the pod is bound.
 
 import type { Container, ContainerExtendedResourceRequest } from '#api/groups/core/v1/index.ts';
 import type { DeviceRequest } from '#api/groups/resource/v1/index.ts';
@@ -28,7 +29,10 @@ export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Pod): boolea
   );
 }
 
-/** For these resources, each with the class that provides it. `uid`: tells the claim apart until it has been made. */
+/**
+ * For these resources, each with the class that provides it. `uid`: tells the claim apart until it
+ * has been made.
+ */
 export function extendedClaim(
   pod: Pod,
   classes: ReadonlyMap<string, string>,
@@ -61,8 +65,9 @@ interface Asked {
 }
 
 /**
- * Containers that run for the pod's whole life have devices of their own; the others, which run before, use those of the ones
- * after them, and beyond that the same few devices one after the other.
+ * Containers that run for the pod's whole life have devices of their own; the others, which run
+ * before, use those of the ones after them, and beyond that the same few devices one after the
+ * other.
  */
 function requestsOf(pod: Pod, classes: ReadonlyMap<string, string>) {
   const inits = pod.spec.initContainers ?? [];

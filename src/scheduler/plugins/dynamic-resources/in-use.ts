@@ -1,4 +1,5 @@
-// Which devices claims have: as the API server says, and as was decided here and is not written yet.
+// Which devices claims have: as the API server says, and as was decided here and is not written
+// yet.
 
 import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
 import { type Consumed, difference, sum } from './capacity.ts';

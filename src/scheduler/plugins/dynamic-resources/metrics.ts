@@ -1,4 +1,5 @@
-// The metrics of the plugin about created claims and binding conditions, with the names of kube-scheduler.
+// The metrics of the plugin about created claims and binding conditions, with the names of
+// kube-scheduler.
 
 import {
   type Counter,

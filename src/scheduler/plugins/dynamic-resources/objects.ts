@@ -48,8 +48,8 @@ export function canBeReserved({ status }: ResourceClaim): boolean {
 }
 
 /**
- * The pod's claims, or why they are not there yet. `get`: by 'namespace/name'. A claim that was found unnecessary for the pod is
- * left out.
+ * The pod's claims, or why they are not there yet. `get`: by 'namespace/name'. A claim that was
+ * found unnecessary for the pod is left out.
  */
 export function claimsOfPod(
   pod: Pod,

@@ -1,4 +1,5 @@
-// The devices that drivers offer, in pools: what of a pool a node can use, and whether all of the pool is known.
+// The devices that drivers offer, in pools: what of a pool a node can use, and whether all of the
+// pool is known.
 
 import type { CounterSet } from '#api/groups/resource/v1/index.ts';
 import { resourceSlices } from '#api/groups/resource/v1/index.ts';

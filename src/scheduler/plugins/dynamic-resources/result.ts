@@ -52,7 +52,10 @@ function nameOf({ name: { request, alternative } }: Ask): string {
   return alternative === undefined ? request : `${request}/${alternative}`;
 }
 
-/** That of the classes, each once, then that of the claim; as far as it is about requests that got devices. */
+/**
+ * That of the classes, each once, then that of the claim; as far as it is about requests that got
+ * devices.
+ */
 function configOf(
   claim: ResourceClaim,
   picks: readonly Pick[],

@@ -1,4 +1,5 @@
-// CEL selectors of devices: `device.driver == "gpu.example.com" && device.capacity["gpu.example.com"].memory.isGreaterThan(…)`.
+// CEL selectors of devices: `device.driver == "gpu.example.com" &&
+// device.capacity["gpu.example.com"].memory.isGreaterThan(…)`.
 
 import { AbstractMap, type Program, type Value } from '#cel/index.ts';
 import { QuantityValue } from '#cel/library/quantity.ts';
@@ -9,7 +10,10 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { Device } from './objects.ts';
 
-/** Expressions are few: those of classes, and those that claims repeat. Bounded, since users write them. */
+/**
+ * Expressions are few: those of classes, and those that claims repeat. Bounded, since users write
+ * them.
+ */
 const MAX_PROGRAMS = 1000;
 const programs = new Map<string, Program | Error>();
 
@@ -82,7 +86,10 @@ function valueOf({ int, bool, string, version }: Immutable<DeviceAttribute>): Va
 
 const NOTHING: Readonly<Record<string, Value>> = {};
 
-/** By domain, then by name. A domain that the device says nothing of is empty, so that asking for it is no error. */
+/**
+ * By domain, then by name. A domain that the device says nothing of is empty, so that asking for it
+ * is no error.
+ */
 class Domains<T> extends AbstractMap {
   readonly #byDomain = new Map<string, Record<string, Value>>();
 

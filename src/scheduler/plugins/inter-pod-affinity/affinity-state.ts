@@ -41,7 +41,10 @@ export class Existing {
 }
 
 export class AffinityState {
-  /** Results about nodes from other pods of the template, where they apply; not in a copy for hypothetical pods. */
+  /**
+   * Results about nodes from other pods of the template, where they apply; not in a copy for
+   * hypothetical pods.
+   */
   readonly known: NodeAnswers<Answer> | undefined;
   readonly #affinity: readonly OwnTerm[];
   readonly #antiAffinity: readonly OwnTerm[];
@@ -79,7 +82,10 @@ export class AffinityState {
     );
   }
 
-  /** `other` is (by 1) or is not (by -1) on the node after all. `pod`: the one that is being scheduled. */
+  /**
+   * `other` is (by 1) or is not (by -1) on the node after all. `pod`: the one that is being
+   * scheduled.
+   */
   count(
     pod: PodInfo,
     other: PodInfo,
@@ -101,8 +107,9 @@ export class AffinityState {
   }
 
   /**
-   * There is a pod that all terms mean in each of their topologies; or there is none anywhere and the pod is its own kind. `position`:
-   * that of the node in the snapshot; undefined if it is not as it is there.
+   * There is a pod that all terms mean in each of their topologies; or there is none anywhere and
+   * the pod is its own kind. `position`: that of the node in the snapshot; undefined if it is not
+   * as it is there.
    */
   meetsAffinity(node: NodeInfo, position: number | undefined): boolean {
     let present = true;
@@ -115,14 +122,19 @@ export class AffinityState {
     return this.#firstOfItsKind && this.#affinity.every(({ counts }) => counts.total === 0);
   }
 
-  /** No pod that one of the terms means is in the node's domain. `position`: as for meetsAffinity. */
+  /**
+   * No pod that one of the terms means is in the node's domain. `position`: as for meetsAffinity.
+   */
   meetsAntiAffinity(node: NodeInfo, position: number | undefined): boolean {
     for (const term of this.#antiAffinity)
       if ((countFor(term, node, position) ?? 0) > 0) return false;
     return true;
   }
 
-  /** No pod in one of the node's domains demands that this one stays away. `position`: as for meetsAffinity. */
+  /**
+   * No pod in one of the node's domains demands that this one stays away. `position`: as for
+   * meetsAffinity.
+   */
   meetsExisting({ node }: NodeInfo, position: number | undefined): boolean {
     const { terms } = this.#existing;
     if (position !== undefined && this.#trial.size === 0 && terms.length <= FEW_TERMS) {

@@ -58,7 +58,8 @@ function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
     const wanted = after !== undefined && allTermsMatch(requiredAffinity, after, labelsOf);
     const wantedBefore = before !== undefined && allTermsMatch(requiredAffinity, before, labelsOf);
     if (wanted !== wantedBefore) {
-      // It has come to where the pod wants to be; or, gone, it no longer keeps the pod from being the first of its kind.
+      // It has come to where the pod wants to be; or, gone, it no longer keeps the pod from being
+      // the first of its kind.
       if (wanted || allTermsMatch(requiredAffinity, pod, labelsOf)) return true;
     }
     if (before === undefined) return false;
@@ -68,7 +69,8 @@ function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
         (after === undefined || !termMatches(term, after, labelsOf)),
     );
     if (avoided) return true;
-    // Its own terms go with it; and they mean fewer pods if it has got a label that is one of their keys.
+    // Its own terms go with it; and they mean fewer pods if it has got a label that is one of their
+    // keys.
     const avoiding = (other: Pod): number =>
       affinityTermsOf(other).requiredAntiAffinity.filter((term) => termMatches(term, pod, labelsOf))
         .length;
@@ -76,7 +78,10 @@ function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
   };
 }
 
-/** Any label may be a topology of another pod's anti-affinity; but the pod's own affinity has to have what it needs. */
+/**
+ * Any label may be a topology of another pod's anti-affinity; but the pod's own affinity has to
+ * have what it needs.
+ */
 const afterNodeChange: QueueingHint = (pod, objects) => {
   const { after } = nodesOf(objects);
   return affinityTermsOf(pod).requiredAffinity.every(
@@ -84,7 +89,10 @@ const afterNodeChange: QueueingHint = (pod, objects) => {
   );
 };
 
-/** The pods on it count no more: those that must not be near, or do not want to be; and the pod may be the first of its kind now. */
+/**
+ * The pods on it count no more: those that must not be near, or do not want to be; and the pod may
+ * be the first of its kind now.
+ */
 function afterNodeDeletion(
   labelsOf: NamespaceLabels,
   isAvoided: (pod: Pod) => boolean,

@@ -1,5 +1,5 @@
-// InterPodAffinity: pods that have to be, must not be, or would rather (not) be in one topology domain with certain other pods.
-// The terms of existing pods about new pods count as well.
+// InterPodAffinity: pods that have to be, must not be, or would rather (not) be in one topology
+// domain with certain other pods. The terms of existing pods about new pods count as well.
 
 import {
   type AffinityTerm,
@@ -193,8 +193,9 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   }
 
   /**
-   * The results about nodes for pods of the same template. As long as each node is a domain of its own, for all terms that matter, only the
-   * pods on the node itself do: then it holds until the node changes.
+   * The results about nodes for pods of the same template. As long as each node is a domain of its
+   * own, for all terms that matter, only the pods on the node itself do: then it holds until the
+   * node changes.
    */
   #known(
     pod: PodInfo,

@@ -1,5 +1,5 @@
-// What InterPodAffinity keeps of nodes from one pod to the next is what it would find out anew, whatever happens in between: pods come
-// and go, nodes get into a domain together and out of it.
+// What InterPodAffinity keeps of nodes from one pod to the next is what it would find out anew,
+// whatever happens in between: pods come and go, nodes get into a domain together and out of it.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

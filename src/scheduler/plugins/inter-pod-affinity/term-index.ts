@@ -1,5 +1,6 @@
-// The affinity terms of the pods that are on nodes, by what they say: pods of one template share an entry, so a new pod is
-// compared with as many terms as there are different ones, not with every pod that has one.
+// The affinity terms of the pods that are on nodes, by what they say: pods of one template share an
+// entry, so a new pod is compared with as many terms as there are different ones, not with every
+// pod that has one.
 
 import type { SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import { SnapshotFollower } from '#scheduler/framework/snapshot-changes.ts';

@@ -49,7 +49,10 @@ export function readConstraints(
     }));
 }
 
-/** Narrowed to pods that have the same values of these labels as the pod; those that it does not have are left out. */
+/**
+ * Narrowed to pods that have the same values of these labels as the pod; those that it does not
+ * have are left out.
+ */
 function withLabelKeys(
   selector: Selector,
   keys: readonly string[] | undefined,

@@ -1,4 +1,5 @@
-// Which pods a pod is spread among if it does not say so itself: those behind the same services and of the same controller.
+// Which pods a pod is spread among if it does not say so itself: those behind the same services and
+// of the same controller.
 
 import { replicationControllers, services } from '#api/groups/core/v1/index.ts';
 import { replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
@@ -18,8 +19,9 @@ import type { Pod } from '#scheduler/framework/objects.ts';
 export type DefaultSelector = (pod: Pod) => Selector;
 
 /**
- * Asks for the informers that it needs. That of stateful sets only when a pod of one is seen: not every API server serves them,
- * and scheduling waits for the first list of whatever is asked for at the start. `atOnce`: ask for it now all the same.
+ * Asks for the informers that it needs. That of stateful sets only when a pod of one is seen: not
+ * every API server serves them, and scheduling waits for the first list of whatever is asked for at
+ * the start. `atOnce`: ask for it now all the same.
  */
 export function defaultSelectorFrom(
   { informers, startInformers }: Handle,

@@ -15,7 +15,8 @@ import { countsFor, hasAllTopologies, type SpreadConstraint } from './constraint
 export function spreadEvents(
   hardConstraintsOf: (pod: Pod) => readonly SpreadConstraint[],
 ): readonly ClusterEventWithHint[] {
-  // One pod more may raise the least filled domain, one less makes room; a pod that is being deleted counts no more.
+  // One pod more may raise the least filled domain, one less makes room; a pod that is being
+  // deleted counts no more.
   const podActions =
     ActionType.Add | ActionType.Delete | ActionType.UpdatePodLabel | ActionType.UpdateOther;
   const podChange: QueueingHint = (pod, objects) => {

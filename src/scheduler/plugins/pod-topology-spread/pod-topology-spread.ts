@@ -1,5 +1,5 @@
-// PodTopologySpread: pods of a kind are spread evenly over zones, hosts or other topologies, as far as a pod's constraints
-// demand it (DoNotSchedule) or would like it (ScheduleAnyway).
+// PodTopologySpread: pods of a kind are spread evenly over zones, hosts or other topologies, as far
+// as a pod's constraints demand it (DoNotSchedule) or would like it (ScheduleAnyway).
 
 import type { UnsatisfiableConstraintAction } from '#api/groups/core/v1/index.ts';
 import type { Selector } from '#machinery/selectors/labels.ts';
@@ -63,7 +63,10 @@ interface HardState {
 interface Soft {
   readonly constraint: SpreadConstraint;
   readonly count: (node: NodeInfo) => number;
-  /** More domains: each pod counts more, so that a topology of few domains is not drowned out by one of many, nor the reverse. */
+  /**
+   * More domains: each pod counts more, so that a topology of few domains is not drowned out by one
+   * of many, nor the reverse.
+   */
   readonly weight: number;
 }
 
@@ -229,7 +232,10 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     }));
   }
 
-  /** The pods of the constraint by domain, on nodes that have all the topologies of `together` and that the pod's policies include. */
+  /**
+   * The pods of the constraint by domain, on nodes that have all the topologies of `together` and
+   * that the pod's policies include.
+   */
   #domains(
     { metadata: { namespace } }: Pod,
     constraint: SpreadConstraint,

@@ -1,5 +1,6 @@
-// The domains of one topology as numbers, and the domain of each node of a snapshot by its position: what is asked of hundreds of
-// nodes for every pod goes through arrays then, not through each node's labels.
+// The domains of one topology as numbers, and the domain of each node of a snapshot by its
+// position: what is asked of hundreds of nodes for every pod goes through arrays then, not through
+// each node's labels.
 
 /** The nodes that are in no domain. */
 const NONE = -1;

@@ -3,7 +3,10 @@
 import type { SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import type { Tally } from './tally.ts';
 
-/** Numbers kept in all tallies together, about 100 bytes each; the tally not used for longest goes first. */
+/**
+ * Numbers kept in all tallies together, about 100 bytes each; the tally not used for longest goes
+ * first.
+ */
 const DEFAULT_BUDGET = 2_000_000;
 /** Kept however large the cluster is. */
 const FEWEST = 8;
@@ -19,7 +22,10 @@ export class TallyCache {
     this.#budget = budget;
   }
 
-  /** The tally with this key, up to date. `make`: called if there is none; all that it depends on has to be in the key. */
+  /**
+   * The tally with this key, up to date. `make`: called if there is none; all that it depends on
+   * has to be in the key.
+   */
   get<T extends Tally>(key: string, make: () => T): T {
     // Each key is used for tallies of one type.
     const tally = (this.#tallies.get(key) as T | undefined) ?? make();

@@ -1,5 +1,6 @@
-// How many pods of a kind there are on each node and in each topology domain (zone, host, …), kept up to date at the cost of
-// the pods of that kind that have come and gone, and shared by all pods that ask the same.
+// How many pods of a kind there are on each node and in each topology domain (zone, host, …), kept
+// up to date at the cost of the pods of that kind that have come and gone, and shared by all pods
+// that ask the same.
 
 import type { PodCounter, PodSelection, SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import { SnapshotFollower } from '#scheduler/framework/snapshot-changes.ts';
@@ -71,10 +72,16 @@ export class DomainTally implements Tally, PodCounter {
   readonly #domainOf: (node: NodeInfo) => string | undefined;
   /** Which positions those below are: -1 before the first update. */
   #structure = -1;
-  /** By position: the number of the domain that the node is counted in, NOWHERE for none, and with how much. */
+  /**
+   * By position: the number of the domain that the node is counted in, NOWHERE for none, and with
+   * how much.
+   */
   #numberAt = new Int32Array(0);
   #countAt: number[] = [];
-  /** By number: domains that are or were in #domains, and their counts once more, side by side for who looks at many. */
+  /**
+   * By number: domains that are or were in #domains, and their counts once more, side by side for
+   * who looks at many.
+   */
   #numbered: Domain[] = [];
   #counts = new Int32Array(64);
   /** The domains with at least one node. */
@@ -87,7 +94,10 @@ export class DomainTally implements Tally, PodCounter {
   /** How many nodes are in a domain. */
   #placed = 0;
 
-  /** `domainOf`: undefined if the node is in no domain. It depends on the node alone, not on what runs there. */
+  /**
+   * `domainOf`: undefined if the node is in no domain. It depends on the node alone, not on what
+   * runs there.
+   */
   constructor(
     snapshot: SnapshotReader,
     domainOf: (node: NodeInfo) => string | undefined,
@@ -145,18 +155,26 @@ export class DomainTally implements Tally, PodCounter {
     return this.#domains.get(domain)?.count ?? 0;
   }
 
-  /** The domain that the node at this position of the snapshot is counted in; undefined for none. */
+  /**
+   * The domain that the node at this position of the snapshot is counted in; undefined for none.
+   */
   domainAt(position: number): string | undefined {
     return this.#domainAt(position)?.name;
   }
 
-  /** Returns the count of a domain without reading the node: called for hundreds of nodes for every pod. */
+  /**
+   * Returns the count of a domain without reading the node: called for hundreds of nodes for every
+   * pod.
+   */
   countAt(position: number): number | undefined {
     const number = this.#numberAt[position] as number;
     return number === NOWHERE ? undefined : this.#counts[number];
   }
 
-  /** The smallest count of a domain; undefined if there is none. `without`: how many domains with each count to leave out. */
+  /**
+   * The smallest count of a domain; undefined if there is none. `without`: how many domains with
+   * each count to leave out.
+   */
   least(without?: ReadonlyMap<number, number>): number | undefined {
     if (this.#domains.size === 0) return undefined;
     while (!this.#domainsWith.has(this.#floor)) this.#floor++;
@@ -276,7 +294,10 @@ export class DomainCounts {
     return this.#tally.count(domain) + (this.#delta?.get(domain) ?? 0);
   }
 
-  /** As `count`, for the domain of the node at this position of the snapshot; undefined if it is counted in none. */
+  /**
+   * As `count`, for the domain of the node at this position of the snapshot; undefined if it is
+   * counted in none.
+   */
   countAt(position: number): number | undefined {
     if (this.#delta === undefined) return this.#tally.countAt(position);
     const domain = this.#tally.domainAt(position);

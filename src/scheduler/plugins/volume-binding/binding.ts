@@ -1,5 +1,6 @@
-// Carrying out what was decided for a pod: volumes are given to claims, claims are told for which node to make a volume, and
-// the pod waits until all of its claims are bound. The binder of volumes does the rest, elsewhere.
+// Carrying out what was decided for a pod: volumes are given to claims, claims are told for which
+// node to make a volume, and the pod waits until all of its claims are bound. The binder of volumes
+// does the rest, elsewhere.
 
 import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
 import {
@@ -25,7 +26,10 @@ import { isAccessible, isBoundTo } from './matching.ts';
 import { type Decision, SELECTED_NODE, type View } from './volumes.ts';
 
 const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
-/** Claims and volumes tell of their changes; what else matters (nodes, the pod) is looked at so often. */
+/**
+ * Claims and volumes tell of their changes; what else matters (nodes, the pod) is looked at so
+ * often.
+ */
 const CHECK_INTERVAL_MS = 1000;
 
 /** The decision for one pod: the volumes and claims as they will be. */
@@ -67,7 +71,10 @@ export class VolumeBinder {
     this.#nodes = informers.informerFor(nodes).lister;
   }
 
-  /** From now on, other pods see it as if it were done. Undefined, with nothing assumed, if something has changed since. */
+  /**
+   * From now on, other pods see it as if it were done. Undefined, with nothing assumed, if
+   * something has changed since.
+   */
   assume({ bind, provision }: Decision, node: string): Assumed | undefined {
     const { volumes, claims } = this.#config;
     const assumed: Assumed = {
@@ -88,7 +95,10 @@ export class VolumeBinder {
     for (const claim of assumed.claims) this.#config.claims.restore(claimKey(claim));
   }
 
-  /** Writes what was assumed, and waits. Throws BindingError, or what the API server answers; what is written stays so. */
+  /**
+   * Writes what was assumed, and waits. Throws BindingError, or what the API server answers; what
+   * is written stays so.
+   */
   async carryOut(assumed: Assumed, pod: PodInfo, node: string, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#config.handle;
     const written: { -readonly [K in keyof Assumed]: Assumed[K][number][] } = {
@@ -213,7 +223,8 @@ function missingClaim(claim: PersistentVolumeClaim): string {
 /** The volume, naming the claim. */
 function givenTo(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
   const { namespace, name, uid, resourceVersion } = claim.metadata;
-  // One that was meant for the claim from the start has its name there already, maybe without a UID.
+  // One that was meant for the claim from the start has its name there already, maybe without a
+  // UID.
   const meant = isBoundTo(volume, claim);
   const claimRef: CoreVolume['spec']['claimRef'] = {
     kind: 'PersistentVolumeClaim',

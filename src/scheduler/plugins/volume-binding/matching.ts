@@ -1,4 +1,5 @@
-// Which volumes that exist already could be bound to a claim, and which of them from a node: the smallest that will do.
+// Which volumes that exist already could be bound to a claim, and which of them from a node: the
+// smallest that will do.
 
 import type { VolumeNodeAffinity } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -28,7 +29,9 @@ export function isAccessible({ spec: { nodeAffinity } }: PersistentVolume, node:
   return matches(node);
 }
 
-/** The volume is the claim's, by what the volume says; whether the claim knows is another question. */
+/**
+ * The volume is the claim's, by what the volume says; whether the claim knows is another question.
+ */
 export function isBoundTo(
   { spec: { claimRef } }: PersistentVolume,
   { metadata }: PersistentVolumeClaim,
@@ -66,7 +69,10 @@ interface Candidate {
   readonly size: number;
 }
 
-/** The volumes that one claim could get, on whatever node. Made once for a pod, and asked for many nodes. */
+/**
+ * The volumes that one claim could get, on whatever node. Made once for a pod, and asked for many
+ * nodes.
+ */
 export class Matches {
   /** The first that was meant for this claim from the start; then it is that one or none. */
   readonly #meant: PersistentVolume | undefined;
@@ -116,7 +122,10 @@ export class Matches {
   }
 }
 
-/** For volumes meant for the claim as well: large enough, of its mode and attributes, and not on their way out. */
+/**
+ * For volumes meant for the claim as well: large enough, of its mode and attributes, and not on
+ * their way out.
+ */
 function suitsClaim(
   claim: PersistentVolumeClaim,
 ): (volume: PersistentVolume) => Candidate | undefined {

@@ -22,7 +22,10 @@ const byClass = {
   [BY_CLASS]: ({ storageClassName }: Immutable<CSIStorageCapacity>) => [storageClassName],
 };
 
-/** `impossible`: never for this node. `noSpace`: the driver says that it has too little for it there. */
+/**
+ * `impossible`: never for this node. `noSpace`: the driver says that it has too little for it
+ * there.
+ */
 export type Provisioning = 'possible' | 'impossible' | 'noSpace';
 
 export class Provisioner {

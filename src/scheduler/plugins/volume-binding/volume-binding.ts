@@ -1,4 +1,5 @@
-// VolumeBinding: a pod goes where its volumes can be used, and claims that have waited for their first pod get theirs there.
+// VolumeBinding: a pod goes where its volumes can be used, and claims that have waited for their
+// first pod get theirs there.
 
 import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';

@@ -1,5 +1,6 @@
-// The requirements of a pod's claims for a node. Bound ones: the node can use their volumes. Others: it can use volumes which
-// exist or could be made. Decides only; see binding.ts for what follows.
+// The requirements of a pod's claims for a node. Bound ones: the node can use their volumes.
+// Others: it can use volumes which exist or could be made. Decides only; see binding.ts for what
+// follows.
 
 import type { Node } from '#scheduler/framework/objects.ts';
 import { Status } from '#scheduler/framework/status.ts';
@@ -7,7 +8,10 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../volumes/claims.
 import { isAccessible, type Matches, sizeOf } from './matching.ts';
 import type { Provisioning } from './provisioning.ts';
 
-/** On a claim: where the pod is going to be that waits for it, so that the volume is made for that node. */
+/**
+ * On a claim: where the pod is going to be that waits for it, so that the volume is made for that
+ * node.
+ */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
 /** The actions for a pod on one node. */
@@ -67,7 +71,10 @@ const NOTHING: Decision = { bind: [], provision: [] };
 /** A volume as a node sees it: some are of a driver that knows nodes by other labels. */
 export type View = (volume: PersistentVolume, node: Node) => PersistentVolume;
 
-/** Returns the actions, or why the pod cannot run on the node. Throws CsiMigrationError, as `seenFrom` does. */
+/**
+ * Returns the actions, or why the pod cannot run on the node. Throws CsiMigrationError, as
+ * `seenFrom` does.
+ */
 export function decide(claims: PodClaims, node: Node, seenFrom: View): Decision | Status {
   let bits = claims.volumeMissing ? NO_VOLUME : 0;
   if (!claims.bound.every((volume) => isAccessible(seenFrom(volume, node), node)))

@@ -41,7 +41,10 @@ export function notFoundMessage(
   return `${resource === 'storageclass' ? 'storageclass.storage.k8s.io' : resource} ${quote(name)} not found`;
 }
 
-/** Why a claim that should have been made for the pod's ephemeral volume is not the pod's; undefined if it is. */
+/**
+ * Why a claim that should have been made for the pod's ephemeral volume is not the pod's; undefined
+ * if it is.
+ */
 export function notOwnedBy(pod: Pod, { metadata }: PersistentVolumeClaim): string | undefined {
   const owned = metadata.ownerReferences?.some(
     (owner) => owner.controller === true && owner.uid === pod.metadata.uid,
@@ -55,7 +58,9 @@ export function claimKey({ metadata }: PersistentVolumeClaim): string {
   return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }
 
-/** The event is about a claim that the pod mounts. `counts`: leaves out some of the pod's claims. */
+/**
+ * The event is about a claim that the pod mounts. `counts`: leaves out some of the pod's claims.
+ */
 export function concernsClaimOf(counts: (use: ClaimUse) => boolean = () => true): QueueingHint {
   return (pod: Pod, { after }: EventObjects) => {
     const claim = after as PersistentVolumeClaim | undefined;

@@ -1,5 +1,5 @@
-// Volumes of in-tree plugins whose disks CSI drivers attach by now: how many of them fit on a node, and from which nodes they can be
-// used, is the driver's to say.
+// Volumes of in-tree plugins whose disks CSI drivers attach by now: how many of them fit on a node,
+// and from which nodes they can be used, is the driver's to say.
 
 import {
   CsiMigrationError,
@@ -16,7 +16,10 @@ import type { PersistentVolume } from './claims.ts';
 /** On a CSINode: the plugins whose volumes its kubelet leaves to drivers. */
 const MIGRATED_PLUGINS = 'storage.alpha.kubernetes.io/migrated-plugins';
 
-/** The plugins that matter to the scheduler. Volumes of others are not attached, or their drivers report no topology. */
+/**
+ * The plugins that matter to the scheduler. Volumes of others are not attached, or their drivers
+ * report no topology.
+ */
 const PLUGINS: ReadonlySet<string> = new Set([
   'kubernetes.io/aws-ebs',
   'kubernetes.io/azure-disk',
@@ -47,7 +50,10 @@ function ofMigrated(volume: PersistentVolume) {
   }
 }
 
-/** Returns the driver's volume for a volume in a pod's spec. Throws CsiMigrationError for one that its driver does not understand. */
+/**
+ * Returns the driver's volume for a volume in a pod's spec. Throws CsiMigrationError for one that
+ * its driver does not understand.
+ */
 export function attachableOfInline(
   volume: Immutable<Volume>,
   namespace: string,
@@ -57,7 +63,9 @@ export function attachableOfInline(
   return csi === undefined ? undefined : { driver: csi.driver, handle: csi.volumeHandle };
 }
 
-/** Returns the driver of the volumes that this provisioner creates; undefined if they do not count. */
+/**
+ * Returns the driver of the volumes that this provisioner creates; undefined if they do not count.
+ */
 export function driverOf(provisioner: string): string | undefined {
   const driver = driverOfPlugin(provisioner);
   if (driver === undefined) return provisioner;

@@ -1,4 +1,5 @@
-// VolumeRestrictions, NodeVolumeLimits and VolumeZone: which nodes they refuse, in which words, and what wakes a pod again.
+// VolumeRestrictions, NodeVolumeLimits and VolumeZone: which nodes they refuse, in which words, and
+// what wakes a pod again.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {

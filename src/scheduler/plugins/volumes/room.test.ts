@@ -1,4 +1,5 @@
-// What NodeVolumeLimits keeps of nodes from one pod to the next is what it would find out anew, whatever happens in between.
+// What NodeVolumeLimits keeps of nodes from one pod to the next is what it would find out anew,
+// whatever happens in between.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
-// How many more volumes of a driver nodes take at least, kept from one pod to the next: it changes with the node, with what is attached
-// to it and with what it says of its drivers, and one cycle changes one node.
+// How many more volumes of a driver nodes take at least, kept from one pod to the next: it changes
+// with the node, with what is attached to it and with what it says of its drivers, and one cycle
+// changes one node.
 
 import type { SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
@@ -33,7 +34,9 @@ export class VolumeRoom {
     );
   }
 
-  /** The result of `find` for a node is stale, although the node has not changed in the snapshot. */
+  /**
+   * The result of `find` for a node is stale, although the node has not changed in the snapshot.
+   */
   forget(node: string): void {
     const position = this.#snapshot.positionOf(node);
     if (position !== undefined) this.#memo.forget(position);

@@ -33,9 +33,11 @@ const local = variation<authorization.LocalSubjectAccessReview>(
 );
 
 const BOTH =
-  'spec.nonResourceAttributes: Invalid value: {"path":"/healthz","verb":"get"}: cannot be specified in combination with resourceAttributes';
+  'spec.nonResourceAttributes: Invalid value: {"path":"/healthz","verb":"get"}: cannot be ' +
+  'specified in combination with resourceAttributes';
 const NEITHER =
-  'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or ' +
+  'resourceAttributes must be specified';
 const NOBODY = 'spec.user: Invalid value: "": at least one of user or group must be specified';
 
 describe('whether somebody may do something', () => {
@@ -169,14 +171,16 @@ describe('selectors', () => {
         { fieldSelector: {} },
         'fieldSelector',
         [
-          'requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required',
+          'requirements: Required value: when spec.resourceAttributes.fieldSelector is ' +
+            'specified, requirements or rawSelector is required',
         ],
       ],
       [
         { labelSelector: {} },
         'labelSelector',
         [
-          'requirements: Required value: when spec.resourceAttributes.labelSelector is specified, requirements or rawSelector is required',
+          'requirements: Required value: when spec.resourceAttributes.labelSelector is ' +
+            'specified, requirements or rawSelector is required',
         ],
       ],
     ]),

@@ -183,14 +183,16 @@ describe('metrics', () => {
       [
         { type: 'InvalidType' },
         [
-          `${AT}.type: Unsupported value: "InvalidType": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"`,
+          `${AT}.type: Unsupported value: "InvalidType": supported values: ` +
+            '"ContainerResource", "External", "Object", "Pods", "Resource"',
         ],
       ],
       [
         { type: '' },
         [
           `${AT}.type: Required value: must specify a metric source type`,
-          `${AT}.type: Unsupported value: "": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"`,
+          `${AT}.type: Unsupported value: "": supported values: "ContainerResource", ` +
+            '"External", "Object", "Pods", "Resource"',
         ],
       ],
       [{ type: 'Resource' }, [`${AT}.resource: Required value: ${POPULATE}`]],
@@ -338,7 +340,8 @@ describe('metrics', () => {
       [
         external({ target: { type: 'Value' } }),
         [
-          `${AT}.external.target.averageValue: Required value: must set either a target value for metric or a per-pod target`,
+          `${AT}.external.target.averageValue: Required value: must set either a target ` +
+            'value for metric or a per-pod target',
         ],
       ],
       [

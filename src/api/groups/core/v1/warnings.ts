@@ -74,7 +74,8 @@ function specWarnings(
     ...ports(containers),
     ...(graceSeconds < 0
       ? [
-          `${at.child('terminationGracePeriodSeconds').toString()}: must be >= 0; negative values are invalid and will be treated as 1`,
+          `${at.child('terminationGracePeriodSeconds').toString()}: must be >= 0; ` +
+            'negative values are invalid and will be treated as 1',
         ]
       : []),
     ...podAffinities(spec, at.child('affinity')),
@@ -358,7 +359,9 @@ function ports(containers: readonly (readonly [Container, FieldPath])[]): string
       const at = path.child('ports').index(index);
       const { name = '', hostIP = '', hostPort = 0, containerPort, protocol = '' } = port;
       if (hostIP !== '' && hostPort === 0) {
-        const shown = `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`;
+        const shown =
+          `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} ` +
+          `Protocol:${protocol} HostIP:${hostIP}}`;
         warnings.push(`${at.toString()}: hostIP set without hostPort: ${shown}`);
       }
       const key = `${containerPort}/${protocol}`;

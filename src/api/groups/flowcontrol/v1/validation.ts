@@ -376,7 +376,9 @@ function queues(
   else if (handSize > count)
     errors.push(...wrong('handSize', `should not be greater than queues (${count})`));
   else if (Math.ceil(Math.log2(count) * handSize) > HASH_BITS) {
-    const message = `required entropy bits of deckSize ${count} and handSize ${handSize} should not be greater than ${HASH_BITS}`;
+    const message =
+      `required entropy bits of deckSize ${count} and handSize ${handSize} should not be ` +
+      `greater than ${HASH_BITS}`;
     errors.push(...wrong('handSize', message));
   }
   return errors;

@@ -60,7 +60,8 @@ test.each(
     [
       tolerating({ key: '', operator: 'Equal', value: 'a' }),
       [
-        `${AT}[0].operator: Invalid value: "Equal": operator must be Exists when \`key\` is empty, which means "match all values and all keys"`,
+        `${AT}[0].operator: Invalid value: "Equal": operator must be Exists when \`key\` ` +
+          'is empty, which means "match all values and all keys"',
       ],
     ],
     [

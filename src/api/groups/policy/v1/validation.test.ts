@@ -16,7 +16,8 @@ const selecting = (value: string): object => ({
   selector: { matchExpressions: [{ key: 'a', operator: 'In', values: [value] }] },
 });
 const PERCENT =
-  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', " +
+  " or '93%', regex used for validation is '[0-9]+%')";
 
 const amounts: readonly [amount: number | string, problems: readonly string[]][] = [
   [0, []],
@@ -57,7 +58,8 @@ test.each(
     [
       { unhealthyPodEvictionPolicy: 'Invalid' },
       [
-        'spec.unhealthyPodEvictionPolicy: Unsupported value: "Invalid": supported values: "AlwaysAllow", "IfHealthyBudget"',
+        'spec.unhealthyPodEvictionPolicy: Unsupported value: "Invalid": supported values: ' +
+          '"AlwaysAllow", "IfHealthyBudget"',
       ],
     ],
     [

@@ -21,7 +21,9 @@ export function validatePriorityClass(priorityClass: PriorityClass): FieldErrorL
   if (name.startsWith(SYSTEM_PRIORITY_CLASS_PREFIX)) {
     const why = notThatSystemClass(name, value, globalDefault);
     if (why !== undefined) {
-      const message = `priority class names with '${SYSTEM_PRIORITY_CLASS_PREFIX}' prefix are reserved for system use only. error: ${why}`;
+      const message =
+        `priority class names with '${SYSTEM_PRIORITY_CLASS_PREFIX}' prefix are reserved for ` +
+        `system use only. error: ${why}`;
       errors.push(field.forbidden(field.path('metadata', 'name'), message));
     }
   } else if (value > HIGHEST_USER_DEFINABLE_PRIORITY) {

@@ -33,7 +33,8 @@ export function csiStorageCapacityWarnings({
 }
 
 const TOKENS_IN_SECRETS =
-  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
+  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, ' +
+  'set to true to prevent possible logging of tokens in volume attributes';
 
 /** `old`: what the driver was, on an update; nobody is told again. */
 export function csiDriverWarnings(

@@ -195,7 +195,9 @@ function isDateTime(text: string): boolean {
 
 const HOST_CHARACTER = '[a-zA-Z0-9\\p{S}\\p{L}]';
 const HOST_NAME = new RegExp(
-  `^(${HOST_CHARACTER}((-?${HOST_CHARACTER}{0,62})?)|(${HOST_CHARACTER}(([a-zA-Z0-9\\-\\p{S}\\p{L}]{0,61}${HOST_CHARACTER})?)(\\.)){1,}([a-zA-Z\\p{L}]){2,63})$`,
+  `^(${HOST_CHARACTER}((-?${HOST_CHARACTER}{0,62})?)|` +
+    `(${HOST_CHARACTER}(([a-zA-Z0-9\\-\\p{S}\\p{L}]{0,61}${HOST_CHARACTER})?)(\\.)){1,` +
+    '}([a-zA-Z\\p{L}]){2,63})$',
   'u',
 );
 

@@ -96,7 +96,10 @@ function listSchema(
     properties: {
       ...typeProperties(),
       items: {
-        description: `List of ${kind.plural}. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md`,
+        description:
+          `List of ${kind.plural}. More info: ` +
+          'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.' +
+          'md',
         type: 'array',
         items: document.reference(items.name),
       },

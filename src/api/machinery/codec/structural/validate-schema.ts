@@ -193,7 +193,9 @@ function validateRootWithStatus(source: JSONSchemaProps, at: FieldPath): FieldEr
       return [field.invalid(at.child('type'), source.type, detail)];
     }
     if (name !== false) continue;
-    const detail = `only [${ALLOWED_WITH_STATUS}] fields are allowed at the root of the schema if the status subresource is enabled`;
+    const detail =
+      `only [${ALLOWED_WITH_STATUS}] fields are allowed at the root of the schema if the ` +
+      'status subresource is enabled';
     return [field.invalid(at, shownSchema(source), detail)];
   }
   return [];

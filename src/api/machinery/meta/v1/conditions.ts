@@ -12,7 +12,9 @@ const MAX_MESSAGE = 32 * 1024;
 const REASON_SOURCE = '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?';
 const REASON = new RegExp(`^${REASON_SOURCE}$`);
 const REASON_MESSAGE = validation.regexError(
-  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
+  'a condition reason must start with alphabetic character, ' +
+    "optionally followed by a string of alphanumeric characters or '_,:', " +
+    "and must end with an alphanumeric character or '_'",
   REASON_SOURCE,
   'my_name',
   'MY_NAME',

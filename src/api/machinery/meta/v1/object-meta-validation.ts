@@ -187,7 +187,9 @@ function validateOwnerReferences(references: OwnerReferences, at: FieldPath): Fi
     if (isController !== true) continue;
     const current = `${kind}/${name}`;
     if (controller !== undefined) {
-      const message = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${current}`;
+      const message =
+        'Only one reference can have Controller set to true. Found "true" in references for ' +
+        `${controller} and ${current}`;
       errors.push(field.invalid(at, references, message));
     } else controller = current;
   }

@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { Answered, ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type Answered,
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let daemonSets: ResourceRequests;
@@ -100,7 +104,8 @@ describe('daemon sets', () => {
 
   test('warn when the template changes', async () => {
     const warning =
-      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1';
+      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are ' +
+      'invalid and will be treated as 1';
     await daemonSets.create(daemonSet());
     const template = { spec: { terminationGracePeriodSeconds: -1 } };
     expect((await daemonSets.patch('agent', { spec: { template } })).warnings).toEqual([warning]);

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let jobs: ResourceRequests;
@@ -111,7 +114,8 @@ describe('jobs', () => {
     );
     expect(code).toBe(422);
     expect(message).toBe(
-      'Job.batch "pi" is invalid: [spec.completions: Invalid value: -1: must be greater than or equal to 0, spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0]',
+      'Job.batch "pi" is invalid: [spec.completions: Invalid value: -1: must be greater than ' +
+        'or equal to 0, spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0]',
     );
   });
 
@@ -128,11 +132,14 @@ describe('jobs', () => {
     const { code, warnings } = await jobs.create(job(spec));
     expect(code).toBe(201);
     expect(warnings).toEqual([
-      'spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail',
+      'spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism ' +
+        'higher than 10^4, Kubernetes might not be able to track completedIndexes when a big ' +
+        'number of indexes fail',
     ]);
     const dotted = await jobs.create({ ...job(), metadata: { name: 'pi.1' } });
     expect(dotted.warnings).toEqual([
-      'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]',
+      'metadata.name: this is used in Pod names and hostnames, which can result in surprising ' +
+        'behavior; a DNS label is recommended: [must not contain dots]',
     ]);
   });
 

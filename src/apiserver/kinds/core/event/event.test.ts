@@ -4,8 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/events';
 
@@ -23,7 +22,8 @@ afterEach(async () => {
 });
 
 const manifest = (name: string, more = ''): string =>
-  `apiVersion: v1\nkind: Event\nmetadata: {name: ${name}}\ninvolvedObject: {kind: Pod, name: p, namespace: default}\n${more}`;
+  `apiVersion: v1\nkind: Event\nmetadata: {name: ${name}}\ninvolvedObject: {kind: Pod, name: ` +
+  `p, namespace: default}\n${more}`;
 
 test('may be called anything that a path can have', async () => {
   expect((await api.post(PATH, manifest('A_b.17C~'))).code).toBe(201);
@@ -45,7 +45,8 @@ test('go by themselves after an hour, counted from the last change', async () =>
 test('are of the namespace that they are about', async () => {
   const foreign = manifest('a').replace('namespace: default', 'namespace: other');
   expect(outcome(await api.post(PATH, foreign))).toBe(
-    '422 Invalid: Event "a" is invalid: involvedObject.namespace: Invalid value: "other": does not match event.namespace',
+    '422 Invalid: Event "a" is invalid: involvedObject.namespace: Invalid value: "other": does ' +
+      'not match event.namespace',
   );
 });
 
@@ -87,7 +88,8 @@ test.each<[selector: string, names: string[]]>([
     PATH,
     manifest('b', 'type: Normal\nreportingComponent: mine').replace(
       /involvedObject: .*/,
-      'involvedObject: {kind: X, name: x, namespace: default, uid: u, apiVersion: v1, resourceVersion: "7", fieldPath: spec}',
+      'involvedObject: {kind: X, name: x, namespace: default, uid: u, apiVersion: v1, ' +
+        'resourceVersion: "7", fieldPath: spec}',
     ),
   );
   const { json } = await api.get(`${PATH}?fieldSelector=${encodeURIComponent(selector)}`);

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { WatchEvent } from '#client/transport.ts';
 import { events as newerEvents } from '#api/groups/events/v1/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const CORE = '/api/v1/namespaces/default/events';
 const NEWER = '/apis/events.k8s.io/v1/namespaces/default/events';

@@ -64,7 +64,8 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
   }
   if ((resourceVersion ?? '') !== '' && resourceVersion !== pod.metadata.resourceVersion) {
     throw conflict(
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${pod.metadata.resourceVersion}`,
+      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ` +
+        `ResourceVersion in object meta: ${pod.metadata.resourceVersion}`,
     );
   }
   if (pod.metadata.deletionTimestamp !== undefined)

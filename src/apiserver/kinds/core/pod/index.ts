@@ -1,21 +1,18 @@
 // The resource pods, and bindings, which is the older path to one of its subresources.
 
 import { bindings, pods } from '#api/groups/core/v1/index.ts';
-import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import type { KindDefinition } from '#apiserver/catalog/define-kind.ts';
-import type { Subresource } from '#apiserver/catalog/kind.ts';
+import { defineKind, type KindDefinition } from '#apiserver/catalog/define-kind.ts';
 import { podProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
 import {
   attachSubresource,
   execSubresource,
   logSubresource,
+  type NodeProxyServices,
   portForwardSubresource,
 } from '#apiserver/node-proxy/subresources.ts';
-import type { NodeProxyServices } from '#apiserver/node-proxy/subresources.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import { bindingRest } from './binding.ts';
-import { evictionRest } from './eviction.ts';
-import type { EvictionServices } from './eviction.ts';
+import { evictionRest, type EvictionServices } from './eviction.ts';
 import type { Pod } from './pod.ts';
 import { ephemeralContainersStrategy, resizeStrategy } from './running-pod.ts';
 import { podStatusStrategy, podStrategy } from './strategy.ts';
@@ -70,7 +67,7 @@ export const podKinds: KindDefinition<PodServices> = {
   types: [pods, bindings],
   build(services) {
     const built = podKind.build(services);
-    const binding = built[0]?.subresources?.find(({ name }) => name === 'binding') as Subresource;
+    const binding = built[0]!.subresources!.find(({ name }) => name === 'binding')!;
     return [...built, { type: bindings, rest: binding.rest }];
   },
 };

@@ -6,8 +6,7 @@ import { indent } from '#api/testing/manifest.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/pods';
 
@@ -25,7 +24,8 @@ afterEach(async () => {
 });
 
 const manifest = (name: string, spec = '', metadata = ''): string =>
-  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}${metadata}}\nspec:\n  containers: [{name: c, image: x}]\n${indent(spec)}`;
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}${metadata}}\nspec:\n  containers: ` +
+  `[{name: c, image: x}]\n${indent(spec)}`;
 const create = (name: string, spec?: string, metadata?: string): Promise<RawResponse> =>
   api.post(PATH, manifest(name, spec, metadata));
 const pod = async (name: string) => (await api.get(`${PATH}/${name}`)).json;
@@ -72,9 +72,11 @@ describe('a new pod', () => {
     const spec = [
       'affinity:',
       '  podAffinity:',
-      `    requiredDuringSchedulingIgnoredDuringExecution: [${term(', labelSelector: {matchLabels: {x: z}}')}, {topologyKey: zone}]`,
+      '    requiredDuringSchedulingIgnoredDuringExecution: ' +
+        `[${term(', labelSelector: {matchLabels: {x: z}}')}, {topologyKey: zone}]`,
       '  podAntiAffinity:',
-      `    preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: ${term(', labelSelector: {}')}}]`,
+      '    preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: ' +
+        `${term(', labelSelector: {}')}}]`,
       'topologySpreadConstraints:',
       '- {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [app], labelSelector: {}}',
     ];
@@ -108,7 +110,8 @@ describe('a new pod', () => {
   test('is warned of a name that is no host name', async () => {
     const { warnings } = await create('a.b', 'nodeSelector: {beta.kubernetes.io/os: linux}');
     expect(warnings).toEqual([
-      "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
+      "metadata.name: this is used in the Pod's hostname, which can result in surprising " +
+        'behavior; a DNS label is recommended: [must not contain dots]',
       'spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead',
     ]);
   });
@@ -303,7 +306,8 @@ describe('bindings', () => {
         await api.delete(`${PATH}/a`);
       },
       binding('a'),
-      '409 Conflict: Operation cannot be fulfilled on pods/binding "a": pod a is being deleted, cannot be assigned to a host',
+      '409 Conflict: Operation cannot be fulfilled on pods/binding "a": pod a is being ' +
+        'deleted, cannot be assigned to a host',
     ],
   ])('%s', async (_, prepare, body, expected) => {
     await prepare();

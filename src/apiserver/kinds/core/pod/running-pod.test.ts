@@ -3,10 +3,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { send } from '#apiserver/testing/requests.ts';
-import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { type RawResponse, send } from '#apiserver/testing/requests.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/pods';
 const STRATEGIC = 'application/strategic-merge-patch+json';
@@ -22,7 +20,8 @@ beforeEach(async () => {
   });
   const created = await api.post(
     PATH,
-    'apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}',
+    'apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec: {nodeName: n1, ' +
+      'containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}',
   );
   expect(outcome(created)).toBe('201');
 });

@@ -55,7 +55,7 @@ function resized(now: readonly Container[], before: readonly Container[]): reado
   if (now.some(({ name }, index) => name !== before[index]?.name)) return now;
   return before.map((container, index) => {
     const { resizePolicy: _, ...kept } = container;
-    const { resources, resizePolicy } = now[index] as Container;
+    const { resources, resizePolicy } = now[index]!;
     return { ...kept, resources, ...(resizePolicy !== undefined && { resizePolicy }) };
   });
 }

@@ -22,7 +22,8 @@ import type { Pod } from './pod.ts';
 
 const DEFAULT_GRACE_SECONDS = 30;
 const HOST_NAME =
-  "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
+  "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; " +
+  'a DNS label is recommended';
 const GATED = {
   type: 'PodScheduled',
   status: 'False',

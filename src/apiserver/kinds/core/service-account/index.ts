@@ -9,8 +9,7 @@ import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
 import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
-import { tokenSubresource } from './token.ts';
-import type { TokenServices } from './token.ts';
+import { type TokenServices, tokenSubresource } from './token.ts';
 
 type ServiceAccount = Immutable<core.ServiceAccount>;
 

@@ -6,8 +6,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
-import { FieldPath } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import type {
   BoundObject,
@@ -173,7 +172,9 @@ async function nodeOf(
 ): Promise<Pick<Binding, 'node'>> {
   const accountName = account.metadata.name;
   if (pod.spec.serviceAccountName !== accountName) {
-    const message = `cannot bind token for serviceaccount ${JSON.stringify(accountName)} to pod running with different serviceaccount name.`;
+    const message =
+      `cannot bind token for serviceaccount ${JSON.stringify(accountName)} to ` +
+      'pod running with different serviceaccount name.';
     throw apierrors.badRequest(message);
   }
   const { nodeName } = pod.spec;

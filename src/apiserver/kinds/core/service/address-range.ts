@@ -1,7 +1,6 @@
 // Ranges of cluster IPs: which of their addresses are given out, and in which order.
 
-import { parseCidr } from '#machinery/net/ip.ts';
-import type { IpFamily, IpRange } from '#machinery/net/ip.ts';
+import { type IpFamily, type IpRange, parseCidr } from '#machinery/net/ip.ts';
 
 export interface AddressRange extends IpRange {
   readonly cidr: string;

@@ -23,7 +23,7 @@ export class AddressSet {
     const block = this.#blocks.get(address >> BLOCK_BITS);
     if (block === undefined) return false;
     const offset = Number(address & OFFSET_MASK);
-    return ((block.words[offset >>> 5] as number) & (1 << (offset & 31))) !== 0;
+    return (block.words[offset >>> 5]! & (1 << (offset & 31))) !== 0;
   }
 
   /** False if it was there already. */
@@ -34,7 +34,7 @@ export class AddressSet {
     if (block === undefined)
       this.#blocks.set(key, (block = { words: new Uint32Array(WORDS), count: 0 }));
     const offset = Number(address & OFFSET_MASK);
-    block.words[offset >>> 5] = (block.words[offset >>> 5] as number) | (1 << (offset & 31));
+    block.words[offset >>> 5] = block.words[offset >>> 5]! | (1 << (offset & 31));
     block.count++;
     this.#size++;
     return true;
@@ -44,9 +44,9 @@ export class AddressSet {
   delete(address: bigint): boolean {
     if (!this.has(address)) return false;
     const key = address >> BLOCK_BITS;
-    const block = this.#blocks.get(key) as Block;
+    const block = this.#blocks.get(key)!;
     const offset = Number(address & OFFSET_MASK);
-    block.words[offset >>> 5] = (block.words[offset >>> 5] as number) & ~(1 << (offset & 31));
+    block.words[offset >>> 5] = block.words[offset >>> 5]! & ~(1 << (offset & 31));
     if (--block.count === 0) this.#blocks.delete(key);
     this.#size--;
     return true;
@@ -79,7 +79,7 @@ function freeInBlock(words: Uint32Array, from: number): number | undefined {
   for (let index = from >>> 5; index < WORDS; index++) {
     // What is before `from` counts as taken.
     const skipped = index === from >>> 5 ? (1 << (from & 31)) - 1 : 0;
-    const free = ~((words[index] as number) | skipped);
+    const free = ~(words[index]! | skipped);
     if (free !== 0) return index * 32 + (31 - Math.clz32(free & -free));
   }
   return undefined;

@@ -6,10 +6,8 @@ import { services } from '#api/groups/core/v1/index.ts';
 import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { StorageError } from '#storage/interface.ts';
-import type { Storage } from '#storage/interface.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { type Storage, StorageError } from '#storage/interface.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 let t: TestServer;
 beforeEach(async () => {

@@ -1,17 +1,19 @@
 // Cluster IPs. Who has one is an IPAddress object, made before the service that gets it is written: since there is one object of
 // a name, no two servers on one store can give out the same address. Which addresses there are is said by the ServiceCIDRs.
 
-import { ipAddresses } from '#api/groups/networking/v1/index.ts';
-import type { IPAddress, ParentReference, ServiceCIDR } from '#api/groups/networking/v1/index.ts';
+import {
+  type IPAddress,
+  ipAddresses,
+  type ParentReference,
+  type ServiceCIDR,
+} from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { formatIp, isHostOf, parseIp } from '#machinery/net/ip.ts';
-import type { IpFamily } from '#machinery/net/ip.ts';
+import { formatIp, type IpFamily, isHostOf, parseIp } from '#machinery/net/ip.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { addressRange } from './address-range.ts';
-import type { AddressRange } from './address-range.ts';
+import { addressRange, type AddressRange } from './address-range.ts';
 import { AddressSet } from './address-set.ts';
 import { canonicalIP } from './service.ts';
 
@@ -277,5 +279,5 @@ function byAge(a: Immutable<ServiceCIDR>, b: Immutable<ServiceCIDR>): number {
   const [first, second] = [a.metadata, b.metadata].map(
     ({ creationTimestamp, name }) => `${creationTimestamp} ${name}`,
   );
-  return (first as string) < (second as string) ? -1 : 1;
+  return first! < second! ? -1 : 1;
 }

@@ -5,8 +5,7 @@ import { validateServiceAddresses } from '#api/groups/core/v1/validation/index.t
 import * as apierrors from '#machinery/apierrors.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
-import { sameList } from './service.ts';
-import type { Service, ServiceSpec } from './service.ts';
+import { sameList, type Service, type ServiceSpec } from './service.ts';
 
 type Family = NonNullable<ServiceSpec['ipFamilies']>[number];
 

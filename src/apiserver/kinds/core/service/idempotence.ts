@@ -2,15 +2,15 @@
 // the client names others, and values that the new type has no use for go if the client only sends back what it has read.
 
 import {
+  isReachableFromOutside,
   needsClusterIP,
   needsHealthCheckPort,
   needsNodePorts,
-  isReachableFromOutside,
   nodePortsOf,
   sameList,
+  type Service,
   without,
 } from './service.ts';
-import type { Service } from './service.ts';
 
 /** clusterIP and the first of clusterIPs are one field under two names: old clients know only the first. */
 export function withClusterIPs(service: Service, old?: Service): Service {

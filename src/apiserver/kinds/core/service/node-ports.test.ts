@@ -42,7 +42,7 @@ describe('a range of ports', () => {
 
   test('gives out its upper part first, each port once, until there are none', () => {
     const ports = new PortBits({ first: 101, last: 140 });
-    const taken = Array.from({ length: 40 }, () => ports.takeAny(random) as number);
+    const taken = Array.from({ length: 40 }, () => ports.takeAny(random)!);
     expect(taken.slice(0, 24).every((port) => port >= 117)).toBe(true);
     expect(new Set(taken).size).toBe(40);
     expect(ports.takeAny(random)).toBeUndefined();
@@ -107,7 +107,7 @@ describe('what servers share', () => {
     expect(writes).toBe(1);
     expect([...(await ports.read()).ports.taken]).toEqual([30_001, 30_002]);
     const kv = await storage.get(NODE_PORTS_KEY);
-    expect(decodeFromStorage<RangeAllocation>(kv?.value as Uint8Array, 1)).toMatchObject({
+    expect(decodeFromStorage<RangeAllocation>(kv!.value, 1)).toMatchObject({
       kind: 'RangeAllocation',
       apiVersion: 'v1',
       range: '30000-30099',

@@ -8,8 +8,7 @@ import { decodeFromStorage, encodeForStorage } from '#api/machinery/codec/index.
 import type { Logger } from '#machinery/log.ts';
 import type { KeyValue, Storage, UpdateDecision } from '#storage/interface.ts';
 import { storageToStatus } from '#apiserver/registry/storage-errors.ts';
-import { formatPortRange, PortBits } from './port-bits.ts';
-import type { PortRange } from './port-bits.ts';
+import { formatPortRange, PortBits, type PortRange } from './port-bits.ts';
 
 export const NODE_PORTS_KEY = '/registry/ranges/servicenodeports';
 
@@ -137,7 +136,7 @@ export class NodePorts {
       outcomes = batch.map(() => ({ error }));
     }
     batch.forEach(({ resolve, reject }, index) => {
-      const outcome = outcomes[index] as Outcome;
+      const outcome = outcomes[index]!;
       if ('error' in outcome) reject(outcome.error);
       else resolve(outcome.answer);
     });

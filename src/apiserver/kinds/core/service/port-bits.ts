@@ -36,7 +36,7 @@ export class PortBits {
     const bytes = Buffer.from(data, 'base64');
     const ports = new PortBits(range);
     for (let offset = 0; offset < bytes.length * 8; offset++) {
-      const byte = bytes[bytes.length - 1 - (offset >> 3)] as number;
+      const byte = bytes[bytes.length - 1 - (offset >> 3)]!;
       if ((byte & (1 << (offset & 7))) !== 0) ports.#taken.add(range.first + offset);
     }
     return ports;
@@ -47,7 +47,7 @@ export class PortBits {
     const bytes = Buffer.alloc(Math.ceil((Math.max(-1, ...offsets) + 1) / 8));
     for (const offset of offsets) {
       const index = bytes.length - 1 - (offset >> 3);
-      bytes[index] = (bytes[index] as number) | (1 << (offset & 7));
+      bytes[index] = bytes[index]! | (1 << (offset & 7));
     }
     return { range: formatPortRange(this.range), data: bytes.toString('base64') };
   }

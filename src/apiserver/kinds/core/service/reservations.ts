@@ -10,16 +10,16 @@ import type { Reservation } from '#apiserver/registry/strategy.ts';
 import type { ClusterIPs, ClusterIPTransaction } from './cluster-ips.ts';
 import { withFamilies } from './families.ts';
 import type { NodePorts } from './node-ports.ts';
-import { formatPortRange } from './port-bits.ts';
-import type { PortBits } from './port-bits.ts';
+import { formatPortRange, type PortBits } from './port-bits.ts';
 import {
   addressesOf,
   allPortsOf,
   needsHealthCheckPort,
   needsNodePorts,
   nodePortsOf,
+  type Service,
+  type ServiceSpec,
 } from './service.ts';
-import type { Service, ServiceSpec } from './service.ts';
 
 const SPEC = field.path('spec');
 
@@ -46,7 +46,10 @@ class PortDraft {
   /** Why the port cannot be had; undefined if it is taken now. */
   problemWith(port: number): string | undefined {
     if (!this.#ports.inRange(port)) {
-      return `provided port is not in the valid range. The range of valid ports is ${formatPortRange(this.#ports.range)}`;
+      return (
+        'provided port is not in the valid range. The range of valid ports is ' +
+        formatPortRange(this.#ports.range)
+      );
     }
     if (!this.#ports.take(port)) return 'provided port is already allocated';
     this.taken.push(port);

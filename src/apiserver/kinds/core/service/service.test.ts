@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { indent } from '#api/testing/manifest.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/services';
 const INVALID = (name: string, problem: string): string =>
@@ -133,7 +132,8 @@ describe('the families of a new service', () => {
     [
       'two families and one',
       'ipFamilyPolicy: SingleStack\nipFamilies: [IPv4, IPv6]\nports: [{port: 80}]',
-      `spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified`,
+      `spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or ` +
+        `'PreferDualStack' when multiple IP families are specified`,
     ],
     [
       'an address that is none',
@@ -162,7 +162,8 @@ describe('cluster IPs', () => {
     expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toBe(
       INVALID(
         'b',
-        'spec.clusterIPs: Invalid value: ["10.0.0.9"]: failed to allocate IP 10.0.0.9: provided IP is already allocated',
+        'spec.clusterIPs: Invalid value: ["10.0.0.9"]: failed to allocate IP 10.0.0.9: ' +
+          'provided IP is already allocated',
       ),
     );
   });
@@ -337,11 +338,13 @@ describe('node ports', () => {
     [
       'out of range',
       'type: NodePort\nports: [{port: 80, nodePort: 8080}]',
-      'spec.ports[0].nodePort: Invalid value: 8080: provided port is not in the valid range. The range of valid ports is 30000-32767',
+      'spec.ports[0].nodePort: Invalid value: 8080: provided port is not in the valid range. ' +
+        'The range of valid ports is 30000-32767',
     ],
     [
       'one for two numbers',
-      'type: NodePort\nports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, protocol: UDP, nodePort: 30001}]',
+      'type: NodePort\nports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, ' +
+        'protocol: UDP, nodePort: 30001}]',
       'spec.ports[1].nodePort: Invalid value: 30001: provided port is already allocated',
     ],
     [
@@ -452,7 +455,8 @@ describe('ports for health checks', () => {
     expect(
       outcome(await create('b', `${local.replace('30001', '30003')}\nhealthCheckNodePort: 30002`)),
     ).toBe(
-      '500 InternalError: Internal error occurred: failed to allocate requested HealthCheck NodePort 30002: provided port is already allocated',
+      '500 InternalError: Internal error occurred: failed to allocate requested HealthCheck ' +
+        'NodePort 30002: provided port is already allocated',
     );
     // What it had before that failed is free.
     specOf(await create('c', 'type: NodePort\nports: [{port: 80, nodePort: 30003}]'));

@@ -1,4 +1,5 @@
-// Programs that would connect to others: simulated pods do not listen, so every connection fails, and says so.
+// Programs that would connect to others: simulated pods do not listen, so every connection fails,
+// and says so.
 
 import { complain, type CommandFunction } from '../process.ts';
 

@@ -45,7 +45,8 @@ const timeout: CommandFunction = async (process) => {
       return process.kernel.blocked(new Promise<number>(() => undefined));
     throw error;
   });
-  // The command goes on in the dark after its time: nothing that it does can be seen then but its output.
+  // The command goes on in the dark after its time: nothing that it does can be seen then but its
+  // output.
   work.catch(() => undefined);
   return await Promise.race([work, process.kernel.sleep(seconds).then(() => TIMED_OUT)]);
 };

@@ -1,5 +1,5 @@
-// tar, as `kubectl cp` and client libraries use it: archives go to stdout and come from stdin, or are files. Format: ustar, with the
-// long names of GNU and pax read.
+// tar, as `kubectl cp` and client libraries use it: archives go to stdout and come from stdin, or
+// are files. Format: ustar, with the long names of GNU and pax read.
 
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type FsNode, partsOf, resolvePath } from '../file-system.ts';

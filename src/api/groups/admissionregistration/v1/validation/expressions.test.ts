@@ -68,7 +68,8 @@ const variables = (...expressions: string[]): object => ({
 
 /** An error at the place of an expression that does not compile. */
 const wrong = (path: string, expression: string, place: number, what: string): string =>
-  `${path}: Invalid value: ${JSON.stringify(expression)}: compilation failed: ERROR: <input>:1:${place}: ${what}\n | ${expression}\n | ${'.'.repeat(place - 1)}^`;
+  `${path}: Invalid value: ${JSON.stringify(expression)}: compilation failed: ERROR: ` +
+  `<input>:1:${place}: ${what}\n | ${expression}\n | ${'.'.repeat(place - 1)}^`;
 const unknown = (name: string): string => `undeclared reference to '${name}' (in container '')`;
 const result = (path: string, expression: string, type: string, got: string): string =>
   `${path}: Invalid value: ${JSON.stringify(expression)}: must evaluate to ${type} but got ${got}`;

@@ -35,12 +35,14 @@ const MAX_AUDIT_ANNOTATIONS = 20;
 const MAX_AUDIT_EXPRESSION = 5 * 1024;
 const NOTHING = 'validations or auditAnnotations must contain at least one item';
 const BOTH =
-  'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)';
+  'must not contain both Deny and Warn (repeating the same validation failure information ' +
+  'in the API response and headers serves no purpose)';
 const IDENTIFIER = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
 const RESERVED: ReadonlySet<string> = new Set(
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
-    ' ',
-  ),
+  (
+    'true false null in as break const continue else for function if import let loop package ' +
+    'namespace return var void while'
+  ).split(' '),
 );
 
 /** `old`: absent when it is created. */

@@ -66,7 +66,8 @@ function validateField(
     errors.push(field.invalid(at, jsonPath, 'must not point to fields in metadata'));
   if (found.schema === undefined || !TYPES.includes(found.schema.type)) {
     const detail =
-      'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
+      'must point to a field of type string, boolean or integer. Enum string fields and ' +
+      'strings with formats are allowed.';
     errors.push(field.invalid(at, jsonPath, detail));
   }
   const path = found.path.join('.');

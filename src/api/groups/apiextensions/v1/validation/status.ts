@@ -28,7 +28,8 @@ export function validateStoredVersions({ spec, status }: Definition): FieldError
   }
   for (const name of left) {
     const detail =
-      `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage ` +
+      `missing from spec.versions; ${name} was previously a storage version, ` +
+      'and must remain in spec.versions until a storage ' +
       `migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
     errors.push(field.invalid(at.index(storedVersions.lastIndexOf(name)), name, detail));
   }

@@ -40,7 +40,8 @@ const replicaSet = (parts: Parts = {}): ReplicaSet => manifest('apps/v1.ReplicaS
 const MISMATCH = (labels: string): string =>
   `spec.template.metadata.labels: Invalid value: ${labels}: \`selector\` does not match template \`labels\``;
 const PERCENT =
-  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', " +
+  " or '93%', regex used for validation is '[0-9]+%')";
 
 /** What deployments and replica sets have in common. */
 const COMMON: [what: string, parts: Parts, errors: string[]][] = [
@@ -57,7 +58,9 @@ const COMMON: [what: string, parts: Parts, errors: string[]][] = [
     { selector: '{matchExpressions: [{key: a, operator: Like, values: [b]}]}' },
     [
       'spec.selector.matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator',
-      'spec.selector: Invalid value: {"matchExpressions":[{"key":"a","operator":"Like","values":["b"]}]}: invalid label selector',
+      'spec.selector: Invalid value: ' +
+        '{"matchExpressions":[{"key":"a","operator":"Like","values":["b"]}]}: invalid label ' +
+        'selector',
     ],
   ],
   [
@@ -78,7 +81,8 @@ const COMMON: [what: string, parts: Parts, errors: string[]][] = [
     'a bad pod',
     { pod: 'dnsPolicy: Sometimes' },
     [
-      'spec.template.spec.dnsPolicy: Unsupported value: "Sometimes": supported values: "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"',
+      'spec.template.spec.dnsPolicy: Unsupported value: "Sometimes": supported values: ' +
+        '"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"',
     ],
   ],
   [

@@ -461,7 +461,8 @@ describe('counts', () => {
   );
 
   const OF_DAEMON =
-    'currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady observedGeneration updatedNumberScheduled numberAvailable numberUnavailable';
+    'currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady ' +
+    'observedGeneration updatedNumberScheduled numberAvailable numberUnavailable';
   const NAMES = OF_DAEMON.split(' ');
   const good = [1, 1, 3, 1, 3, 1, 1, 2];
   const negative = (...indexes: number[]): string =>

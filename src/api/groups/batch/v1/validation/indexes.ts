@@ -45,7 +45,10 @@ function intervalsOf(text: string, completions: number): Interval[] {
 function parseInterval(text: string, completions: number): Interval | string {
   const limits = text.split('-');
   if (limits.length > 2) {
-    return `the fragment ${quote(text)} violates the requirement that an index interval can have at most two parts separated by '-'`;
+    return (
+      `the fragment ${quote(text)} violates the requirement that an index interval can have ` +
+      "at most two parts separated by '-'"
+    );
   }
   const numbers: number[] = [];
   for (const limit of limits) {

@@ -160,7 +160,8 @@ describe('the end', () => {
       `${START}, ${END}`,
       START,
       [
-        'status.completionTime: Invalid value: "2026-01-01T01:00:00Z": cannot set completionTime when there is no Complete=True condition',
+        'status.completionTime: Invalid value: "2026-01-01T01:00:00Z": cannot set ' +
+          'completionTime when there is no Complete=True condition',
       ],
     ],
     [
@@ -275,7 +276,8 @@ describe('indexes', () => {
       'completedIndexes: "3,1"',
       '',
       [
-        'status.completedIndexes: Invalid value: "3,1": error parsing completedIndexes: non-increasing order, previous: 3, current: 1',
+        'status.completedIndexes: Invalid value: "3,1": error parsing completedIndexes: ' +
+          'non-increasing order, previous: 3, current: 1',
       ],
       INDEXED,
     ],
@@ -293,7 +295,8 @@ describe('indexes', () => {
       'completedIndexes: "0"',
       '',
       [
-        'status.completedIndexes: Invalid value: "0": cannot set non-empty completedIndexes when non-indexed completion mode',
+        'status.completedIndexes: Invalid value: "0": cannot set non-empty ' +
+          'completedIndexes when non-indexed completion mode',
       ],
     ],
     [
@@ -301,7 +304,8 @@ describe('indexes', () => {
       'failedIndexes: "x"',
       '',
       [
-        'status.failedIndexes: Invalid value: "x": error parsing failedIndexes: cannot convert string to integer for index: "x"',
+        'status.failedIndexes: Invalid value: "x": error parsing failedIndexes: cannot ' +
+          'convert string to integer for index: "x"',
       ],
       PER_INDEX,
     ],

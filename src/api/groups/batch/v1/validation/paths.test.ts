@@ -362,7 +362,9 @@ describe('changes', () => {
   });
 
   const NEAR = (values: string): string =>
-    `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: foo, operator: In, values: [${values}]}]}]}}}`;
+    'affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ' +
+    '{nodeSelectorTerms: [{matchExpressions: [{key: foo, operator: In, ' +
+    `values: [${values}]}]}]}}}`;
   test.each<[what: string, old: string, now: string]>([
     ['nodes', '', NEAR('bar, value2')],
     ['other nodes', NEAR('bar, value'), NEAR('bar, value2')],
@@ -402,7 +404,8 @@ describe('jobs again and again', () => {
   const cronJob = (spec: string, of = '', policy = 'OnFailure'): CronJob =>
     manifest(
       'batch/v1.CronJob',
-      `metadata: {name: c}\nspec: {jobTemplate: {spec: {template: {spec: {restartPolicy: ${policy}, containers: [{name: c, image: i}]}}, ${of}}}, ${spec}}`,
+      'metadata: {name: c}\nspec: {jobTemplate: {spec: {template: {spec: {restartPolicy: ' +
+        `${policy}, containers: [{name: c, image: i}]}}, ${of}}}, ${spec}}`,
     );
   const HOURLY = 'schedule: "0 * * * *"';
 

@@ -20,7 +20,8 @@ test.each<[what: string, subsets: string, ...errors: string[]]>([
   ['one', subset('ip: 10.10.1.1', A)],
   [
     'more',
-    `${subset('ip: 10.10.1.1', A, 'name: b, port: 309')}, ${subset('ip: 10.10.3.3', 'name: a, port: 93', 'name: b, port: 76')}`,
+    `${subset('ip: 10.10.1.1', A, 'name: b, port: 309')}, ` +
+      subset('ip: 10.10.3.3', 'name: a, port: 93', 'name: b, port: 76'),
   ],
   ['a port without a name', subset('ip: 10.10.1.1', 'port: 8675')],
   ['a port of a known protocol', subset('ip: 10.10.1.1', 'port: 8675, appProtocol: HTTP')],

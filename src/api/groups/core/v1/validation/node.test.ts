@@ -40,7 +40,8 @@ describe('nodes', () => {
     [
       'tainted',
       taint(
-        '{key: GPU, value: "true", effect: NoSchedule}, {key: zone, effect: NoExecute, timeAdded: "2026-01-01T00:00:00Z"}',
+        '{key: GPU, value: "true", effect: NoSchedule}, {key: zone, effect: NoExecute, ' +
+          'timeAdded: "2026-01-01T00:00:00Z"}',
       ),
     ],
     [
@@ -125,7 +126,8 @@ describe('ranges of pods', () => {
 
 describe('annotations', () => {
   const annotated = (name: string, value: unknown): string =>
-    `metadata: {name: abc, annotations: {scheduler.alpha.kubernetes.io/${name}: ${JSON.stringify(JSON.stringify(value))}}}`;
+    `metadata: {name: abc, annotations: {scheduler.alpha.kubernetes.io/${name}: ` +
+    `${JSON.stringify(JSON.stringify(value))}}}`;
   const controller = {
     apiVersion: 'v1',
     kind: 'ReplicationController',

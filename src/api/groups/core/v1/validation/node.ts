@@ -147,7 +147,9 @@ function declaredFeatures({ status }: Node): FieldErrorList {
       );
     } else if (!FEATURE.test(name)) {
       const form =
-        "start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
+        "start with an UpperCamelCase segment, with subsequent segments separated by '/' " +
+        '(e.g., MyFeature or MyFeature/mySubFeature), ' +
+        'and contain only alphanumeric characters and slashes';
       errors.push(field.invalid(at.index(index), name, `${told} ${form}`));
     }
     const next = list[index + 1];

@@ -25,7 +25,10 @@ function volume(spec: string, metadata = '{name: v}'): core.PersistentVolume {
 }
 
 const SUBDOMAIN =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+  'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ' +
+  "'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', " +
+  'regex used for validation is ' +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const MODES =
   'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"';
 const AFFINITY = (key: string): string =>
@@ -118,7 +121,8 @@ describe('persistent volumes', () => {
       'an unknown policy',
       `${HOST_PATH}\npersistentVolumeReclaimPolicy: Burn`,
       [
-        'spec.persistentVolumeReclaimPolicy: Unsupported value: "Burn": supported values: "Delete", "Recycle", "Retain"',
+        'spec.persistentVolumeReclaimPolicy: Unsupported value: "Burn": supported values: ' +
+          '"Delete", "Recycle", "Retain"',
       ],
     ],
     [
@@ -193,7 +197,8 @@ describe('persistent volumes', () => {
       'gluster, with an empty namespace',
       'glusterfs: {endpoints: e, path: p, endpointsNamespace: ""}',
       [
-        'spec.glusterfs.endpointsNamespace: Invalid value: "": if the endpointnamespace is set, it must be a valid namespace name',
+        'spec.glusterfs.endpointsNamespace: Invalid value: "": if the endpointnamespace is ' +
+          'set, it must be a valid namespace name',
       ],
     ],
     [
@@ -225,9 +230,12 @@ describe('persistent volumes', () => {
     ],
     [
       'iSCSI, with a long portal',
-      `iscsi: {targetPortal: ${'t'.repeat(64)}, iqn: "iqn.2015-02.example.com:test", lun: 1, initiatorName: "iqn.2015-02.example.com:init"}`,
+      `iscsi: {targetPortal: ${'t'.repeat(64)}, iqn: "iqn.2015-02.example.com:test", ` +
+        'lun: 1, initiatorName: "iqn.2015-02.example.com:init"}',
       [
-        `spec.iscsi.targetportal: Invalid value: "${'t'.repeat(64)}": Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.`,
+        `spec.iscsi.targetportal: Invalid value: "${'t'.repeat(64)}": Total length of ` +
+          '<volume name>:<iscsi.targetPortal> must be under 64 characters if ' +
+          'iscsi.initiatorName is specified.',
       ],
     ],
     ['cinder', 'cinder: {volumeID: v, secretRef: {name: s, namespace: ns}}', []],
@@ -249,7 +257,8 @@ describe('persistent volumes', () => {
       'flex, with options of others',
       'flexVolume: {driver: d, options: {kubernetes.io/a: b}}',
       [
-        'spec.flexVolume.options[kubernetes.io/a]: Invalid value: "kubernetes.io/a": kubernetes.io and k8s.io namespaces are reserved',
+        'spec.flexVolume.options[kubernetes.io/a]: Invalid value: "kubernetes.io/a": ' +
+          'kubernetes.io and k8s.io namespaces are reserved',
       ],
     ],
     ['Azure files', 'azureFile: {secretName: s, shareName: h, secretNamespace: ns}', []],
@@ -307,7 +316,8 @@ describe('persistent volumes', () => {
   test('mount options as an annotation, where nothing is mounted with options', () => {
     const metadata = '{name: v, annotations: {volume.beta.kubernetes.io/mount-options: ro}}';
     expect(messages(validation.validatePersistentVolume(volume(HOST_PATH, metadata)))).toEqual([
-      'metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not specify mount options for this volume type',
+      'metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not ' +
+        'specify mount options for this volume type',
     ]);
     expect(
       messages(validation.validatePersistentVolume(volume('nfs: {server: s, path: /p}', metadata))),
@@ -390,7 +400,8 @@ describe('sources stay', () => {
   ] as const;
   const csi = (secret?: (typeof SECRETS)[number], name = 's'): core.PersistentVolume =>
     volume(
-      `csi: {driver: d, volumeHandle: h${secret === undefined ? '' : `, ${secret}SecretRef: {name: ${name}, namespace: ns}`}}`,
+      'csi: {driver: d, volumeHandle: ' +
+        `h${secret === undefined ? '' : `, ${secret}SecretRef: {name: ${name}, namespace: ns}`}}`,
     );
   const change = (now: core.PersistentVolume, old: core.PersistentVolume): string[] =>
     validation.validatePersistentVolumeUpdate(now, old).map(({ field: at }) => at);
@@ -598,7 +609,9 @@ describe('volumes within attachments', () => {
     ['no access mode', `${CSI}\naccessModes: []`, ['spec.accessModes: Required value']],
   ])('%s', (_, spec, errors) => {
     const lines = spec.includes('accessModes') ? spec : `accessModes: [ReadWriteOnce]\n${spec}`;
-    const yaml = `metadata: {name: v}\nspec:\n  source:\n    inlineVolumeSpec:\n      ${lines.split('\n').join('\n      ')}\n`;
+    const yaml =
+      'metadata: {name: v}\nspec:\n  source:\n    inlineVolumeSpec:\n' +
+      `      ${lines.split('\n').join('\n      ')}\n`;
     const { source } = manifest<{
       spec: { source: { inlineVolumeSpec: core.PersistentVolumeSpec } };
     }>('storage/v1.VolumeAttachment', yaml).spec;
@@ -613,9 +626,12 @@ test('what is on its way out', () => {
   const label = 'failure-domain.beta.kubernetes.io/zone';
   const spec = `cephfs: {monitors: [m]}\npersistentVolumeReclaimPolicy: Recycle\n${AFFINITY(label)}`;
   expect(persistentVolumeWarnings(volume(spec, annotation))).toEqual([
-    'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
-    'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
-    `spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: ${label} is deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
+    'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; ' +
+      'use "storageClassName" attribute instead',
+    'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. ' +
+      'Instead, the recommended approach is to use dynamic provisioning.',
+    `spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: ${label} is ` +
+      'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
     'spec.cephfs: deprecated in v1.28, non-functional in v1.31+',
   ]);
 });

@@ -99,7 +99,8 @@ describe('names', () => {
   table([
     [
       'all of them',
-      'nodeName: foobar\nserviceAccountName: acct\nhostname: foo\nsubdomain: bar\npriorityClassName: valid-name\nruntimeClassName: valid-sandbox',
+      'nodeName: foobar\nserviceAccountName: acct\nhostname: foo\nsubdomain: bar\n' +
+        'priorityClassName: valid-name\nruntimeClassName: valid-sandbox',
     ],
     ['a node', 'nodeName: node name', 'nodeName Invalid'],
     ['an account', 'serviceAccountName: invalidName', 'serviceAccountName Invalid'],
@@ -278,7 +279,8 @@ describe('sysctls', () => {
     [
       [
         'some',
-        '{name: kernel.shmmni, value: "32768"}, {name: kernel.shmmax, value: "1000000000"}, {name: knet.ipv4.route.min_pmtu, value: "1000"}',
+        '{name: kernel.shmmni, value: "32768"}, {name: kernel.shmmax, ' +
+          'value: "1000000000"}, {name: knet.ipv4.route.min_pmtu, value: "1000"}',
       ],
       ...PARTS.map((name): Case => [name, `{name: ${name}, value: "1"}`]),
       ...[
@@ -642,7 +644,9 @@ describe('volumes and the pod', () => {
   test('a claim of a name too long', () => {
     const pod = manifest<core.Pod>(
       'core/v1.Pod',
-      `metadata: {name: ${'a'.repeat(200)}, namespace: default}\nspec: {containers: [{name: c, image: x}], volumes: [{name: ${'b'.repeat(60)}, ephemeral: {${CLAIM}}}]}`,
+      `metadata: {name: ${'a'.repeat(200)}, namespace: default}\n` +
+        `spec: {containers: [{name: c, image: x}], volumes: [{name: ${'b'.repeat(60)}, ` +
+        `ephemeral: {${CLAIM}}}]}`,
     );
     expect(validatePod(pod).map(({ field, detail }) => `${field} ${detail}`)).toEqual([
       `spec.volumes[0].name PVC name "${'a'.repeat(200)}-${'b'.repeat(60)}": must be no more than 253 characters`,

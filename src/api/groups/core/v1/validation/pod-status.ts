@@ -216,7 +216,8 @@ function extendedResourceClaim({ spec, status }: Pod, at: FieldPath): FieldError
       errors.push(field.invalid(where.child('containerName'), containerName, message));
     } else if (!Object.hasOwn(container.resources.requests ?? {}, resourceName)) {
       const message =
-        'must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests';
+        'must match the extended resource name of an entry in ' +
+        'spec.initContainers.resources.requests or spec.containers.resources.requests';
       errors.push(field.invalid(where.child('resourceName'), resourceName, message));
     }
     errors.push(
@@ -310,7 +311,8 @@ function allocatedResources(
       const errors: FieldErrorList = [];
       if (container !== undefined && !asksFor(container, allocated.name)) {
         const message = allocated.name.startsWith(CLAIM)
-          ? "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
+          ? "must match one of the container's resource claims in a format " +
+            "'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
           : "must match one of the container's resource requests";
         errors.push(field.invalid(path.child('name'), allocated.name, message));
       }

@@ -235,7 +235,8 @@ describe('resize', () => {
       init('cpu: 1', ', resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]'),
       init('cpu: 2', ', resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]'),
       [
-        'spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize policy of RestartContainer cannot be resized',
+        'spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize ' +
+          'policy of RestartContainer cannot be resized',
       ],
     ],
     [

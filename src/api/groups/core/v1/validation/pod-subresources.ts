@@ -37,7 +37,9 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldE
           field.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`),
         ];
       if (semanticEqual(before, after)) return [];
-      const message = `existing ephemeral containers ${name} may not be changed\n- ${JSON.stringify(before)}\n+ ${JSON.stringify(after)}\n`;
+      const message =
+        `existing ephemeral containers ${name} may not be changed\n` +
+        `- ${JSON.stringify(before)}\n+ ${JSON.stringify(after)}\n`;
       return [field.forbidden(path, message)];
     }),
   ];

@@ -78,7 +78,11 @@ function tokensWithoutAccount({ serviceAccountName = '', volumes = [] }: PodSpec
 }
 
 const UPDATE_MESSAGE =
-  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+  'pod updates may not change fields other than ' +
+  '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,' +
+  '`spec.tolerations` (only additions to existing ' +
+  'tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was ' +
+  'previously negative)';
 
 /** Almost all of a pod's spec is fixed when it is made. */
 export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {

@@ -130,7 +130,8 @@ describe('of a pod as a whole', () => {
   const lists = (requests: string, limits = ''): string =>
     `{requests: {${requests}}, limits: {${limits}}}`;
   const spec = (pod: string, ...containers: string[]): string =>
-    `containers: [${containers.map((given, index) => `{name: c${index}, image: x, resources: ${given}}`).join(', ')}]\nresources: ${pod}`;
+    'containers: [' +
+    `${containers.map((given, index) => `{name: c${index}, image: x, resources: ${given}}`).join(', ')}]\nresources: ${pod}`;
   test.each<[what: string, spec: string, ...errors: string[]]>([
     [
       'as much as its containers',
@@ -229,15 +230,18 @@ describe('limits of many', () => {
     ['at least, of claims', '{type: PersistentVolumeClaim, min: {storage: 5Gi}}'],
     [
       'files',
-      '{type: Pod, max: {ephemeral-storage: 10Gi}}, {type: Container, max: {ephemeral-storage: 10Gi}, default: {ephemeral-storage: 1Gi}}',
+      '{type: Pod, max: {ephemeral-storage: 10Gi}}, {type: Container, ' +
+        'max: {ephemeral-storage: 10Gi}, default: {ephemeral-storage: 1Gi}}',
     ],
     [
       'of others',
-      '{type: thirdparty.com/foo, max: {cpu: 100m}, min: {cpu: 5m}, default: {cpu: 50m}, defaultRequest: {cpu: 10m}, maxLimitRequestRatio: {cpu: 10}}',
+      '{type: thirdparty.com/foo, max: {cpu: 100m}, min: {cpu: 5m}, default: {cpu: 50m}, ' +
+        'defaultRequest: {cpu: 10m}, maxLimitRequestRatio: {cpu: 10}}',
     ],
     [
       'storage of another type',
-      '{type: thirdparty.com/foo, max: {storage: 10000T}, min: {storage: 100T}, default: {storage: 500T}, defaultRequest: {storage: 200T}}',
+      '{type: thirdparty.com/foo, max: {storage: 10000T}, min: {storage: 100T}, ' +
+        'default: {storage: 500T}, defaultRequest: {storage: 200T}}',
     ],
     [
       'storage of others',
@@ -310,7 +314,9 @@ describe('quotas', () => {
   test.each<[what: string, spec: string, ...paths: string[]]>([
     [
       'everything',
-      'hard: {cpu: 100, memory: 10000, requests.cpu: 100, requests.memory: 10000, limits.cpu: 100, limits.memory: 10000, pods: 10, services: 0, replicationcontrollers: 10, resourcequotas: 10, configmaps: 10, secrets: 10}',
+      'hard: {cpu: 100, memory: 10000, requests.cpu: 100, requests.memory: 10000, ' +
+        'limits.cpu: 100, limits.memory: 10000, pods: 10, services: 0, ' +
+        'replicationcontrollers: 10, resourcequotas: 10, configmaps: 10, secrets: 10}',
     ],
     [
       'devices',
@@ -332,7 +338,8 @@ describe('quotas', () => {
     ],
     [
       'less than nothing',
-      'hard: {cpu: -100, memory: -10000, pods: -10, services: -10, replicationcontrollers: -10, resourcequotas: -10, configmaps: -10, secrets: -10}',
+      'hard: {cpu: -100, memory: -10000, pods: -10, services: -10, ' +
+        'replicationcontrollers: -10, resourcequotas: -10, configmaps: -10, secrets: -10}',
       ...[
         'cpu',
         'memory',
@@ -428,7 +435,8 @@ describe('volumes that grow', () => {
   ])('%s', (_what, status, ...errors) => {
     const claim = manifest<core.PersistentVolumeClaim>(
       'core/v1.PersistentVolumeClaim',
-      `metadata: {name: c}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\nstatus: {${status}}`,
+      'metadata: {name: c}\nspec: {accessModes: [ReadWriteOnce], ' +
+        `resources: {requests: {storage: 1Gi}}}\nstatus: {${status}}`,
     );
     const found = validatePersistentVolumeClaimStatusUpdate(claim);
     expect(

@@ -154,7 +154,9 @@ function scopeSelector(spec: ResourceQuotaSpec): FieldErrorList {
     errors.push(...scope(scopeName, spec, at, selector));
     if (EXISTING_SCOPES.has(scopeName) && operator !== 'Exists') {
       const message =
-        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, " +
+        'ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ' +
+        'ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity';
       errors.push(field.invalid(at.child('operator'), operator, message));
     }
     switch (operator) {

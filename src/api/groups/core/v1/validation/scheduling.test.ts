@@ -37,7 +37,8 @@ describe('nodes that must be', () => {
     [
       [
         'labels and fields',
-        '{matchExpressions: [{key: a, operator: In, values: [b, c]}], matchFields: [{key: metadata.name, operator: In, values: [n1]}]}',
+        '{matchExpressions: [{key: a, operator: In, values: [b, c]}], ' +
+          'matchFields: [{key: metadata.name, operator: In, values: [n1]}]}',
       ],
       ['any', '{matchExpressions: []}'],
       [
@@ -147,7 +148,8 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
       'preferred',
       `affinity.${kind}.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm`,
       (term: string): string =>
-        `affinity: {${kind}: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 10, podAffinityTerm: {${term}}}]}}`,
+        `affinity: {${kind}: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: ` +
+        `10, podAffinityTerm: {${term}}}]}}`,
     ],
   ] as const)('%s', (_how, at, specOf) => {
     const expression = (fields: string): string => `{matchExpressions: [{${fields}}]}`;
@@ -197,15 +199,19 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
         // The server adds what the keys stand for to the selector.
         [
           'keys of its own labels',
-          `${KEY}, labelSelector: {matchExpressions: [{key: a, operator: In, values: [v]}, {key: b, operator: NotIn, values: [v]}]}, matchLabelKeys: [a], mismatchLabelKeys: [b]`,
+          `${KEY}, labelSelector: {matchExpressions: [{key: a, operator: In, values: [v]}, ` +
+            '{key: b, operator: NotIn, values: [v]}]}, matchLabelKeys: [a], ' +
+            'mismatchLabelKeys: [b]',
         ],
         [
           'a key that is also selected by, of others',
-          `${KEY}, labelSelector: {matchExpressions: [{key: b, operator: In, values: [v]}, {key: b, operator: NotIn, values: [v]}]}, mismatchLabelKeys: [b]`,
+          `${KEY}, labelSelector: {matchExpressions: [{key: b, operator: In, values: [v]}, ` +
+            '{key: b, operator: NotIn, values: [v]}]}, mismatchLabelKeys: [b]',
         ],
         [
           'a key that is also selected by, of the same',
-          `${KEY}, labelSelector: {matchExpressions: [{key: a, operator: In, values: [v]}, {key: a, operator: NotIn, values: [w]}]}, matchLabelKeys: [a]`,
+          `${KEY}, labelSelector: {matchExpressions: [{key: a, operator: In, values: [v]}, ` +
+            '{key: a, operator: NotIn, values: [w]}]}, matchLabelKeys: [a]',
           `${at}[0] Invalid`,
         ],
         [

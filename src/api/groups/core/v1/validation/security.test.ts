@@ -207,7 +207,8 @@ describe('privileges', () => {
 
 describe('users of its own', () => {
   const VOLUMES =
-    'volumes: [{name: a, configMap: {name: x}}, {name: b, secret: {secretName: x}}, {name: c, downwardAPI: {}}, {name: d, projected: {}}, {name: e, emptyDir: {}}]';
+    'volumes: [{name: a, configMap: {name: x}}, {name: b, secret: {secretName: x}}, ' +
+    '{name: c, downwardAPI: {}}, {name: d, projected: {}}, {name: e, emptyDir: {}}]';
   const DEVICE = 'volumeDevices: [{name: v, devicePath: /dev/v}]';
   const BLOCK = 'volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]';
   test.each<[what: string, more: string, ...errors: string[]]>([

@@ -104,7 +104,12 @@ describe('ports', () => {
     ],
     [
       'one of nodes for three protocols',
-      `type: NodePort\n${and('{name: q, port: 1, nodePort: 1}', '{name: r, port: 2, nodePort: 1, protocol: UDP}', '{name: s, port: 3, nodePort: 1, protocol: SCTP}')}`,
+      'type: NodePort\n' +
+        and(
+          '{name: q, port: 1, nodePort: 1}',
+          '{name: r, port: 2, nodePort: 1, protocol: UDP}',
+          '{name: s, port: 3, nodePort: 1, protocol: SCTP}',
+        ),
     ],
     ['of a balancer', `${BALANCED}\n${and('{name: q, port: 1, nodePort: 30000}')}`],
     ['of a balancer, of two protocols', `${BALANCED}\n${and('{name: q, port: 1, protocol: UDP}')}`],

@@ -575,7 +575,8 @@ describe('claims', () => {
     [
       'from two things',
       claim(
-        `${GOOD}, dataSource: {kind: PersistentVolumeClaim, name: a}, dataSourceRef: {kind: PersistentVolumeClaim, name: b}`,
+        `${GOOD}, dataSource: {kind: PersistentVolumeClaim, name: a}, ` +
+          'dataSourceRef: {kind: PersistentVolumeClaim, name: b}',
       ),
       `${at}.spec Invalid`,
     ],

@@ -384,7 +384,8 @@ export function iscsiNameLength(
 ): FieldErrorList {
   if (initiatorName === undefined || `${name}:${targetPortal}`.length <= MAX_ISCSI_NAME) return [];
   const message =
-    'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
+    'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if ' +
+    'iscsi.initiatorName is specified.';
   return [field.invalid(at, value, message)];
 }
 

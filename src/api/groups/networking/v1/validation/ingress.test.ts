@@ -27,7 +27,11 @@ const rules = (...list: readonly object[]): object => ({ spec: { rules: list } }
 const tls = (...list: readonly object[]): object => ({ spec: { tls: list } });
 const SUBDOMAIN = NAME_MESSAGES.subdomain;
 const WILDCARD =
-  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, " +
+  'which must consist of lower case alphanumeric characters, ' +
+  "'-' or '.' and end with an alphanumeric character (e.g. '*.example.com', " +
+  'regex used for validation is ' +
+  "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const AT = 'spec.rules[0].http.paths[0]';
 const CLASS = 'kubernetes.io/ingress.class';
 

@@ -284,7 +284,8 @@ describe('constraints', () => {
       [
         one({}),
         [
-          `${AT}: Required value: exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`,
+          `${AT}: Required value: exactly one of "matchAttribute" or "distinctAttribute" ` +
+            'is required, but multiple fields are set',
         ],
       ],
       [
@@ -468,7 +469,8 @@ describe('templates', () => {
       [
         { spec: { devices: { requests: [{ ...alternatives, exactly }] } } },
         [
-          'spec.spec.devices.requests[0]: Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set',
+          'spec.spec.devices.requests[0]: Invalid value: null: exactly one of `exactly` or ' +
+            '`firstAvailable` is required, but multiple fields are set',
         ],
       ],
       [

@@ -43,9 +43,12 @@ const UNLIMITED = Number.POSITIVE_INFINITY;
 const WHERE =
   'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
 const WHERE_DEVICE =
-  'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
+  'exactly one of `nodeName`, `nodeSelector`, ' +
+  'or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ' +
+  'ResourceSlice spec';
 const NOT_PER_DEVICE =
-  '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
+  '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` ' +
+  'is set to true in the ResourceSlice spec';
 const UNSET_OR_TRUE = 'must be either unset or set to true';
 const NUMBER = '(0|[1-9]\\d*)';
 const PRERELEASE = '(0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)';

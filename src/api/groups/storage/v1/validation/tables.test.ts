@@ -59,7 +59,8 @@ describe('storage classes', () => {
           ],
         },
         [
-          'allowedTopologies[0].matchLabelExpressions[0].key: Invalid value: "/invalidkey": prefix part must be non-empty',
+          'allowedTopologies[0].matchLabelExpressions[0].key: Invalid value: ' +
+            '"/invalidkey": prefix part must be non-empty',
         ],
       ],
       [
@@ -234,7 +235,8 @@ describe('volume attachments', () => {
       [
         inline({ persistentVolumeReclaimPolicy: 'Delete' }),
         [
-          'spec.source.inlineVolumeSpec.persistentVolumeReclaimPolicy: Forbidden: may only be Retain in the context of inline volumes',
+          'spec.source.inlineVolumeSpec.persistentVolumeReclaimPolicy: Forbidden: may only ' +
+            'be Retain in the context of inline volumes',
         ],
       ],
       [

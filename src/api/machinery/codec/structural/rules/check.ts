@@ -43,7 +43,8 @@ export function* checkRules(
   if (node === undefined) return [];
   if (prior.some(({ type }) => BLOCKING.has(type))) {
     const detail =
-      'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+      'some validation rules were not checked because the object was invalid; ' +
+      'correct the existing errors to complete validation';
     return [field.invalid(undefined, null, detail)];
   }
   const run = new RuleRun(object.warn, object.budget);

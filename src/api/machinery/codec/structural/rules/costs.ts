@@ -80,7 +80,8 @@ function exceeded(name: string, cost: number, limit: number): string {
   const factor = cost / limit;
   const shown = factor > 100 ? 'more than 100x' : `${factor.toFixed(factor < 1.5 ? 6 : 1)}x`;
   return (
-    `${name} exceeds budget by factor of ${shown} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength ` +
+    `${name} exceeds budget by factor of ${shown} (try simplifying the rule, ` +
+    'or adding maxItems, maxProperties, and maxLength ' +
     'where arrays, maps, and strings are declared)'
   );
 }

@@ -98,7 +98,8 @@ export function validateExpressions(
   const { type } = context.scope;
   if (type === undefined) {
     const problem =
-      'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to ' +
+      'internal error: failed to construct type information for x-kubernetes-validations ' +
+      'rules: unable to convert structural schema to ' +
       'CEL declarations';
     return [field.internal(here, new Error(problem))];
   }
@@ -144,7 +145,9 @@ function validateCompiled(
   }
   if (compiled.usesOldSelf) {
     if (uncorrelatable !== undefined) {
-      const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelatable.toString()}`;
+      const detail =
+        'oldSelf cannot be used on the uncorrelatable portion of the schema within ' +
+        uncorrelatable.toString();
       errors.push(field.invalid(ofRule, rule.rule, detail));
     }
   } else if ((rule.optionalOldSelf ?? undefined) !== undefined) {

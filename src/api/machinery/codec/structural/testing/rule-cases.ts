@@ -966,12 +966,14 @@ const evaluations: readonly SchemaCase[] = [
     ),
     objects: Object.fromEntries(
       [
-        ...'division modulo index negative key key2 field overflow overload overload2 convert convert2 convert3 quantity url ip'.split(
-          ' ',
-        ),
-        ...'regex optional dyn dyn2 dyn4 bool bool2 min substring charAt semver cidr format slice slice2 slice3 sort sort2 flatten first lists absorbed'.split(
-          ' ',
-        ),
+        ...(
+          'division modulo index negative key key2 field overflow overload overload2 convert ' +
+          'convert2 convert3 quantity url ip'
+        ).split(' '),
+        ...(
+          'regex optional dyn dyn2 dyn4 bool bool2 min substring charAt semver cidr format ' +
+          'slice slice2 slice3 sort sort2 flatten first lists absorbed'
+        ).split(' '),
       ].map((x) => [x, { x, i: 1, l: [], m: {}, ios: 5 }]),
     ),
   },
