@@ -2,7 +2,7 @@
 // through in-process clients. This is the only place that knows them all.
 
 import { networkInterfaces } from 'node:os';
-import type { Duplex } from 'node:stream';
+import { pipeline, type Duplex } from 'node:stream';
 import { nodes as nodeType, type Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { createTlsNodeConnector, type NodeConnector } from '#apiserver/node-connector.ts';
@@ -22,6 +22,7 @@ import type { ControllerName } from '#controllers/controllers.ts';
 import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
@@ -97,10 +98,23 @@ export interface ClusterConfig {
   readonly leaderElect?: boolean;
   /** See ComponentsConfig. Also counts the errors of the other thread, which has its own. */
   readonly faults?: UncaughtErrors;
+  /** The cluster goes on from the state of another one, which `storage` and the runtimes of the nodes have. Absent: it is new. */
+  readonly resume?: ResumeConfig;
   /** start() waits for the nodes to be ready until no further one has become so for this time. Default: 60,000. */
   readonly readyTimeoutMs?: number;
   /** Called with what start() is doing. */
   readonly progress?: (step: StartProgress) => void;
+}
+
+/**
+ * How a cluster goes on from a state. It is begun with `beginServer` and `beginComponents` when it is needed, instead of `begin`; then it
+ * writes nothing on its own that the other cluster would not have written.
+ */
+export interface ResumeConfig {
+  /** Awaited before each request of the program. `method`: of HTTP. Undefined: nothing has to be waited for. */
+  readonly beforeRequest: (method: string) => Promise<void> | undefined;
+  /** Nodes whose kubelets do not run. */
+  readonly stoppedNodes: ReadonlySet<string>;
 }
 
 /** A step of the start. With `total`: so many of so many are done. */
@@ -166,6 +180,11 @@ export class Cluster {
     });
   }
 
+  /** Returns a cluster without a port. Starts nothing. */
+  static withoutPort(config: ClusterConfig): Cluster {
+    return new Cluster({ ...config, listen: undefined }, undefined);
+  }
+
   /** Once. Starts everything; resolves when the nodes are ready. What was started is stopped again if that fails. */
   async begin(): Promise<void> {
     try {
@@ -200,6 +219,8 @@ export class Cluster {
         ...(config.dns?.reachable === true && { servers: [config.dns.serviceAddress] }),
       },
       onNodeStarted: (count) => this.#onNodeStarted(count),
+      resumes: config.resume !== undefined,
+      stoppedNodes: config.resume?.stoppedNodes,
       ...(thread === undefined && { control: this.#control() }),
     });
     this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
@@ -241,7 +262,7 @@ export class Cluster {
         port: config.listen.port,
       }),
     });
-    this.client = createClient(this.#transportOf(ADMIN_USER));
+    this.client = this.#clientOfProgram(ADMIN_USER);
     this.#dns =
       config.dns === undefined
         ? undefined
@@ -273,7 +294,11 @@ export class Cluster {
 
   /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. It stays in the process. */
   connect(): Duplex {
-    return this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+    const connect = (): Duplex =>
+      this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+    // A connection may be used for anything.
+    const ready = this.#config.resume?.beforeRequest('CONNECT');
+    return ready === undefined ? connect() : connectLater(ready, connect);
   }
 
   /** Where the API server listens; undefined if it does not. */
@@ -282,7 +307,14 @@ export class Cluster {
   }
 
   async #start(): Promise<void> {
-    const { thread, logger, progress } = this.#config;
+    await this.beginServer();
+    await this.beginComponents();
+    await this.#waitForNodes();
+  }
+
+  /** Once. Starts the API server alone. */
+  async beginServer(): Promise<void> {
+    const { progress } = this.#config;
     progress?.({ step: 'starting the API server' });
     if (this.#config.listen !== undefined) {
       this.#url = (await this.#server.listen()).url;
@@ -290,6 +322,11 @@ export class Cluster {
     }
     await this.#server.start();
     await this.#permitPodNetwork();
+  }
+
+  /** Once, after beginServer(). Starts everything else. The nodes may not be ready when it resolves. */
+  async beginComponents(): Promise<void> {
+    const { thread, logger, progress } = this.#config;
     const total = this.#nodeNames().length;
     progress?.({ step: 'starting nodes', done: 0, total });
     const started = { here: 0, inThread: 0 };
@@ -318,7 +355,6 @@ export class Cluster {
       }),
     ]);
     this.#started = true;
-    await this.#waitForNodes();
   }
 
   /** For this machine's node, and for other machines that join. A cluster without it works on this machine. */
@@ -520,6 +556,18 @@ export class Cluster {
     });
   }
 
+  /** A client for the program that the cluster is in, not for a component. */
+  #clientOfProgram(user: User, userAgent = componentOf(user.name)): Client {
+    const { resume } = this.#config;
+    if (resume === undefined) return createClient(this.#transportOf(user, { userAgent }));
+    const served = this.#handlerOf(user);
+    const handler: InProcessHandler = async (request) => {
+      await resume.beforeRequest(request.method);
+      return served(request);
+    };
+    return createClient(createInProcessTransport({ handler, userAgent }));
+  }
+
   /** For a component of the cluster. */
   #clientOf(user: User, userAgent = componentOf(user.name)): Client {
     const latestHeartbeats = this.#config.clock instanceof VirtualClock;
@@ -560,6 +608,16 @@ export class Cluster {
       );
     return this.#elsewhere;
   }
+}
+
+/** Returns a connection that is made when the promise resolves, and destroyed when it rejects. */
+function connectLater(ready: Promise<void>, connect: () => Duplex): Duplex {
+  const [near, far] = duplexPair();
+  ready.then(
+    () => pipeline(far, connect(), far, () => undefined),
+    (error: Error) => far.destroy(error),
+  );
+  return near;
 }
 
 /** The certificates of a cluster that listens. */

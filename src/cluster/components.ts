@@ -89,6 +89,10 @@ export interface ComponentsConfig {
   readonly podDns?: PodDns | undefined;
   /** On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make each of them. */
   readonly heartbeats?: NodeHeartbeats | undefined;
+  /** The components go on from a state: kubelets take over their nodes. Default: false. */
+  readonly resumes?: boolean;
+  /** Nodes whose kubelets start() does not start. Default: none. */
+  readonly stoppedNodes?: ReadonlySet<string> | undefined;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }
@@ -170,8 +174,10 @@ export class Components implements RunningComponents {
     if (control !== undefined) this.#startControl(control);
     let started = 0;
     for (const node of nodes) this.#startPolicies(node);
-    await forEachOf(nodes, STARTING_KUBELETS, async (node) => {
-      await this.#startNode(node);
+    const { resumes = false, stoppedNodes } = this.#config;
+    const running = nodes.filter(({ name }) => stoppedNodes?.has(name) !== true);
+    await forEachOf(running, STARTING_KUBELETS, async (node) => {
+      await this.#startNode(node, resumes);
       onNodeStarted?.(++started);
     });
     for (const node of nodes) {
@@ -270,10 +276,13 @@ export class Components implements RunningComponents {
       ...(serviceAccountKey !== undefined && { serviceAccountKey }),
       clusterCidrs: control.podCidrs,
       settings: {
-        ...(this.#config.heartbeats !== undefined && {
-          'node-lifecycle': { isAlive: (name) => this.#config.heartbeats?.isKept(name) === true },
-        }),
         'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
+        'node-lifecycle': {
+          takesOver: this.#config.resumes ?? false,
+          ...(this.#config.heartbeats !== undefined && {
+            isAlive: (name) => this.#config.heartbeats?.isKept(name) === true,
+          }),
+        },
         ...(control.loadBalancerPool !== undefined && {
           'service-lb': { pool: IpPool.parse(control.loadBalancerPool) },
         }),
@@ -372,7 +381,7 @@ export class Components implements RunningComponents {
     return node;
   }
 
-  async #startNode(node: ClusterNode): Promise<void> {
+  async #startNode(node: ClusterNode, takesOver = false): Promise<void> {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
     const clock = this.#clockOf(`kubelet/${node.name}`);
     const policies = this.#policies.get(node.name);
@@ -383,6 +392,7 @@ export class Components implements RunningComponents {
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
+      takesOver,
       podCIDRs: node.podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,

@@ -23,6 +23,11 @@ export interface KubeletConfig {
   readonly logger: Logger;
   /** The name of its Node. */
   readonly nodeName: string;
+  /**
+   * The kubelet takes over from one that ran until this moment: it does not announce itself, and
+   * reports when that one would have. Default: false.
+   */
+  readonly takesOver?: boolean;
 
   /** The directory of volumes and other data of pods. Default: /var/lib/kubelet. */
   readonly rootDir?: string;

@@ -360,6 +360,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     client,
     events: recorder,
     nodeName: config.nodeName,
+    takesOver: config.takesOver ?? false,
     labels: node.labels,
     taints: config.taints ?? [],
     podCIDRs: config.podCIDRs ?? [],

@@ -230,7 +230,7 @@ const MAX_ROUNDS_PER_INSTANT = 100_000;
  * time moves on (see `settle` in the config).
  */
 export class VirtualClock implements Clock {
-  readonly #start: number;
+  #start: number;
   readonly #settleTurns: number;
   readonly #settleHook: (() => Promise<void>) | undefined;
   /** Milliseconds since the clock was created. */
@@ -296,6 +296,15 @@ export class VirtualClock implements Clock {
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     return sleepOn(this, delayMs, signal);
+  }
+
+  /**
+   * Sets the wall-clock time, forward or back, to milliseconds since the epoch. No timer fires:
+   * timers keep their delays, up to a fraction of a millisecond.
+   */
+  jumpTo(now: number): void {
+    this.#elapsed = Math.ceil(this.#elapsed);
+    this.#start = now - this.#elapsed;
   }
 
   /** Timers that are set and have a delay (intervals included, those that are left out at present, too). */

@@ -33,6 +33,7 @@ function formatIPv6(value: bigint): string {
 }
 
 export class AddressPool {
+  readonly #cidr: string;
   readonly #version: 4 | 6;
   /**
    * The first and last address that may be handed out: the network's own, its gateway and its
@@ -48,6 +49,7 @@ export class AddressPool {
    * is the gateway's.
    */
   constructor(cidr: string) {
+    this.#cidr = cidr;
     const [address = '', length = ''] = cidr.split('/');
     const version = isIP(address);
     const bits = version === 4 ? 32 : 128;
@@ -68,6 +70,14 @@ export class AddressPool {
     this.#first = network + 2n;
     this.#last = network + size - 2n;
     this.#next = this.#first;
+  }
+
+  /** Returns a pool with the same addresses in use, which continues as this one would. */
+  clone(): AddressPool {
+    const clone = new AddressPool(this.#cidr);
+    clone.#next = this.#next;
+    for (const address of this.#used) clone.#used.add(address);
+    return clone;
   }
 
   /** A free address. Throws ResourceExhausted if there is none. */

@@ -75,6 +75,11 @@ export abstract class PodRuntime<C extends ManagedContainer> {
    */
   protected abstract sandboxRemoved(podSandboxId: string): void;
 
+  /** Called before a container is removed. */
+  protected containerRemoving(): void {
+    // Most runtimes have nothing to do.
+  }
+
   /** Deletes what the runtime keeps of a container outside of the table. */
   protected abstract containerRemoved(containerId: string): void;
 
@@ -239,6 +244,7 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   }
 
   #remove(sandbox: Sandbox<C>, containerId: string): void {
+    this.containerRemoving();
     if (!this.#pods.removeContainer(containerId)) return;
     this.containerRemoved(containerId);
     this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');

@@ -15,11 +15,10 @@ import {
 } from '#dns/index.ts';
 import type { DnsRecordType, Resolved } from '#dns/resolved.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
-import { SeededRandom, systemRandom } from '#machinery/random.ts';
-import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
+import { SeededRandom, systemRandom, type Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
-import { createMemoryStorage } from '#storage/memory/index.ts';
-import { ADMIN_USER, Cluster } from '../cluster.ts';
+import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
+import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
 import {
@@ -29,8 +28,18 @@ import {
   parsePodRange,
   parseServiceRanges,
 } from '../network-ranges.ts';
-import type { ClusterNode } from '../nodes.ts';
 import { Pki } from '../pki.ts';
+import {
+  Awakening,
+  type ClusterState,
+  forkable,
+  type Forking,
+  type Incarnation,
+  LazyNode,
+  notForkable,
+  type Revive,
+  WakingClock,
+} from './forks/index.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 
 export interface StartClusterOptions {
@@ -76,7 +85,7 @@ export interface StartClusterOptions {
 }
 
 /** A cluster of `startCluster`. */
-export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<C> {
+export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<C>, Forking {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
@@ -87,6 +96,9 @@ export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<
   startNode(name: string): Promise<void>;
 }
 
+/** A cluster with a virtual clock. */
+export type ForkableCluster = EmbeddedCluster<VirtualClock>;
+
 const NODE_CAPACITY = {
   cpu: '4',
   memory: '32Gi',
@@ -96,12 +108,12 @@ const NODE_CAPACITY = {
 
 export async function startCluster(
   options: StartClusterOptions & { readonly clock: 'virtual' },
-): Promise<EmbeddedCluster<VirtualClock>>;
+): Promise<ForkableCluster>;
 export async function startCluster(options?: StartClusterOptions): Promise<EmbeddedCluster>;
 export async function startCluster(options: StartClusterOptions = {}): Promise<EmbeddedCluster> {
   const virtual = options.clock === 'virtual';
   const clock = virtual
-    ? new VirtualClock({
+    ? new WakingClock({
         start: options.startMs,
         lazy: options.heartbeats !== 'eager',
         sockets: options.port !== undefined || options.dnsPort !== undefined,
@@ -109,45 +121,115 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     : systemClock;
   const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
+  const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
+  const setup = prepare(options, { clock, random, pki });
+  // Certificates take their time, but none of a virtual clock's.
+  const cluster = await Cluster.make(setup.config);
+  await setup.moving(cluster.begin());
+  const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
+  const incarnation = embed(options, setup, cluster, access);
+  if (!(clock instanceof WakingClock)) return { ...incarnation.handle, ...notForkable('real') };
+  if (pki !== undefined || options.dnsPort !== undefined)
+    return { ...incarnation.handle, ...notForkable('port') };
+  const revive: Revive = (state, own) => resume(options, state, own);
+  return forkable({
+    running: incarnation,
+    clock,
+    revive,
+    firstRevision: setup.storage.freeze().revision,
+  });
+}
+
+/** Makes the cluster of a state on a clock that shows the time of the state. It begins when it is needed. */
+function resume(
+  options: StartClusterOptions,
+  state: ClusterState,
+  clock: WakingClock,
+): Incarnation {
+  const random = SeededRandom.fromState(state.random);
+  const setup = prepare(options, { clock, random, pki: undefined, state });
+  const awakening = new Awakening(clock, state.readOnlyAt, {
+    beginServer: () => cluster.beginServer(),
+    beginComponents: () => cluster.beginComponents(),
+  });
+  const cluster = Cluster.withoutPort({
+    ...setup.config,
+    resume: {
+      beforeRequest: (method) => awakening.beforeRequest(method),
+      stoppedNodes: state.stoppedNodes,
+    },
+  });
+  if (state.readOnlyAt === undefined) clock.beforeMove = () => awakening.all();
+  return embed(options, setup, cluster, undefined, awakening);
+}
+
+interface Origin {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly pki: Pki | undefined;
+  /** The state that the cluster goes on from. Absent: it is new. */
+  readonly state?: ClusterState;
+}
+
+interface Setup extends Origin {
+  readonly logger: Logger;
+  readonly storage: MemoryStorage;
+  readonly nodes: readonly LazyNode[];
+  /** The directory of the cluster's files, which is made when there is one. */
+  readonly filesDir: string;
+  readonly config: ClusterConfig;
+  /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
+  moving<T>(promise: Promise<T>): Promise<T>;
+}
+
+/** Makes everything that a cluster consists of, and starts nothing. */
+function prepare(options: StartClusterOptions, origin: Origin): Setup {
+  const { clock, random, pki, state } = origin;
   const logger = options.logger ?? silentLogger;
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
-  // Made when a container writes its first line. The name does not depend on the seed: two clusters may have the same one.
+  // The name does not depend on the seed: two clusters may have the same one.
   const filesDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
   const nodeCount = options.nodes ?? 1;
   const podRange =
     options.podCidr === undefined
       ? defaultPodRange(nodeCount)
       : parsePodRange('podCidr', options.podCidr);
-  const nodes = Array.from({ length: nodeCount }, (_, index): ClusterNode => {
+  const nodes = Array.from({ length: nodeCount }, (_, index): LazyNode => {
     const name = `node-${index + 1}`;
     const podCidrs = nodeRanges(podRange, index);
-    return {
-      name,
-      runtime: createSimulatedRuntime({
-        clock,
-        random: random.derive(`runtime/${name}`),
-        podCidr: podCidrs[0],
-      }),
-      simulated: true,
-      podCidrs,
-      podLogsDir: join(filesDir, 'logs', name),
-      addresses: [
-        {
-          type: 'InternalIP',
-          address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}`,
-        },
-        { type: 'Hostname', address: name },
-      ],
-      capacity: options.nodeCapacity ?? NODE_CAPACITY,
+    const runtime = {
+      clock,
+      random: random.derive(`runtime/${name}`),
+      podCidr: podCidrs[0],
+      memoryLogs: true,
     };
+    return new LazyNode(
+      {
+        name,
+        podCidrs,
+        addresses: [
+          {
+            type: 'InternalIP',
+            address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}`,
+          },
+          { type: 'Hostname', address: name },
+        ],
+        capacity: options.nodeCapacity ?? NODE_CAPACITY,
+      },
+      runtime,
+      state?.nodes[index],
+    );
   });
-  const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
-  // Certificates take their time, but none of a virtual clock's.
-  const cluster = await Cluster.make({
+  const storage = createMemoryStorage({
+    clock,
+    logger,
+    ...(state !== undefined && { state: state.storage }),
+  });
+  const config: ClusterConfig = {
     clock,
     random,
     logger,
-    storage: createMemoryStorage({ clock, logger }),
+    storage,
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
@@ -163,13 +245,20 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     schedulerPlugins: options.schedulerPlugins,
     ...(options.clusterDomain !== undefined && { clusterDomain: options.clusterDomain }),
     ...(options.dns === true && { dns: dnsSettings(options, serviceCidr) }),
-  });
-  /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
+  };
   const moving = <T>(promise: Promise<T>): Promise<T> =>
-    virtual ? advancing(clock as VirtualClock, promise) : promise;
-  await moving(cluster.begin());
+    clock instanceof VirtualClock ? advancing(clock, promise) : promise;
+  return { ...origin, logger, storage, nodes, filesDir, config, moving };
+}
 
-  const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
+/** Makes the handle of a cluster. */
+function embed(
+  options: StartClusterOptions,
+  { clock, random, logger, storage, nodes, filesDir, moving, state }: Setup,
+  cluster: Cluster,
+  access: KubeconfigEntry | undefined,
+  awakening?: Awakening,
+): Incarnation {
   const kubeconfigPath = access && join(filesDir, 'kubeconfig');
   const removeFiles = (): void => rmSync(filesDir, { recursive: true, force: true });
   if (access !== undefined) {
@@ -177,6 +266,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     // The file has a key: a process that ends without stop() deletes it, too.
     process.once('exit', removeFiles);
   }
+  const stoppedNodes = new Set(state?.stoppedNodes);
   const handle = makeHandle({
     client: cluster.client,
     clock,
@@ -197,15 +287,35 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     },
   });
   return {
-    ...handle,
-    dnsPort: cluster.dns?.addresses[0]?.port,
-    resolve: async (name, type) => {
-      if (cluster.dns === undefined)
-        throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
-      return resolveWith(cluster.dns, name, type);
+    handle: {
+      ...handle,
+      dnsPort: cluster.dns?.addresses[0]?.port,
+      resolve: async (name, type) => {
+        await awakening?.all();
+        if (cluster.dns === undefined)
+          throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
+        return resolveWith(cluster.dns, name, type);
+      },
+      stopNode: async (name) => {
+        await awakening?.all();
+        await moving(cluster.stopNode(name));
+        stoppedNodes.add(name);
+      },
+      startNode: async (name) => {
+        await awakening?.all();
+        await moving(cluster.startNode(name));
+        stoppedNodes.delete(name);
+      },
     },
-    stopNode: (name) => moving(cluster.stopNode(name)),
-    startNode: (name) => moving(cluster.startNode(name)),
+    freeze: () => ({
+      now: clock.now(),
+      storage: storage.freeze(),
+      nodes: nodes.map((node) => node.freeze()),
+      random: (random as SeededRandom).state(),
+      stoppedNodes: new Set(stoppedNodes),
+      readOnlyAt: state?.readOnlyAt,
+    }),
+    awake: () => awakening?.all() ?? Promise.resolve(),
   };
 }
 

@@ -17,7 +17,7 @@ import type { Node, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { formatTime } from '#machinery/text/time.ts';
+import { formatTime, parseTime } from '#machinery/text/time.ts';
 import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -55,6 +55,11 @@ export interface NodeLifecycleConfig extends ControllerConfig {
    * virtual clock. Such nodes have this clock. Default: it is so of no node.
    */
   readonly isAlive?: (nodeName: string) => boolean;
+  /**
+   * The controller takes over from one that ran until this moment: it does not report the nodes that are there as new, and counts silence
+   * from what they have last reported. Default: false.
+   */
+  readonly takesOver?: boolean;
   /** Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8. */
   readonly workers?: number;
 }
@@ -148,7 +153,7 @@ export class NodeLifecycleController implements Controller {
     this.#nodes = builder.for(nodes, {
       predicate: { delete: false },
       onSeen: (node, before) => {
-        if (before === undefined)
+        if (before === undefined && !(config.takesOver === true && !this.#nodes.hasSynced()))
           this.#event(
             node,
             'RegisteredNode',
@@ -228,10 +233,20 @@ export class NodeLifecycleController implements Controller {
       this.#heartbeats.get(name),
       node,
       renewal,
-      passThatSees(renewal, this.#lastPass, clock),
+      passThatSees(renewal, this.#lastPass, clock) - this.#silentMs(node, renewal),
     );
     this.#heartbeats.set(name, heartbeat);
     return heartbeat;
+  }
+
+  /** Returns for how long the node has been silent when this controller takes over and sees it for the first time. */
+  #silentMs(node: ReadNode, renewal: string | null | undefined): number {
+    const { takesOver = false, clock } = this.#config;
+    if (!takesOver || this.#heartbeats.has(node.metadata.name)) return 0;
+    const beats = [renewal, readyCondition(node)?.lastHeartbeatTime].map(
+      (time) => parseTime(time) ?? 0,
+    );
+    return Math.max(0, clock.now() - Math.max(...beats));
   }
 
   /**

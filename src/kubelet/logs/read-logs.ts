@@ -1,11 +1,9 @@
 // Reads a container's log file, as `kubectl logs` asks for it: from some line or time on, limited,
 // and followed while the container writes, across rotations of the file.
 
-import { outsideWork } from '#machinery/pending-work.ts';
-import { constants } from 'node:fs';
-import { lstat, type FileHandle } from 'node:fs/promises';
+import type { MemoryLog } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { openUntrusted } from '#machinery/files/untrusted.ts';
+import { inMemory, openLogFile, type LogFile } from './log-file.ts';
 import { logTime, parseLogLine, type LogEntry, type LogStream } from './cri-log.ts';
 
 export interface LogOptions {
@@ -23,6 +21,8 @@ export interface LogOptions {
 
 export interface LogSource {
   readonly path: string;
+  /** The log, if it is in memory: there is no file then. */
+  readonly log?: MemoryLog | undefined;
   readonly clock: Clock;
   /** Whether the container may still write; asked when the end of the file is reached. */
   readonly isRunning: () => Promise<boolean>;
@@ -92,17 +92,15 @@ async function* entries(
     let position =
       options.tailLines === undefined
         ? 0
-        : await outsideWork(findTail(file, options.tailLines, options.stream, signal));
+        : await findTail(file, options.tailLines, options.stream, signal);
     let rest: Buffer = Buffer.alloc(0);
     /** The line that `rest` was the beginning of is too long: it is passed over up to its end. */
     let skipping = false;
     while (!signal.aborted) {
-      const { bytesRead, buffer } = await outsideWork(
-        file.read(Buffer.allocUnsafe(BLOCK_BYTES), 0, BLOCK_BYTES, position),
-      );
-      if (bytesRead > 0) {
-        position += bytesRead;
-        const lines = splitLines(Buffer.concat([rest, buffer.subarray(0, bytesRead)]));
+      const block = await file.read(position, BLOCK_BYTES);
+      if (block.length > 0) {
+        position += block.length;
+        const lines = splitLines(Buffer.concat([rest, block]));
         rest = lines.rest;
         for (const line of lines.complete) {
           const entry = skipping ? undefined : parseLogLine(line);
@@ -117,9 +115,8 @@ async function* entries(
       // Asked before the file is looked at once more: what was written before the container ended
       // is then surely read.
       const running = await source.isRunning();
-      const { size } = await outsideWork(file.stat());
-      if (size > position) continue;
-      const rotated: FileHandle | undefined = await outsideWork(reopenIfRotated(source.path, file));
+      if ((await file.size()) > position) continue;
+      const rotated = await file.successor();
       if (rotated !== undefined) {
         await file.close();
         file = rotated;
@@ -136,7 +133,7 @@ async function* entries(
       }
     }
   } finally {
-    await outsideWork(file.close());
+    await file.close();
   }
 }
 
@@ -148,12 +145,13 @@ async function openLog(
   source: LogSource,
   follow: boolean,
   signal: AbortSignal,
-): Promise<FileHandle | undefined> {
+): Promise<LogFile | undefined> {
+  if (source.log !== undefined) return inMemory(source.log);
   for (;;) {
     // Asked before the file is opened: what a container wrote before it ended is then surely found.
     const running = follow && (await source.isRunning());
     try {
-      return await outsideWork(openUntrusted(source.path, constants.O_RDONLY));
+      return await openLogFile(source.path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !running) throw error;
     }
@@ -175,30 +173,14 @@ function splitLines(data: Buffer): { readonly complete: Buffer[]; readonly rest:
   return { complete, rest: data.subarray(begin) };
 }
 
-/** The new file at the path, if it is no longer the one that is open. */
-async function reopenIfRotated(path: string, file: FileHandle): Promise<FileHandle | undefined> {
-  try {
-    const [mine, there] = await Promise.all([file.stat(), lstat(path)]);
-    if (mine.ino === there.ino && mine.dev === there.dev) return undefined;
-    return await openUntrusted(path, constants.O_RDONLY);
-  } catch (error) {
-    // Between being moved away and being made anew.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-/**
- * Where the last `lines` lines begin: parts of one line count once, and only lines of `stream`
- * count if it is given.
- */
+/** Where the last `lines` lines begin: parts of one line count once, and only lines of `stream` count if it is given. */
 async function findTail(
-  file: FileHandle,
+  file: LogFile,
   lines: number,
   stream: LogStream | undefined,
   signal: AbortSignal,
 ): Promise<number> {
-  const { size } = await file.stat();
+  const size = await file.size();
   if (lines <= 0) return size;
   let end = size;
   /** Returns the bytes from `end` to the first newline after it. */
@@ -208,8 +190,7 @@ async function findTail(
   let begin = size;
   while (end > 0 && !signal.aborted) {
     const length = Math.min(BLOCK_BYTES, end);
-    const { buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, end - length);
-    const data = Buffer.concat([buffer.subarray(0, length), pending]);
+    const data = Buffer.concat([await file.read(end - length, length), pending]);
     const base = end - length;
     let stop = data.length;
     for (;;) {

@@ -2,6 +2,7 @@
 // of the node's own. Its phase has a fraction of a millisecond, so that on a virtual clock no heartbeat falls on another node's, or
 // on an instant at which something else happens: their order does not depend on whether they are computed later.
 
+import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 
 export interface Heartbeat {
@@ -29,11 +30,12 @@ export class HeartbeatGrid {
   readonly #periodMs: number;
   readonly #origin: number;
 
-  /** `now`: on the monotonic scale. */
-  constructor(now: number, periodMs: number, random: Random) {
+  constructor(clock: Clock, periodMs: number, random: Random) {
     this.#periodMs = periodMs;
+    // The grid is the same whenever it is made: it begins with the epoch.
+    const epoch = -((clock.now() - Math.floor(clock.monotonic())) % periodMs);
     const steps = Math.max(1, Math.floor(periodMs * 256));
-    this.#origin = Math.floor(now) + (2 * random.int(steps) + 1) / 512;
+    this.#origin = epoch + (2 * random.int(steps) + 1) / 512;
   }
 
   /** Returns the first time after `now` at which a heartbeat of this kind is due. */

@@ -12,7 +12,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import type { EventReason, EventSink } from '../events.ts';
-import { formatMicroTime } from '#machinery/text/time.ts';
+import { formatMicroTime, parseTime } from '#machinery/text/time.ts';
 import type { Node, NodeStatus } from '../types.ts';
 import { HeartbeatGrid, type Heartbeat, type HeartbeatKeeper } from './heartbeats.ts';
 import { makeNodeStatus, nodeStatusPatch, sameNodeStatus, type NodeFacts } from './node-status.ts';
@@ -24,6 +24,8 @@ export interface NodeReporterConfig {
   readonly logger: Logger;
   readonly events: EventSink;
   readonly nodeName: string;
+  /** See KubeletConfig. */
+  readonly takesOver?: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly taints: readonly v1.Taint[];
@@ -54,6 +56,8 @@ export class NodeReporter {
   /** Monotonic time of the last status that was written. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wasReady: boolean | undefined;
+  /** The Lease is current for this time. */
+  #leaseDelayMs = 0;
   #nudge: (() => void) | undefined;
   /** Nudged while a report was under way. */
   #isNudged = false;
@@ -64,7 +68,7 @@ export class NodeReporter {
   constructor(config: NodeReporterConfig) {
     this.#config = config;
     const { clock, checkMs, random } = config;
-    this.#grid = new HeartbeatGrid(clock.monotonic(), checkMs, random.derive('heartbeats'));
+    this.#grid = new HeartbeatGrid(clock, checkMs, random.derive('heartbeats'));
   }
 
   /**
@@ -72,6 +76,7 @@ export class NodeReporter {
    * aborts.
    */
   async register(signal: AbortSignal): Promise<void> {
+    if (this.#config.takesOver === true && (await this.#takeOver(signal))) return;
     this.#event('Normal', 'Starting', 'Starting kubelet.');
     await this.#retry('node not registered', signal, async () => {
       const facts = await this.#config.facts();
@@ -84,6 +89,8 @@ export class NodeReporter {
 
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    // What the start has found out was reported before.
+    if (this.#config.takesOver === true && this.#wasReady === true) this.#isNudged = false;
     await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
   }
 
@@ -91,6 +98,33 @@ export class NodeReporter {
   nudge(): void {
     this.#isNudged = true;
     this.#nudge?.();
+  }
+
+  /**
+   * Goes on where another kubelet of this node has left off, which the Node and the Lease tell.
+   * False: there is no such Node.
+   */
+  async #takeOver(signal: AbortSignal): Promise<boolean> {
+    const { client, clock, nodeName, checkMs } = this.#config;
+    try {
+      this.#node = await client.resource(nodes).get(nodeName, { signal });
+      const lease = await client
+        .resource(leases)
+        .namespace(LEASE_NAMESPACE)
+        .get(nodeName, { signal });
+      const renewed = parseTime(lease.spec?.renewTime) ?? 0;
+      // The grid is that of the other kubelet.
+      if (renewed + checkMs > clock.now())
+        this.#leaseDelayMs = this.#grid.after(clock.monotonic(), 'lease') - clock.monotonic();
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
+      if (this.#node === undefined) return false;
+    }
+    const ready = this.#node.status.conditions?.find(({ type }) => type === 'Ready');
+    const reportedMs = parseTime(ready?.lastHeartbeatTime) ?? 0;
+    this.#reportedAt = clock.monotonic() - (clock.now() - reportedMs);
+    this.#wasReady = ready === undefined ? undefined : ready.status === 'True';
+    return true;
   }
 
   async #createOrTakeOver(status: NodeStatus, signal: AbortSignal): Promise<Node> {
@@ -220,6 +254,8 @@ export class NodeReporter {
 
   async #renewLease(signal: AbortSignal): Promise<void> {
     const { clock, checkMs } = this.#config;
+    if (this.#leaseDelayMs > 0)
+      await clock.sleep(this.#leaseDelayMs, signal).catch(() => undefined);
     while (!signal.aborted) {
       await this.#retry('node lease not renewed', signal, () => this.#renewOnce(signal));
       if (signal.aborted) return;

@@ -27,6 +27,7 @@ import { systemClock } from '#machinery/clock.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import type { Random } from '#machinery/random.ts';
+import type { MemoryLog } from '#cri/index.ts';
 import { AddressPool } from '../address-pool.ts';
 import { PodRuntime } from '../pod-runtime.ts';
 import { attributesOf, PodTable } from '../pod-table.ts';
@@ -34,10 +35,11 @@ import type { Sandbox } from '../pod-table.ts';
 import { NamedImages } from '../named-images.ts';
 import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';
-import { SimulatedContainer } from './container.ts';
+import { type ContainerState, SimulatedContainer } from './container.ts';
 import { entryPoint } from './entry-points.ts';
 import { execProgram } from './exec.ts';
 import type { NodeJournal } from './journal.ts';
+import { NodeState, type NodeContent } from './node-state.ts';
 import { type DirectoryNode, newDirectory } from './shell/file-system.ts';
 import type { UnknownPolicy } from './shell/kernel.ts';
 
@@ -72,6 +74,22 @@ export interface SimulatedRuntimeConfig {
    * nothing, and nothing is recorded.
    */
   readonly journal?: NodeJournal;
+  /**
+   * The state of a runtime to go on from, at the time at which it was taken. Not with a journal.
+   * Default: nothing runs.
+   */
+  readonly state?: NodeState;
+  /** Keeps the logs of containers in memory. Default: they are written to files. */
+  readonly memoryLogs?: boolean;
+}
+
+/** A runtime whose state can be taken. */
+export interface SimulatedNodeRuntime extends Runtime {
+  /**
+   * Returns the state of this moment. It costs nothing until this runtime changes or another one is
+   * made from it.
+   */
+  freeze(): NodeState;
 }
 
 /**
@@ -89,13 +107,16 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   readonly #images: NamedImages;
   readonly #pods: PodTable<SimulatedContainer>;
   /** By sandbox, then by the path on the host. Only sandboxes with a container that used files. */
-  readonly #volumes = new Map<string, Map<string, DirectoryNode>>();
+  #volumes = new Map<string, Map<string, DirectoryNode>>();
   #addresses: AddressPool;
   #podCidr: string;
   #awaitsPodCidr: boolean;
   readonly #stopDurationMs: number;
   readonly #entryPoints: boolean;
   readonly #journal: NodeJournal | undefined;
+  readonly #memoryLogs: boolean;
+  /** The state that was taken since the last change, if it was. */
+  #frozen: NodeState | undefined;
 
   constructor(config: SimulatedRuntimeConfig, images: NamedImages) {
     const clock = config.clock ?? systemClock;
@@ -112,7 +133,54 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#stopDurationMs = config.stopDurationMs ?? 0;
     this.#entryPoints = config.entryPoints ?? false;
     this.#journal = config.journal;
+    this.#memoryLogs = config.memoryLogs ?? false;
     if (this.#journal !== undefined) this.#restore(this.#journal);
+  }
+
+  /** Once, before anything else. */
+  adopt({ sandboxes, containers, volumes, addresses, podCidr, awaitsPodCidr }: NodeContent): void {
+    this.#volumes = volumes;
+    this.#addresses = addresses;
+    this.#podCidr = podCidr;
+    this.#awaitsPodCidr = awaitsPodCidr;
+    for (const record of sandboxes) this.#pods.addSandbox(record);
+    const adopted = containers.map(({ record, state }) => {
+      const sandbox = this.#pods.sandbox(record.podSandboxId);
+      const container = this.#makeContainer(sandbox, record, state);
+      this.#pods.addContainer(container);
+      return container;
+    });
+    for (const container of adopted) container.resume();
+  }
+
+  freeze(): NodeState {
+    return (this.#frozen ??= new NodeState(() => this.#content()));
+  }
+
+  /** To be called before each change of the state: a state that was taken is copied first. */
+  beforeChange(): void {
+    this.#frozen?.keep();
+    this.#frozen = undefined;
+  }
+
+  /** The state itself: the caller copies it. */
+  #content(): NodeContent {
+    return {
+      sandboxes: this.#pods.sandboxes().map(({ record }) => record),
+      containers: this.#pods.containers().map((container) => ({
+        record: container.record,
+        state: container.state(),
+      })),
+      volumes: this.#volumes,
+      images: this.#images.state(),
+      addresses: this.#addresses,
+      podCidr: this.#podCidr,
+      awaitsPodCidr: this.#awaitsPodCidr,
+    };
+  }
+
+  memoryLog(containerId: string): MemoryLog | undefined {
+    return this.#pods.findContainer(containerId)?.log;
   }
 
   #restore({ sandboxes, containers }: NodeJournal): void {
@@ -167,6 +235,8 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   async updateRuntimeConfig(config: RuntimeConfig): Promise<void> {
     const cidr = config.networkConfig?.podCidr?.split(',')[0];
     if (!cidr) return;
+    if (cidr === this.#podCidr && !this.#awaitsPodCidr) return;
+    this.beforeChange();
     this.#awaitsPodCidr = false;
     if (cidr === this.#podCidr) return;
     this.#addresses = new AddressPool(cidr);
@@ -176,6 +246,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ''): Promise<string> {
+    this.beforeChange();
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
     const ip = hostNetwork ? '' : this.#addresses.allocate();
     let sandbox: Sandbox<SimulatedContainer>;
@@ -195,6 +266,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     if (sandbox === undefined) return;
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
     if (sandbox.record.state === 'SANDBOX_NOTREADY') return;
+    this.beforeChange();
     sandbox.record.state = 'SANDBOX_NOTREADY';
     this.#journal?.changed(sandbox.record);
     this.#addresses.release(sandbox.record.ip);
@@ -209,6 +281,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     const sandbox = this.#pods.readySandbox(podSandboxId);
     const record = this.newContainerRecord(podSandboxId, config, sandboxConfig);
     const container = this.#makeContainer(sandbox, record);
+    this.beforeChange();
     this.#pods.addContainer(container);
     this.#journal?.containerAdded(record);
     this.#pods.publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
@@ -218,6 +291,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   #makeContainer(
     sandbox: Sandbox<SimulatedContainer>,
     record: ContainerRecord,
+    state?: ContainerState,
   ): SimulatedContainer {
     const { annotations, hostname } = sandbox.record.config;
     return new SimulatedContainer({
@@ -225,6 +299,9 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       random: this.#random,
       mounts: () => this.#mounts(record.podSandboxId, record.config),
       record,
+      ...(state !== undefined && { state }),
+      memoryLog: this.#memoryLogs,
+      beforeChange: () => this.beforeChange(),
       simulation: containerSimulation(
         annotations,
         record.config.metadata?.name ?? '',
@@ -256,6 +333,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       ...record.config.linux,
       resources: { ...record.config.linux?.resources, ...resources },
     };
+    this.beforeChange();
     Object.assign(record, { config: { ...record.config, linux } });
     this.#journal?.changed(record);
   }
@@ -382,6 +460,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   ): { path: string; directory: DirectoryNode }[] {
     let volumes = this.#volumes.get(podSandboxId);
     if (volumes === undefined) {
+      this.beforeChange();
       volumes = new Map();
       this.#volumes.set(podSandboxId, volumes);
     }
@@ -390,6 +469,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       const source = hostPath || `:${containerPath}`;
       let directory = volumes.get(source);
       if (directory === undefined) {
+        this.beforeChange();
         directory = newDirectory(this.#clock.now());
         volumes.set(source, directory);
       }
@@ -400,8 +480,13 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   protected override sandboxRemoved(podSandboxId: string): void {
+    this.beforeChange();
     this.#volumes.delete(podSandboxId);
     this.#journal?.removed(podSandboxId);
+  }
+
+  protected override containerRemoving(): void {
+    this.beforeChange();
   }
 
   protected override containerRemoved(containerId: string): void {
@@ -463,16 +548,23 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
  * Pods that only pretend. Nothing outside memory is touched but the journal, if there is one, and
  * the log files of containers that write something.
  */
-export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Runtime {
-  const images = new NamedImages({
+export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): SimulatedNodeRuntime {
+  const content = config.state?.content();
+  const images: NamedImages = new NamedImages({
     clock: config.clock ?? systemClock,
     simulation: imageSimulation,
+    ...(content !== undefined && { state: content.images }),
+    beforeChange: () => runtime?.beforeChange(),
   });
-  const runtime = new SimulatedRuntime(config, images);
+  let runtime: SimulatedRuntime | undefined = undefined;
+  const simulated = new SimulatedRuntime(config, images);
+  runtime = simulated;
+  if (content !== undefined) simulated.adopt(content);
   return {
     name: 'simulated',
-    runtime,
+    runtime: simulated,
     images,
-    close: () => Promise.resolve(runtime.close()),
+    close: () => Promise.resolve(simulated.close()),
+    freeze: () => simulated.freeze(),
   };
 }

@@ -16,8 +16,10 @@ export interface BeatsConfig {
   readonly clock: Clock;
   readonly store: MvccStore;
   readonly history: HistoryKeeper;
-  /** Called after revisions were added. */
-  readonly onRevision: (revision: Revision) => void;
+  /** Called with each revision that was added, and its time in milliseconds since the epoch. */
+  readonly onRevision: (revision: Revision, at: number) => void;
+  /** Called with a revision before which there is no history any more. */
+  readonly onCompacted: (revision: Revision) => void;
   readonly publish: (event: ChangeEvent) => void;
 }
 
@@ -102,7 +104,7 @@ export class Beats implements StorageBeats, Background {
   }
 
   catchUp(now: number): void {
-    const { store, history, publish, onRevision } = this.#config;
+    const { store, history, publish } = this.#config;
     const due = [...this.#sources.values()].filter(({ nextDue }) => nextDue <= now);
     const before = new Map(due.map(({ key }) => [key, store.get(key)]));
     const cut = history.compactedBy(now);
@@ -113,7 +115,6 @@ export class Beats implements StorageBeats, Background {
       history.written();
     }
     history.tickUpTo(now);
-    onRevision(store.revision);
     this.#plan();
     const events = [...before].flatMap(([key, previous]): ChangeEvent[] => {
       const kv = store.get(key);
@@ -124,18 +125,17 @@ export class Beats implements StorageBeats, Background {
   }
 
   #write(source: Source, at: number): void {
-    const { store } = this.#config;
-    const current = store.get(source.key) as KeyValue;
-    store.apply(source.key, {
-      ...current,
-      value: source.render(this.#wallClock(at)),
-      modRevision: store.revision + 1,
-    });
+    const { store, onRevision } = this.#config;
+    const { key, createRevision } = store.get(source.key) as KeyValue;
+    const modRevision = store.revision + 1;
+    const wallClock = this.#wallClock(at);
+    store.apply(key, { key, value: source.render(wallClock), createRevision, modRevision });
+    onRevision(modRevision, wallClock);
   }
 
   /** Passes over the beats up to `cut`, whose history is compacted. */
   #skip(due: readonly Source[], cut: number): void {
-    const { store, history } = this.#config;
+    const { store, history, onRevision, onCompacted } = this.#config;
     const start = store.revision;
     const countUpTo = (at: number): number => {
       let count = 0;
@@ -162,6 +162,8 @@ export class Beats implements StorageBeats, Background {
       latest.sort((a, b) => a.modRevision - b.modRevision),
     );
     history.passedOver(cut);
+    onRevision(store.revision, this.#wallClock(cut));
+    onCompacted(store.revision);
   }
 
   #wallClock(monotonic: number): number {

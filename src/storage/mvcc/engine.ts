@@ -35,10 +35,13 @@ import {
 import { listByScan } from '../list-by-scan.ts';
 import { Beats } from './beats.ts';
 import type { CommitLog, CommitSink, PendingWrite } from './commit-log.ts';
-import { type Expiration, Expiry } from './expiry.ts';
-import { DEFAULT_HISTORY_LIMITS, HistoryKeeper, type HistoryLimits } from './history-keeper.ts';
+import { Expiry } from './expiry.ts';
+import type { Expiration, SharedExpirations } from './expiry.ts';
+import type { HistoryLimits, RevisionSample } from './history-keeper.ts';
+import { DEFAULT_HISTORY_LIMITS, HistoryKeeper } from './history-keeper.ts';
 import type { KeyIndex } from './key-index.ts';
 import { assertKey, assertPrefix } from './key-order.ts';
+import { RevisionTimes } from './revision-times.ts';
 import type { ChangeEvent, MvccStore } from './store.ts';
 import { WatchHub } from './watch-hub.ts';
 import { nextTurn } from '#machinery/turn.ts';
@@ -51,7 +54,10 @@ export interface EngineOptions extends Partial<HistoryLimits> {
    * before it is cut off. Default: 10,000.
    */
   readonly watchBufferEvents?: number;
-  /** Called once if the engine fails and accepts no more writes. The server that uses it should stop. */
+  /**
+   * Called once if the engine fails and accepts no more writes. The server that uses it should
+   * stop.
+   */
   readonly onFailure?: (error: StorageError) => void;
 }
 
@@ -60,11 +66,28 @@ export interface EngineConfig extends EngineOptions {
   readonly store: MvccStore;
   /** The expirations of the keys in `store`. */
   readonly expirations?: readonly Expiration[];
-  /** Opens the log that makes writes durable. Absent: writes are committed at once, in memory. */
+  /** The state that `store` is a fork of. */
+  readonly state?: EngineState;
+  /** Makes the log that makes writes durable. Absent: writes are committed at once, in memory. */
   readonly openLog?: (sink: CommitSink<EngineWrite>) => CommitLog<EngineWrite>;
 }
 
-/** A pending write, with the promise that its writers wait for. */
+/**
+ * The state of an engine in memory at one moment: an engine can be made from it any number of
+ * times. It shares memory with the engine that it is from, and with those that are made from it.
+ */
+export interface EngineState {
+  readonly revision: Revision;
+  /** The wall-clock time at which the state was taken, in milliseconds since the epoch. */
+  readonly now: number;
+  /** Must not be changed: an engine takes a fork. */
+  readonly store: MvccStore;
+  readonly expirations: SharedExpirations;
+  readonly samples: readonly RevisionSample[];
+  readonly times: RevisionTimes;
+}
+
+/** A pending write and who waits for it. */
 export interface EngineWrite extends PendingWrite {
   /**
    * Resolves to `kv` when the write is committed and visible. Rejects with the StorageError that
@@ -93,6 +116,8 @@ export class MvccEngine implements Storage {
   readonly #hub: WatchHub;
   readonly #expiry: Expiry;
   readonly #history: HistoryKeeper;
+  /** Kept by an engine in memory only. */
+  readonly #times: RevisionTimes;
   readonly #onFailure: ((error: StorageError) => void) | undefined;
   /** The last pending write of each key that has one. */
   readonly #pending = new TransientMap<string, EngineWrite>();
@@ -136,7 +161,12 @@ export class MvccEngine implements Storage {
       bufferEvents: config.watchBufferEvents ?? DEFAULT_WATCH_BUFFER_EVENTS,
       currentRevision: () => store.revision,
     });
-    this.#expiry = new Expiry({ clock, onExpired: (due) => this.#deleteExpired(due) });
+    this.#expiry = new Expiry({
+      clock,
+      onExpired: (due) => this.#deleteExpired(due),
+      ...(config.state !== undefined && { expirations: config.state.expirations }),
+    });
+    this.#times = config.state?.times.fork() ?? new RevisionTimes(store.revision, clock.now());
     this.#history = new HistoryKeeper({
       clock,
       store,
@@ -146,6 +176,7 @@ export class MvccEngine implements Storage {
       maxHistoryRevisions: config.maxHistoryRevisions ?? DEFAULT_HISTORY_LIMITS.maxHistoryRevisions,
       maxHistoryBytes: config.maxHistoryBytes ?? DEFAULT_HISTORY_LIMITS.maxHistoryBytes,
       compact: (revision) => this.#compactAutomatically(revision),
+      ...(config.state !== undefined && { samples: config.state.samples }),
     });
     this.#log = config.openLog?.({
       committed: (writes) => this.#committed(writes),
@@ -165,7 +196,11 @@ export class MvccEngine implements Storage {
       clock: this.#clock,
       store: this.#store,
       history: this.#history,
-      onRevision: (revision) => (this.#headRevision = revision),
+      onRevision: (revision, at) => {
+        this.#headRevision = revision;
+        this.#times.written(revision, at);
+      },
+      onCompacted: (revision) => this.#times.compact(revision),
       publish: (event) => this.#hub.publish(event),
     });
     this.#removeBeats = polls.addBackground(beats);
@@ -352,12 +387,32 @@ export class MvccEngine implements Storage {
     if (!Number.isSafeInteger(revision))
       throw new TypeError(`storage: ${revision} is not a revision`);
     const obsolete = this.#store.compact(revision);
+    this.#times.compact(revision);
     await this.#log?.compact(this.#store.compactedRevision, obsolete);
   }
 
   /**
-   * Returns the committed state of this moment: its revision, and the newest write of each key, in
-   * order of revision.
+   * Returns the state of this moment, in constant time but for a few bytes for each revision of the
+   * history. Only an engine without a log has it: with one, what a reader sees is not all that was
+   * written.
+   */
+  freeze(): EngineState {
+    this.#checkOpen();
+    if (this.#log !== undefined)
+      throw new Error('storage: only a store that is in memory alone can be forked');
+    return {
+      revision: this.#store.revision,
+      now: this.#clock.now(),
+      store: this.#store.fork(),
+      expirations: this.#expiry.share(),
+      samples: this.#history.samples(),
+      times: this.#times.fork(),
+    };
+  }
+
+  /**
+   * The committed state of this moment: its revision, and the newest write of each key, in order of
+   * revision.
    */
   snapshot(): { readonly revision: Revision; readonly writes: readonly PendingWrite[] } {
     this.#checkOpen();
@@ -474,6 +529,7 @@ export class MvccEngine implements Storage {
     const revision = ++this.#headRevision;
     if (this.#log === undefined) {
       this.#apply(key, kv, expiresAt);
+      this.#times.written(revision, this.#clock.now());
       this.#history.written();
       this.beats?.wrote(key);
       stir(this.#clock, ANYTHING);
@@ -536,6 +592,7 @@ export class MvccEngine implements Storage {
 
   #compactAutomatically(revision: Revision): void {
     const obsolete = this.#store.compact(revision);
+    this.#times.compact(revision);
     this.#log?.compact(revision, obsolete).catch((error: unknown) => {
       if (this.#closing === undefined)
         this.#logger.warn('history could not be deleted, it stays until the next compaction', {

@@ -26,10 +26,18 @@ export const DEFAULT_HISTORY_LIMITS: HistoryLimits = {
   maxHistoryBytes: 64 * 1024 * 1024,
 };
 
+/** A revision that was the current one so many milliseconds before another moment. */
+export interface RevisionSample {
+  readonly agoMs: number;
+  readonly revision: Revision;
+}
+
 export interface HistoryKeeperConfig extends HistoryLimits {
   readonly clock: Clock;
   readonly store: MvccStore;
   readonly compact: (revision: Revision) => void;
+  /** Which revisions of the store were current when. Default: none is known. */
+  readonly samples?: readonly RevisionSample[];
 }
 
 /**
@@ -55,6 +63,17 @@ export class HistoryKeeper {
 
   constructor(config: HistoryKeeperConfig) {
     this.#config = config;
+    const now = config.clock.monotonic();
+    this.#samples = (config.samples ?? []).map(({ agoMs, revision }) => ({
+      at: now - agoMs,
+      revision,
+    }));
+  }
+
+  /** Returns what is known of the age of revisions, for a keeper of a copy of the store. */
+  samples(): RevisionSample[] {
+    const now = this.#config.clock.monotonic();
+    return this.#samples.map(({ at, revision }) => ({ agoMs: now - at, revision }));
   }
 
   /** Checks the limits. Call it after each write (or batch of writes) is in the store. */
