@@ -94,7 +94,10 @@ export type StorageEvent =
       readonly kv: KeyValue;
       readonly previous?: KeyValue;
       readonly more?: boolean;
-      /** True: there were other writes of the key between `previous` and this one. Only beats (see StorageBeats) are published so. */
+      /**
+       * True: there were other writes of the key between `previous` and this one, and `revision` may be later than that of `kv`.
+       * Only beats (see StorageBeats) are published so.
+       */
       readonly coalesced?: boolean;
     }
   /** `previous` is the last value before the deletion. */

@@ -44,8 +44,8 @@ export function heartbeatAfter(
 }
 
 /**
- * Returns when a pass sees the renewal of a lease, on the monotonic scale: now, or at an earlier pass that was left out because it
- * would have found nothing else. Passes are left out on a virtual clock only, which nodes share.
+ * Returns when a pass has seen the renewal of a lease, on the monotonic scale: the first pass after it. This is for leases that the
+ * controller gets late, on a virtual clock that it shares with the nodes.
  */
 export function passThatSees(
   renewal: string | undefined,
@@ -56,9 +56,8 @@ export function passThatSees(
   const renewedAt = parseTime(renewal);
   if (lastPass === undefined || renewedAt === undefined) return now;
   const { at, periodMs } = lastPass;
-  if (now - at <= periodMs) return now;
   const since = renewedAt - (clock.now() - Math.floor(now)) - at;
-  return Math.min(now, at + (Math.floor(Math.max(since, 0) / periodMs) + 1) * periodMs);
+  return Math.min(now, at + (Math.floor(since / periodMs) + 1) * periodMs);
 }
 
 const WATCHED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;

@@ -100,6 +100,8 @@ export class NodeLifecycleController implements Controller {
    * yet.
    */
   readonly #permits = new Map<string, EvictionPermit>();
+  /** Nodes that could not have fallen silent in the last pass: their leases are not looked at. */
+  #alive: ReadonlySet<string> = new Set();
   #lastPass: { readonly at: number; readonly periodMs: number } | undefined;
   /** As of the last pass: every zone is in state FullDisruption. */
   #allDisrupted = false;
@@ -186,9 +188,15 @@ export class NodeLifecycleController implements Controller {
       await this.#monitor(signal);
       if (signal.aborted) return;
       this.#lastPass = { at: began, periodMs };
+      this.#alive = new Set(
+        this.#nodes.lister
+          .list()
+          .map(({ metadata }) => metadata.name)
+          .filter(isAlive),
+      );
       const allAlive = this.#nodes.lister
         .list()
-        .every((node) => isAlive(node.metadata.name) && readyStatus(node) === 'True');
+        .every((node) => this.#alive.has(node.metadata.name) && readyStatus(node) === 'True');
       if (allAlive) await pause(clock, periodMs, began, { topic: ANYTHING, signal });
       else await clock.sleep(periodMs, signal);
     }
@@ -233,7 +241,9 @@ export class NodeLifecycleController implements Controller {
       this.#heartbeats.get(name),
       node,
       renewal,
-      passThatSees(renewal, this.#lastPass, clock) - this.#silentMs(node, renewal),
+      this.#alive.has(name)
+        ? passThatSees(renewal, this.#lastPass, clock)
+        : clock.monotonic() - this.#silentMs(node, renewal),
     );
     this.#heartbeats.set(name, heartbeat);
     return heartbeat;
@@ -267,7 +277,8 @@ export class NodeLifecycleController implements Controller {
       const heartbeat = this.#observe(node);
       const ready = readyCondition(node);
       const graceMs = ready === undefined ? startupGracePeriodMs : monitorGracePeriodMs;
-      if (clock.monotonic() - heartbeat.seenAtMs <= graceMs) return node;
+      const { isAlive = () => false } = this.#config;
+      if (isAlive(name) || clock.monotonic() - heartbeat.seenAtMs <= graceMs) return node;
       const conditions = conditionsOfSilentNode(node, formatTime(clock.now()));
       if (conditions === node.status.conditions) return node;
       try {

@@ -3,7 +3,8 @@
 // would have had. Of beats whose history has been compacted by then, only the last one of each key is made.
 //
 //   takeOver   a component has made two beats, and leaves the rest to the store
-//   released   something else has written the key, or a watcher wants to see each beat when it is due: the component goes on
+//   released   something else writes the key, or a watcher wants to see each beat when it is due: watchers get the last beat, and the
+//              component goes on
 
 import type { Background, Clock } from '#machinery/clock.ts';
 import { ANYTHING, stir } from '#machinery/clock.ts';
@@ -30,6 +31,8 @@ interface Source {
   readonly render: BeatTemplate;
   readonly onReleased: (nextDue: number) => void;
   nextDue: number;
+  /** The last write of the key that was published. */
+  readonly published: KeyValue;
 }
 
 export class Beats implements StorageBeats, Background {
@@ -56,7 +59,15 @@ export class Beats implements StorageBeats, Background {
     const render = beatTemplate(previous, latest);
     if (render === undefined || !(nextDue > clock.monotonic())) return undefined;
     const directory = key.slice(0, key.lastIndexOf('/') + 1);
-    const source: Source = { key, directory, periodMs, render, onReleased, nextDue };
+    const source: Source = {
+      key,
+      directory,
+      periodMs,
+      render,
+      onReleased,
+      nextDue,
+      published: current,
+    };
     this.#sources.set(key, source);
     history.followBeats(true);
     this.#plan();
@@ -78,8 +89,8 @@ export class Beats implements StorageBeats, Background {
     };
   }
 
-  /** Something else has written the key. */
-  wrote(key: string): void {
+  /** Something else is about to write the key. */
+  beforeWrite(key: string): void {
     const source = this.#sources.get(key);
     if (source !== undefined) this.#release(source);
   }
@@ -104,9 +115,8 @@ export class Beats implements StorageBeats, Background {
   }
 
   catchUp(now: number): void {
-    const { store, history, publish } = this.#config;
+    const { history } = this.#config;
     const due = [...this.#sources.values()].filter(({ nextDue }) => nextDue <= now);
-    const before = new Map(due.map(({ key }) => [key, store.get(key)]));
     const cut = history.compactedBy(now);
     if (due.some(({ nextDue }) => nextDue <= cut)) this.#skip(due, cut);
     for (const [at, source] of beatsUpTo(due, now)) {
@@ -116,12 +126,6 @@ export class Beats implements StorageBeats, Background {
     }
     history.tickUpTo(now);
     this.#plan();
-    const events = [...before].flatMap(([key, previous]): ChangeEvent[] => {
-      const kv = store.get(key);
-      if (kv === undefined || previous === undefined) return [];
-      return [{ type: 'put', revision: kv.modRevision, kv, previous, coalesced: true }];
-    });
-    for (const event of events.sort((a, b) => a.revision - b.revision)) publish(event);
   }
 
   #write(source: Source, at: number): void {
@@ -179,10 +183,16 @@ export class Beats implements StorageBeats, Background {
   #release(source: Source): void {
     if (this.#sources.get(source.key) !== source) return;
     this.#sources.delete(source.key);
-    if (this.#sources.size === 0) this.#config.history.followBeats(false);
+    const { store, history, publish, clock } = this.#config;
+    if (this.#sources.size === 0) history.followBeats(false);
     this.#plan();
-    stir(this.#config.clock, ANYTHING);
-    source.onReleased(source.nextDue);
+    const { key, published: previous, nextDue } = source;
+    const kv = store.get(key);
+    // Writes of other keys have been published since: the event is from now.
+    if (kv !== undefined && kv !== previous)
+      publish({ type: 'put', revision: store.revision, kv, previous, coalesced: true });
+    stir(clock, ANYTHING);
+    source.onReleased(nextDue);
   }
 
   #plan(): void {

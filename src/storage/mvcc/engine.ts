@@ -526,12 +526,12 @@ export class MvccEngine implements Storage {
     pending: EngineWrite | undefined,
     expiresAt: number | undefined,
   ): Awaitable<KeyValue | undefined> {
+    if (this.#log === undefined) this.beats?.beforeWrite(key);
     const revision = ++this.#headRevision;
     if (this.#log === undefined) {
       this.#apply(key, kv, expiresAt);
       this.#times.written(revision, this.#clock.now());
       this.#history.written();
-      this.beats?.wrote(key);
       stir(this.#clock, ANYTHING);
       return kv;
     }
