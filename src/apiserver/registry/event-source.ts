@@ -10,6 +10,7 @@ import type { Awaitable } from '#machinery/awaitable.ts';
 import { type Clock, setPoll, stir, type Timer } from '#machinery/clock.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
 import type { Logger } from '#machinery/log.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
@@ -196,7 +197,11 @@ export class EventSource {
       lastBookmark: undefined,
       exact: undefined,
     };
-    if (subscription.latestBeats !== true && !this.#closed) this.#beExact(subscriber);
+    if (subscription.latestBeats !== true && !this.#closed) {
+      this.#beExact(subscriber);
+      // The last beats, which are published now, end the history: then it has no gap.
+      if (this.#config.storage.beats !== undefined) await nextTurn();
+    }
     for (const event of subscription.initial ?? []) subscriber.queue.push(event);
     if (this.#closed) {
       subscriber.queue.close();
@@ -330,7 +335,10 @@ export class EventSource {
     this.#partial = event.more === true;
     const coalesced = event.type === 'put' && event.coalesced === true;
     // They come back, and get what is between their last revision and this one from the storage.
-    if (coalesced) for (const subscriber of [...this.#exact]) this.#end(subscriber);
+    if (coalesced) {
+      for (const subscriber of [...this.#exact])
+        if (this.#subscribers.has(subscriber)) this.#end(subscriber);
+    }
     if (this.#config.received !== undefined) this.#config.received.value++;
     if (change === undefined) {
       // Nothing is converted for the history alone.
