@@ -134,8 +134,10 @@ export class EventSource {
   /** The field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
   readonly #indexField: string | undefined;
   readonly #subscribers = new SubscriberIndex<Subscriber>();
-  /** Subscribers that get each beat, and bookmarks. */
+  /** Subscribers that get each beat, and bookmarks if they want them. */
   readonly #exact = new Set<Subscriber>();
+  /** The number of them that get bookmarks. */
+  #exactBookmarks = 0;
   /** Changes with a revision in (#historyStart, #revision], oldest first. */
   #history: Change[] = [];
   /** Meaningful while running. */
@@ -245,11 +247,11 @@ export class EventSource {
         afterRevision: revision,
         progressIntervalMs: interval,
         progressTopic: this.#topic,
-        progressWanted: () => this.#exact.size > 0,
+        progressWanted: () => this.#exactBookmarks > 0,
       });
       this.#bookmarkTimer = setPoll(clock, interval, () => this.#sendBookmarks(), {
         topic: this.#topic,
-        mustRun: () => this.#exact.size > 0,
+        mustRun: () => this.#exactBookmarks > 0,
       });
       void this.#follow(this.#watch);
     } catch (error) {
@@ -508,10 +510,13 @@ export class EventSource {
       end: () => {
         subscriber.exact = undefined;
         this.#exact.delete(subscriber);
+        if (subscriber.bookmarks) this.#exactBookmarks--;
         release?.();
       },
     };
     this.#exact.add(subscriber);
+    if (!subscriber.bookmarks) return;
+    this.#exactBookmarks++;
     stir(clock, this.#topic);
   }
 
