@@ -11,8 +11,7 @@ import {
   encodeProtobuf,
   openEnvelope,
 } from '#api/machinery/codec/protobuf/index.ts';
-import { readGolden } from '#api/testing/golden.ts';
-import type { GoldenFile } from '#api/testing/golden.ts';
+import { type GoldenFile, readGolden } from '#api/testing/golden.ts';
 
 /** How much of two texts is shown around the place where they part. */
 const SHOWN = 60;

@@ -112,7 +112,10 @@ test('/statusz as text', async () => {
   const { code, headers, text } = await get('/statusz');
   expect([code, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
   expect(text).toMatch(
-    /^\napiserver statusz\nWarning: .*\n\nStarted: \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}\nUp: 0 hr 00 min \d\d sec\n/,
+    new RegExp(
+      '^\\napiserver statusz\\nWarning: .*\\n\\nStarted: \\w{3} \\w{3} [ \\d]\\d \\d\\d:\\d\\d:\\d\\d UTC ' +
+        '\\d{4}\\nUp: 0 hr 00 min \\d\\d sec\\n',
+    ),
   );
   expect(text).toContain(
     '\nBinary version: 1.36.3\nEmulation version: 1.36\nPaths: /flagz /healthz /livez /metrics ' +
@@ -149,7 +152,8 @@ test('/flagz as an object; its old version is deprecated', async () => {
     get('/flagz', { accept: `application/json;as=Flagz;v=${version};g=config.k8s.io` });
   const { text, headers } = await as('v1beta1');
   expect(text).toBe(
-    '{"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"apiserver"},"flags":{"secure-port":"6443"}}\n',
+    '{"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"apiserver"},' +
+      '"flags":{"secure-port":"6443"}}\n',
   );
   expect(headers['warning']).toBeUndefined();
   expect((await as('v1alpha1')).headers['warning']).toMatch(

@@ -41,7 +41,8 @@ test('the configuration has the issuer and the URL of its keys', async () => {
   ]);
   expect(text).toBe(
     '{"issuer":"https://kubernetes.default.svc.cluster.local","jwks_uri":"https://192.0.2.1:6443/openid/v1/jwks",' +
-      '"response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256"]}',
+      '"response_types_supported":["id_token"],"subject_types_supported":["public"],' +
+      '"id_token_signing_alg_values_supported":["ES256"]}',
   );
 });
 

@@ -30,7 +30,10 @@ export interface RequestInfo {
    * Namespace, its own name.
    */
   readonly namespace: string;
-  /** Whether the path names a resource inside of a namespace. False for /namespaces/NAME itself, which is cluster-scoped. */
+  /**
+   * Whether the path names a resource inside of a namespace. False for /namespaces/NAME itself,
+   * which is cluster-scoped.
+   */
   readonly inNamespace: boolean;
   readonly resource: string;
   readonly subresource: string;
@@ -128,7 +131,7 @@ export interface ApiRequest {
    * Identifies the request in audit logs and in the response's Audit-Id header: the request's own
    * Audit-ID unchanged, otherwise a UUID. Undefined for requests that came over no connection.
    */
-  readonly auditId?: string | undefined;
+  readonly auditId?: string;
   /** Counts the request. Set by the router. Absent: no endpoint serves the request. */
   endpoint?: EndpointMeter;
   /** The histogram for the size of the response. Set once the request is counted. */
@@ -206,7 +209,7 @@ export type ResponseBody =
       readonly kind: 'stream';
       readonly contentType: string;
       readonly stream: AsyncIterable<Uint8Array>;
-      readonly length?: number | undefined;
+      readonly length?: number;
       readonly gzip?: { readonly gzipLength: number; gzip(): Iterable<Uint8Array> };
     }
   /**

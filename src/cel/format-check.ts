@@ -1,4 +1,5 @@
-// Calls of `format` whose template and arguments are written out: what cannot be formatted is an error when the expression is compiled.
+// Checks calls of `format` with a literal template and arguments: an unsuitable argument is a
+// compile error.
 
 import type { Call, Expression } from './ast.ts';
 import { EvaluationError, type Issue } from './errors.ts';
@@ -33,7 +34,7 @@ const CLAUSES: Readonly<Record<string, Clause>> = {
   },
 };
 
-/** Returns what is wrong with a call of any function. */
+/** Returns the issue of a call; undefined if the call is valid or of another function. */
 export function checkFormat(node: Call, types: ReadonlyMap<Expression, Type>): Issue | undefined {
   const { target } = node;
   const [list] = node.arguments;

@@ -112,7 +112,7 @@ export interface ClusterConfig {
  */
 export interface ResumeConfig {
   /** Awaited before each request of the program. `method`: of HTTP. Undefined: nothing has to be waited for. */
-  readonly beforeRequest: (method: string) => Promise<void> | undefined;
+  readonly beforeRequest: (method: string, path: string) => Promise<void> | undefined;
   /** Nodes whose kubelets do not run. */
   readonly stoppedNodes: ReadonlySet<string>;
 }
@@ -297,7 +297,7 @@ export class Cluster {
     const connect = (): Duplex =>
       this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
     // A connection may be used for anything.
-    const ready = this.#config.resume?.beforeRequest('CONNECT');
+    const ready = this.#config.resume?.beforeRequest('CONNECT', '/');
     return ready === undefined ? connect() : connectLater(ready, connect);
   }
 
@@ -562,7 +562,7 @@ export class Cluster {
     if (resume === undefined) return createClient(this.#transportOf(user, { userAgent }));
     const served = this.#handlerOf(user);
     const handler: InProcessHandler = async (request) => {
-      await resume.beforeRequest(request.method);
+      await resume.beforeRequest(request.method, request.path);
       return served(request);
     };
     return createClient(createInProcessTransport({ handler, userAgent }));
@@ -615,7 +615,7 @@ function connectLater(ready: Promise<void>, connect: () => Duplex): Duplex {
   const [near, far] = duplexPair();
   ready.then(
     () => pipeline(far, connect(), far, () => undefined),
-    (error: Error) => far.destroy(error),
+    (error: Error) => near.destroy(error),
   );
   return near;
 }

@@ -82,9 +82,9 @@ export interface ComponentsConfig {
    * A component that fails, or whose error nothing catches, is restarted, and `failed` stays pending. Absent: a component that ends
    * resolves `failed`, and uncaught errors are left to the process.
    */
-  readonly faults?: UncaughtErrors | undefined;
+  readonly faults?: UncaughtErrors;
   /** Absent: kubelets open no ports. */
-  readonly kubeletPorts?: KubeletPorts | undefined;
+  readonly kubeletPorts?: KubeletPorts;
   /** What pods find in resolv.conf. */
   readonly podDns?: PodDns | undefined;
   /** On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make each of them. */

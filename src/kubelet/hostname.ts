@@ -17,7 +17,7 @@ export interface PodHostname {
 export function podHostname(
   pod: Pod,
   clusterDomain: string,
-): PodHostname & { /* * The hostname for the runtime. */ readonly effective: string } {
+): PodHostname & { /** The host name for the runtime. */ readonly effective: string } {
   if (pod.spec.hostnameOverride !== undefined) {
     return { hostname: pod.spec.hostnameOverride, fqdn: '', effective: pod.spec.hostnameOverride };
   }

@@ -1,5 +1,4 @@
-// Where desired pods come from: the API's pods go to the handler, the mirrors among them to the
-// static pods.
+// Passes the API's pods to the handler, and mirror pods to the static pods.
 
 import type { SharedInformer } from '#client/informers/index.ts';
 import { isMirrorPod } from './mirror-pods.ts';
@@ -17,7 +16,8 @@ export function watchApiPods(
   onChange: () => void,
 ): void {
   /**
-   * Compares the mirror with what was written: a mirror that was made again gets its status again.
+   * Compares the mirror with the written status: a mirror that was created again gets its status
+   * again.
    */
   const mirrorSeen = (mirror: Pod): void => {
     const pod = staticPods?.mirrorSeen(mirror);

@@ -14,10 +14,10 @@ export interface Selection {
 }
 
 interface SelectionFlags {
-  readonly focus?: string | undefined;
-  readonly skip?: string | undefined;
-  readonly set?: string | undefined;
-  readonly smoke?: boolean | undefined;
+  readonly focus?: string;
+  readonly skip?: string;
+  readonly set?: string;
+  readonly smoke?: boolean;
 }
 
 /** Throws a UserError that names the flag which cannot be read. */

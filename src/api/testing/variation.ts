@@ -1,4 +1,4 @@
-// Objects for tables of tests: a good one, and for each line a change to it (a JSON merge patch).
+// Objects for table tests: a valid one, and for each row a change to it (a JSON merge patch).
 
 import { applyMergePatch } from '#machinery/patch/merge-patch.ts';
 import { decodeObject } from '../machinery/codec/index.ts';
@@ -8,8 +8,9 @@ import { allSchemas } from '#api/all-schemas.ts';
 const scheme = newDefaultScheme();
 
 /**
- * `variation('storage/v1.CSIDriver', good)(change)`: the object with the change made, decoded and with its defaults, as the API
- * server would take it. Throws for fields that the type does not have: they would test nothing.
+ * Returns a function that returns the object with a change, decoded and with its defaults, as the
+ * API server would accept it: `variation('storage/v1.CSIDriver', good)(change)`. Throws for unknown
+ * fields, which would test nothing.
  */
 export function variation<T extends object>(key: string, good: object): (change?: object) => T {
   const message = allSchemas.message(key);
@@ -23,11 +24,11 @@ export function variation<T extends object>(key: string, good: object): (change?
   };
 }
 
-/** `[of(0), of(1), …]` */
+/** Returns `[of(0), of(1), …]`. */
 export const range = <T>(count: number, of: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => of(index));
 
-/** Rows for test.each, each led by a short name for '%s': the start of its first cell. */
+/** Returns rows for test.each, each with a short name for '%s': the start of its first cell. */
 export function rows<T extends readonly [unknown, ...unknown[]]>(
   list: readonly T[],
 ): readonly (readonly [name: string, ...T])[] {
@@ -40,7 +41,7 @@ export function rows<T extends readonly [unknown, ...unknown[]]>(
   );
 }
 
-/** What Kubernetes says of names of several forms. */
+/** Kubernetes' messages for invalid names of several forms. */
 export const NAME_MESSAGES = {
   label:
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +

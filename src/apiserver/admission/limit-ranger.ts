@@ -161,10 +161,10 @@ function claimProblems(item: LimitRangeItem, claim: ImmutableClaim): string[] {
   return [
     ...each(item.min, (name, least) => below(item.type, name, least, requests, new Map())),
     ...each(item.max, (name, most) => {
-      const told = `maximum ${name} usage per ${item.type} is ${most.toString()}`;
+      const bound = `maximum ${name} usage per ${item.type} is ${most.toString()}`;
       const request = requests.get(name);
-      if (request === undefined) return `${told}.  No request is specified`;
-      return request.cmp(most) > 0 ? `${told}, but request is ${request.toString()}` : undefined;
+      if (request === undefined) return `${bound}.  No request is specified`;
+      return request.cmp(most) > 0 ? `${bound}, but request is ${request.toString()}` : undefined;
     }),
   ];
 }
@@ -186,12 +186,12 @@ function below(
   requests: Amounts,
   limits: Amounts,
 ): string | undefined {
-  const told = `minimum ${name} usage per ${type} is ${least.toString()}`;
+  const bound = `minimum ${name} usage per ${type} is ${least.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
-  if (request === undefined) return `${told}.  No request is specified`;
-  if (request.cmp(least) < 0) return `${told}, but request is ${request.toString()}`;
+  if (request === undefined) return `${bound}.  No request is specified`;
+  if (request.cmp(least) < 0) return `${bound}, but request is ${request.toString()}`;
   return limit !== undefined && limit.cmp(least) < 0
-    ? `${told}, but limit is ${limit.toString()}`
+    ? `${bound}, but limit is ${limit.toString()}`
     : undefined;
 }
 
@@ -202,12 +202,12 @@ function above(
   requests: Amounts,
   limits: Amounts,
 ): string | undefined {
-  const told = `maximum ${name} usage per ${type} is ${most.toString()}`;
+  const bound = `maximum ${name} usage per ${type} is ${most.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
-  if (limit === undefined) return `${told}.  No limit is specified`;
-  if (limit.cmp(most) > 0) return `${told}, but limit is ${limit.toString()}`;
+  if (limit === undefined) return `${bound}.  No limit is specified`;
+  if (limit.cmp(most) > 0) return `${bound}, but limit is ${limit.toString()}`;
   return request !== undefined && request.cmp(most) > 0
-    ? `${told}, but request is ${request.toString()}`
+    ? `${bound}, but request is ${request.toString()}`
     : undefined;
 }
 
@@ -218,15 +218,15 @@ function overRatio(
   requests: Amounts,
   limits: Amounts,
 ): string | undefined {
-  const told = `${name} max limit to request ratio per ${type} is ${ratio.toString()}`;
+  const bound = `${name} max limit to request ratio per ${type} is ${ratio.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
   if (request === undefined || request.isZero())
-    return `${told}, but no request is specified or request is 0`;
+    return `${bound}, but no request is specified or request is 0`;
   if (limit === undefined || limit.isZero())
-    return `${told}, but no limit is specified or limit is 0`;
+    return `${bound}, but no limit is specified or limit is 0`;
   const provided = limit.toNumber() / request.toNumber();
   return provided > ratio.toNumber()
-    ? `${told}, but provided ratio is ${provided.toFixed(6)}`
+    ? `${bound}, but provided ratio is ${provided.toFixed(6)}`
     : undefined;
 }
 

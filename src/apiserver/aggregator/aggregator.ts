@@ -50,11 +50,11 @@ export interface AggregatorConfig {
   readonly logger: Logger;
   readonly client: Client;
   readonly updateStatus: UpdateStatus;
-  readonly aggregation?: AggregationConfig | undefined;
+  readonly aggregation?: AggregationConfig;
   /** The front proxies that this server trusts. Published for extension API servers. */
-  readonly requestHeader?: RequestHeaderConfig | undefined;
+  readonly requestHeader?: RequestHeaderConfig;
   /** The authority of client certificates, in PEM. Published for extension API servers. */
-  readonly clientCa?: string | undefined;
+  readonly clientCa?: string;
 }
 
 export class Aggregator {

@@ -28,8 +28,8 @@ export interface AuthenticationConfigConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   /** The authority of client certificates, in PEM. */
-  readonly clientCa?: string | undefined;
-  readonly requestHeader?: RequestHeaderConfig | undefined;
+  readonly clientCa?: string;
+  readonly requestHeader?: RequestHeaderConfig;
 }
 
 /**

@@ -18,7 +18,7 @@ export type Attributes = Pick<
 > & {
   readonly user: UserInfo;
   /** The selectors of requests for several objects. */
-  readonly fieldSelector?: string | undefined;
+  readonly fieldSelector?: string;
 };
 
 export interface Decision {

@@ -1,4 +1,4 @@
-// Metadata that clients or admission get wrong.
+// Invalid metadata from clients and from admission.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -38,7 +38,7 @@ test('duplicate owners of a create, an update and a patch are dropped with a war
   });
   expect(updated.json.metadata.ownerReferences).toEqual([owner('w')]);
   expect(updated.warnings).toEqual([TEXT('', 'w, w')]);
-  // One that differs in something else is another one.
+  // An owner that differs in another field is a different owner.
   const [one, other] = [owner('u'), owner('u', 'q')];
   expect(
     withoutDuplicateOwners(
@@ -51,7 +51,7 @@ test('duplicate owners of a create, an update and a patch are dropped with a war
   });
 });
 
-test('what admission has made of metadata is put right', () => {
+test('invalid metadata from admission is corrected', () => {
   const before = {
     metadata: {
       name: 'm',

@@ -1,4 +1,5 @@
-// Kinds that bring a codec of their own, with neither protobuf nor strategic merge patches: what custom resources are.
+// Kinds with a codec of their own, without protobuf and strategic merge patches, like custom
+// resources.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DecodeError } from '#api/machinery/codec/index.ts';
@@ -43,7 +44,7 @@ const widgets: ResourceType = {
   categories: [],
 };
 
-/** Keeps what it knows, reports `typo` as unknown, and gives a size to what has none. */
+/** A codec that keeps its fields, reports `typo` as unknown, and adds a default size. */
 const codec: ObjectCodec = {
   kind: { group: 'example.com', version: 'v1', kind: 'Widget' },
   decode(json) {
@@ -140,7 +141,7 @@ describe('a kind with a codec of its own', () => {
     });
   });
 
-  test('reports unknown fields and wrong values as it finds them', async () => {
+  test('reports unknown fields and wrong values as the codec does', async () => {
     const wrong = await create({ metadata: { name: 'a' }, size: 'x' });
     expect([wrong.code, wrong.json.message]).toEqual([
       400,
@@ -205,7 +206,7 @@ describe('a kind without protobuf', () => {
     expect([all.code, openEnvelope(all.bytes).kind]).toEqual([200, 'PartialObjectMetadataList']);
   });
 
-  test('is refused as a body in protobuf, in the words of upstream', async () => {
+  test('is rejected as a body in protobuf, in upstream’s words', async () => {
     const body = encodeProtobuf(allSchemas.message('core/v1.ConfigMap'), {
       apiVersion: 'example.com/v1',
       kind: 'Widget',
@@ -242,7 +243,7 @@ describe('a kind without protobuf', () => {
     expect(code).toBe(200);
   });
 
-  test('names all media types to a client that accepts none of them', async () => {
+  test('returns the list of media types to a client that accepts none of them', async () => {
     const { code, json } = await ask({ path: PATH, headers: { accept: 'text/html' } });
     expect([code, json.message]).toEqual([
       406,

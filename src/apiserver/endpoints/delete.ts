@@ -1,4 +1,4 @@
-// delete and deletecollection.
+// The verbs delete and deletecollection.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
@@ -27,7 +27,7 @@ export async function handleDelete(scope: Scope, request: ApiRequest): Promise<A
   const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const options = await readDeleteOptions(scope, request);
   const answer = await rest.delete(new ScopedContext(scope, request), request.info.name, options);
-  // Who asked in the old way to wait for dependents is told that it is not over.
+  // A client that uses the old option to wait for dependents gets 202 if the object still exists.
   const accepted = !answer.deleted && options.orphanDependents === false;
   return objectResponse(scope, request, negotiated, answer.object, accepted ? 202 : 200);
 }
@@ -45,7 +45,9 @@ export async function handleDeleteCollection(
   return listResponse(scope, request, negotiated, answer);
 }
 
-/** From the body if there is one, otherwise from the query. Throws StatusError. */
+/**
+ * Returns the options from the body if there is one, otherwise from the query. Throws StatusError.
+ */
 async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<DeleteOptions> {
   const given = (await fromBody(scope, request)) ?? deleteOptionsOfQuery(request.query);
   const options = checkDeleteOptions(given);

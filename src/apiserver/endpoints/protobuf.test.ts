@@ -66,8 +66,8 @@ const ask = (
 const create = (name: string, data: Record<string, string> = { k: 'v' }): Promise<RawResponse> =>
   ask('POST', PATH, sent('v1', 'ConfigMap', { metadata: { name }, data }));
 
-describe('answers in protobuf', () => {
-  test('are the objects that JSON has', async () => {
+describe('responses in protobuf', () => {
+  test('are the same objects as in JSON', async () => {
     const created = await create('a');
     expect(created).toMatchObject({ code: 201, headers: { 'content-type': PROTOBUF } });
     const { json } = await send(t.server, { path: `${PATH}/a` });
@@ -75,7 +75,7 @@ describe('answers in protobuf', () => {
     expect(opened((await ask('GET', `${PATH}/a`)).bytes)).toEqual(json);
   });
 
-  test('every resource is listed as JSON lists it', async () => {
+  test('every resource has the same list as in JSON', async () => {
     await create('a');
     await create('b');
     let count = 0;
@@ -100,7 +100,7 @@ describe('answers in protobuf', () => {
     expect(count).toBeGreaterThan(5);
   });
 
-  test('long lists come in pieces, and gzipped for those who like it', async () => {
+  test('long lists are sent in chunks, compressed if the client accepts it', async () => {
     const { gunzipSync } = await import('node:zlib');
     for (let i = 0; i < 5; i++) await create(`long-${i}`, { text: String(i).repeat(150_000) });
     const plain = await ask('GET', PATH);
@@ -115,7 +115,7 @@ describe('answers in protobuf', () => {
     expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
   });
 
-  test('failures are told in protobuf, too', async () => {
+  test('errors are sent in protobuf, too', async () => {
     const { code, headers, bytes } = await ask('GET', `${PATH}/none`);
     expect(code).toBe(404);
     expect(headers['content-type']).toBe(PROTOBUF);
@@ -152,7 +152,7 @@ describe('answers in protobuf', () => {
     });
   });
 
-  test('are made once for all readers of a state', async () => {
+  test('are encoded once for all readers of a state', async () => {
     await create('a');
     const read = async (): Promise<Uint8Array> => {
       const { body, format } = await handle(t.server, {
@@ -177,7 +177,7 @@ describe('answers in protobuf', () => {
 });
 
 describe('watches in protobuf', () => {
-  /** Once the watch has begun: reads the first events, from their frames. */
+  /** Returns the first events of the watch, decoded from their frames. */
   type Frames = (count: number) => Promise<{ events: EncodedWatchEvent[]; decoded: unknown[] }>;
 
   async function watch(accept: string): Promise<Frames> {
@@ -200,7 +200,7 @@ describe('watches in protobuf', () => {
     const decoded = events.map((event) => {
       const frame = Buffer.from(event.protobufFrame(codec));
       expect(frame.readUInt32BE(0)).toBe(frame.length - 4);
-      // Field 1: the type. Field 2: a message whose field 1 is the object in its envelope.
+      // Field 1 is the type. Field 2 is a message, whose field 1 is the object in its envelope.
       const outer = frame.subarray(4);
       expect([outer[0], outer[1], outer.toString('latin1', 2, 2 + event.type.length)]).toEqual([
         0x0a,
@@ -212,7 +212,7 @@ describe('watches in protobuf', () => {
     return { events, decoded };
   }
 
-  test('are frames with their length before them, shared by all who watch', async () => {
+  test('are frames with a length prefix, shared by all watchers', async () => {
     await create('a');
     const watching = [await watch(`${PROTOBUF};stream=watch`), await watch(PROTOBUF)];
     await create('b');
@@ -245,7 +245,7 @@ describe('watches in protobuf', () => {
     expect(other?.events[1]?.protobufFrame()).toBe(one?.events[1]?.protobufFrame());
   });
 
-  test('say what they are', async () => {
+  test('have the content type of streams', async () => {
     const { respond } = await import('../http/respond.ts');
     const { Writable } = await import('node:stream');
     const abort = new AbortController();
@@ -272,7 +272,7 @@ describe('watches in protobuf', () => {
 describe('bodies in protobuf', () => {
   const pod = {
     metadata: { name: 'p' },
-    spec: { schedulerName: 'nobody', containers: [{ name: 'c', image: 'i' }] },
+    spec: { schedulerName: 'none', containers: [{ name: 'c', image: 'i' }] },
   };
 
   test('DeleteOptions', async () => {
@@ -303,7 +303,7 @@ describe('bodies in protobuf', () => {
     expect(opened(answer.bytes).status).toMatchObject({ allowed: true });
   });
 
-  test('are no patches', async () => {
+  test('cannot be patches', async () => {
     await create('a');
     expect(
       (await ask('PATCH', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code,
@@ -317,7 +317,7 @@ describe('bodies in protobuf', () => {
     expect(opened(patched.bytes).data).toEqual({ k: 'v', p: 'q' });
   });
 
-  test('of another kind, or none, are refused', async () => {
+  test('of another kind, or without one, are rejected', async () => {
     expect(
       opened((await ask('POST', PATH, sent('v1', 'Secret', { metadata: { name: 'a' } }))).bytes),
     ).toMatchObject({
@@ -331,7 +331,7 @@ describe('bodies in protobuf', () => {
     ).toBe(400);
   });
 
-  test('whatever is in them, are never a fault of the server', async () => {
+  test('with any content never cause an error 500', async () => {
     const random = new SeededRandom('bodies');
     const below = (limit: number): number => Math.floor(random.float() * limit);
     const targets = [
@@ -371,9 +371,9 @@ describe('bodies in protobuf', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  test('with times and free-form values that there are not', () => {
+  test('with invalid times and free-form values', () => {
     const meta = allSchemas.message('meta/v1.ObjectMeta');
-    // creationTimestamp: field 8, a message with the seconds, 2^53 - 1 of them.
+    // creationTimestamp is field 8, a message with 2^53 - 1 seconds.
     expect(() => decodeMessage(meta, Buffer.from('420908ffffffffffffff0f', 'hex'))).toThrow(
       'time out of range',
     );

@@ -1,4 +1,4 @@
-// get, list and watch.
+// The verbs get, list and watch.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Timer } from '#machinery/clock.ts';
@@ -45,7 +45,7 @@ export async function handleWatch(
   });
   const selectors = selectorsOf(scope, pathName);
   const options = parseWatchQuery(request.query, selectors);
-  // Not all at once: what begins together should not end together.
+  // Timeouts are random, so that watches that began together do not end together.
   const chosen = services.minWatchTimeoutMs * (1 + services.random.float());
   const timeoutMs = options.timeoutSeconds > 0 ? options.timeoutSeconds * 1000 : chosen;
   const latestBeats = request.headers['coxswain-heartbeats'] === 'latest';
@@ -58,7 +58,10 @@ export async function handleWatch(
   return watchResponse(scope, request, negotiated, limitedWatch(scope, request, events, timeoutMs));
 }
 
-/** The watch, ended when its time is over, its client has gone or the server stops. */
+/**
+ * Returns the watch, which ends at its timeout, when the client disconnects, or when the server
+ * stops.
+ */
 function limitedWatch(
   scope: Scope,
   request: ApiRequest,
@@ -80,5 +83,5 @@ function limitedWatch(
   return endedBy(events, end);
 }
 
-/** There is such a path, but not for this method. */
+/** Returns the error for a path that exists, but not with this method. */
 export const notServed = (): apierrors.StatusError => apierrors.genericStatus(405);

@@ -30,7 +30,7 @@ const widget = (name: string, spec: object = {}) => ({
   spec,
 });
 
-test('a definition is served until it is gone', async () => {
+test('a definition is served until it is deleted', async () => {
   expect((await api.get(WIDGETS)).code).toBe(404);
   await define(t.client, definitionOf());
   const made = await api.post(WIDGETS, widget('a', { size: 1 }));
@@ -59,7 +59,7 @@ const definitions = () => t.client.resource(customResourceDefinitions);
 const patchDefinition = (patch: object) =>
   definitions().patch('widgets.example.com', 'application/merge-patch+json', patch);
 
-/** Resolves once the server answers as expected. */
+/** Resolves once the condition holds. */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 200; turn++) {
     if (await condition()) return;
@@ -70,7 +70,7 @@ async function eventually(condition: () => Promise<boolean>): Promise<void> {
   throw new Error('it did not come about');
 }
 
-test('stored objects have the defaults and fields of the schema as it is now', async () => {
+test('stored objects are read with the current schema’s defaults and fields', async () => {
   await define(t.client, definitionOf());
   await api.post(WIDGETS, widget('a', { size: 1, other: 2 }));
   const [version] = definitionOf([definitionVersion('v1', { schema })]).spec.versions;
@@ -80,12 +80,12 @@ test('stored objects have the defaults and fields of the schema as it is now', a
   expect((await api.get(WIDGETS)).json.items.map(({ spec }) => spec)).toEqual([
     { size: 1, color: 'red' },
   ]);
-  // A write that changes nothing else stores them.
+  // A write without other changes stores them.
   const changed = await api.patch(`${WIDGETS}/a`, {});
   expect(changed.json.metadata.generation).toBe(1);
 });
 
-test('watches go on while only metadata of the definition change, and end when its spec does', async () => {
+test('watches continue while only metadata of the definition change, and end when its spec does', async () => {
   await define(t.client, definitionOf());
   const watch = await t.client.resource<Widget>(widgetType()).watch();
   const events: string[] = [];
@@ -123,7 +123,7 @@ test('a version that is no longer served disappears, and its objects stay', asyn
   });
 });
 
-test('nothing is created while the definition is being deleted, and the rest is served', async () => {
+test('nothing is created while the definition is being deleted; other requests are served', async () => {
   await define(t.client, definitionOf());
   const held = { ...widget('a'), metadata: { name: 'a', finalizers: ['example.com/mine'] } };
   await api.post(WIDGETS, held);
@@ -140,12 +140,12 @@ test('nothing is created while the definition is being deleted, and the rest is 
   };
   expect(resources[0]?.verbs).toEqual(['delete', 'deletecollection', 'get', 'list', 'watch']);
   expect((await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: null } })).code).toBe(200);
-  // Whether objects remain is looked at again after a moment.
+  // The remaining objects are checked again after a pause.
   await (t.clock as VirtualClock).advance('10s');
   await eventually(async () => (await api.get(WIDGETS)).code === 404);
 });
 
-test('definitions and objects are there after a restart', async () => {
+test('definitions and objects exist after a restart', async () => {
   await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
   await api.post(WIDGETS, widget('a', { size: 1 }));
   await t.server.stop();
@@ -157,7 +157,7 @@ test('definitions and objects are there after a restart', async () => {
   await again.server.stop();
 });
 
-test('servers with one storage serve what one of them defines', async () => {
+test('servers with one storage serve each other’s definitions', async () => {
   const other = await startTestServer({ storage: t.storage });
   const otherApi = new Api(other.server);
   await define(t.client, definitionOf());
@@ -212,7 +212,7 @@ test('a definition for a built-in resource changes nothing', async () => {
   t.logger.errors.length = 0;
 });
 
-test('OpenAPI has a hash for each version that changes with the definition', async () => {
+test('OpenAPI has a hash for each version, which changes with the definition', async () => {
   await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
   const linkOf = async (): Promise<string> => {
     const { paths } = (await api.get('/openapi/v3')).json as unknown as {
@@ -229,7 +229,7 @@ test('OpenAPI has a hash for each version that changes with the definition', asy
   expect((await api.get(before)).code).toBe(301);
 });
 
-test('an object with very many mistakes gets some of them', async () => {
+test('an object with very many errors gets some of them', async () => {
   const items = { type: 'array', items: { type: 'integer' } };
   const many = {
     type: 'object',
@@ -247,7 +247,7 @@ test('an object with very many mistakes gets some of them', async () => {
   expect(json.details?.causes?.length).toBeLessThanOrEqual(1000);
 });
 
-test('the rules of objects count in the metrics of CEL', async () => {
+test('rules of custom objects count in the CEL metrics', async () => {
   const count = async (what: string): Promise<number> => {
     const { text } = await send(t.server, { path: '/metrics' });
     return Number(
@@ -263,7 +263,8 @@ test('the rules of objects count in the metrics of CEL', async () => {
   await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
   const before = [await count('compilation'), await count('evaluation')] as const;
   for (const name of ['a', 'b']) expect((await api.post(WIDGETS, widget(name, {}))).code).toBe(201);
-  // Evaluations as upstream: one for each value on the way to a rule, the object and its spec here.
+  // Evaluations are counted as upstream: one for each value on the path to a rule, here the object
+  // and its spec.
   expect([await count('compilation'), await count('evaluation')]).toEqual([
     before[0] + 1,
     before[1] + 4,

@@ -1,4 +1,4 @@
-// May they do it? Without an authorizer that says yes, the answer is no.
+// Rejects requests that the authorizer does not allow.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
@@ -17,7 +17,7 @@ export function authorization(authorizer: Authorizer): Filter {
 
 export function attributesOf({ info, user, query }: ApiRequest): Attributes {
   const { verb } = info;
-  // Not for legacy watch paths, as upstream: those of one object have no selectors.
+  // Requests with the legacy prefix for one object have no selectors, as upstream.
   const ofSeveral =
     info.pathVerb === '' && (verb === 'list' || verb === 'watch' || verb === 'deletecollection');
   return {
@@ -36,12 +36,18 @@ export function attributesOf({ info, user, query }: ApiRequest): Attributes {
   };
 }
 
-/** The authorizer has not allowed a request. Upstream answers it with a header that other errors do not have (see panic-recovery.ts). */
+/**
+ * The authorizer has denied a request. Upstream's response has a header that other errors do not
+ * have (see panic-recovery.ts).
+ */
 export class DeniedError extends apierrors.StatusError {
   override readonly name = 'DeniedError';
 }
 
-/** 403: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "default"`. */
+/**
+ * Returns error 403: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in
+ * the namespace "default"`.
+ */
 export function forbiddenError(attributes: Attributes, reason: string): DeniedError {
   return new DeniedError(forbidden(attributes, reason).status);
 }

@@ -1,4 +1,5 @@
-// Every kind in the list, whatever it is: its rules, its table and its subresources hold for whatever a decoder lets through.
+// Invariants of every kind in the list: its rules, its table and its subresources accept any object
+// that a decoder accepts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -7,7 +8,7 @@ import { exerciseKind } from '../testing/fuzz-kind.ts';
 import { startTestServer, type TestServer } from '../testing/server.ts';
 import { kinds } from './index.ts';
 
-/** All of their fields are free. */
+/** Kinds without validation of their fields. */
 const WITHOUT_RULES: ReadonlySet<string> = new Set(['ServiceAccount']);
 
 const types = kinds.flatMap((kind) => kind.types);
@@ -28,7 +29,7 @@ test('each type is in the list once', () => {
   expect(new Set(types.map(keyOf)).size).toBe(types.length);
 });
 
-test('each definition builds the kinds of its types', () => {
+test('each definition builds the kinds of its declared types', () => {
   expect(types.map(keyOf).filter((key) => !built.has(key))).toEqual([]);
 });
 
@@ -41,7 +42,7 @@ describe.each(types.map((type) => [keyOf(type), type] as const))('%s', (key, typ
     expect(names.toSorted()).toEqual((type.subresources ?? []).toSorted());
   });
 
-  test('its rules, columns and selectable fields take any object that can be decoded', () => {
+  test('its rules, columns and selectable fields accept any object that can be decoded', () => {
     const errors = exerciseKind(kind());
     if (kind().strategy !== undefined && !WITHOUT_RULES.has(type.kind))
       expect(errors).toBeGreaterThan(0);

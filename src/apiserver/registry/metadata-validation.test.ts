@@ -1,4 +1,4 @@
-// What kinds have of their own in the rules of metadata.
+// Differences between kinds in the rules for metadata.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ const NO_DOMAIN = (index: number, name: string): string =>
   'finalizer name nor is it fully qualified';
 const path: NameRules = { validateName: pathSegmentName };
 
-describe('of what is created', () => {
+describe('creations', () => {
   test.each(
     rows<[metadata: object, rules: NameRules, errors: readonly string[]]>([
       [{ generateName: 'a-' }, {}, []],
@@ -52,7 +52,7 @@ describe('of what is created', () => {
   });
 });
 
-describe('of what is updated', () => {
+describe('updates', () => {
   test.each(
     rows<[metadata: object, rules: NameRules, errors: readonly string[]]>([
       [{ generateName: 'a b' }, {}, []],

@@ -63,7 +63,7 @@ export function validateMetadataUpdate(
   return errors;
 }
 
-/** Once deletion has begun, finalizers can only be worked off. */
+/** Validates that no finalizer is added once the deletion has started. */
 function validateFinalizersUpdate(object: KubeObject, old: KubeObject): FieldErrorList {
   if (old.metadata.deletionTimestamp === undefined) return [];
   const before = new Set(old.metadata.finalizers ?? []);

@@ -1,8 +1,10 @@
-// Keeps services and IPAddresses in step: each cluster IP has an IPAddress that names its service, and each IPAddress that was
-// made for a service is one of its cluster IPs. They differ when a server dies between writing the one and the other, when
-// somebody changes an IPAddress by hand, and in a store from before there were IPAddresses.
+// Repairs cluster IPs: each cluster IP must have an IPAddress that refers to its service, and each
+// IPAddress of the allocator must be a cluster IP of its service. They differ when a server ends
+// between the two writes, when a user changes an IPAddress, and in a store from before there were
+// IPAddresses.
 //
-// What looks wrong in what the informers know is looked at again in the store, before anything is said or done about it.
+// A difference in the informers' caches is checked again in the store before it is reported or
+// repaired.
 
 import { services } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
@@ -44,7 +46,7 @@ type IPAddress = Immutable<networking.IPAddress>;
 type ServiceCIDR = Immutable<networking.ServiceCIDR>;
 
 export interface ClusterIpRepairConfig {
-  /** As the server itself. */
+  /** The server's own client. */
   readonly client: Client;
   readonly informers: SharedInformerFactory;
   readonly clock: Clock;
@@ -54,7 +56,7 @@ export interface ClusterIpRepairConfig {
 
 const WORKERS = 5;
 const MAX_RETRIES = 15;
-/** An address is made before its service: for so long it may be without one. */
+/** How long an address may have no service, in ms, since it is created before its service. */
 const GRACE_MS = 60_000;
 const BY_ADDRESS = 'clusterIP';
 
@@ -100,7 +102,7 @@ export class ClusterIpRepair {
     });
   }
 
-  /** Looks at everything once, in the store itself: to be waited for before services are given addresses. */
+  /** Checks everything once, in the store itself. Must be awaited before services get addresses. */
   async checkAll(): Promise<void> {
     const { client } = this.#config;
     const [allServices, allAddresses, allRanges] = await Promise.all([
@@ -122,7 +124,7 @@ export class ClusterIpRepair {
     }
   }
 
-  /** Until the signal aborts. The informers are started by the caller. */
+  /** Runs until the signal aborts. The caller starts the informers. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#config;
     await Promise.all(
@@ -163,7 +165,10 @@ export class ClusterIpRepair {
     for (const key of this.#services.lister.keys()) this.#serviceQueue.add(key);
   }
 
-  /** Whoever takes the address from a service gives it back; if not, it has leaked. */
+  /**
+   * Queues addresses that a service no longer has. If they are not released by then, they have
+   * leaked.
+   */
   #lookLater(addresses: readonly string[]): void {
     for (const address of addresses) this.#addressQueue.addAfter(address, GRACE_MS);
   }
@@ -233,19 +238,20 @@ export class ClusterIpRepair {
         return this.#remake(object, holder);
       }
       if (addressesOf(other).includes(text)) {
-        // One of the two has to go, and nobody but their owners can say which.
+        // One of the two services has to be changed, and only their owners can decide which one.
         warn(
           'ClusterIPAlreadyAllocated',
           `Cluster IP [${family}]:${text} was assigned to multiple services; please recreate service`,
         );
       }
-      // If the other does not have it, the address goes as one that nobody needs, and comes again for this service.
+      // If the other service does not have the address, it is released as a leaked one, and then
+      // allocated to this service.
       return;
     }
     if (!hasLabels(object)) await this.#remake(object, holder);
   }
 
-  /** Only what the allocator has made: others may have uses of their own for theirs. */
+  /** Checks an address of the allocator. Other IPAddresses may have other uses. */
   async #mendAddress(name: string): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
     const object = await unlessMissing(client.resource(ipAddresses).get(name));
@@ -290,7 +296,7 @@ export class ClusterIpRepair {
       );
     }
     if (addressesOf(service).includes(name)) return reconciled;
-    // A service that is just getting another address, or one more, has it only when that is written.
+    // A service that is getting this address has it only after its write.
     const ageMs = clock.now() - (parseTime(object.metadata.creationTimestamp) ?? 0);
     if (ageMs <= GRACE_MS) return requeueAfter(GRACE_MS - ageMs + 1000);
     return remove(

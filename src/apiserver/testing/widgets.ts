@@ -1,4 +1,5 @@
-// A kind that is not built in, for tests that install kinds at run time: widgets of a group of their own. They look like ConfigMaps.
+// A kind that is not built in, for tests that install kinds at run time: widgets, which are similar
+// to ConfigMaps.
 
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
@@ -53,8 +54,8 @@ function codecOf({ group, version, kind }: ResourceType): ObjectCodec {
 }
 
 /**
- * The kind of the type. `storage` and `clock`: those of the server. `stored`: the version in which the objects are stored. Default: the
- * version of the type.
+ * Returns the kind. `storage` and `clock`: the server's. `stored`: the version in which the objects
+ * are stored. Default: the version of the type.
  */
 export function widgetKind(
   services: Pick<StoreServices, 'storage' | 'clock'>,

@@ -33,13 +33,13 @@ import {
   Awakening,
   type ClusterState,
   forkable,
-  type Forking,
   type Incarnation,
   LazyNode,
   notForkable,
   type Revive,
   WakingClock,
 } from './forks/index.ts';
+import type { Forking } from './forks/forking.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 
 export interface StartClusterOptions {
@@ -85,7 +85,8 @@ export interface StartClusterOptions {
 }
 
 /** A cluster of `startCluster`. */
-export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<C>, Forking {
+export interface EmbeddedCluster<C extends Clock = Clock>
+  extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>> {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
@@ -155,7 +156,7 @@ function resume(
   const cluster = Cluster.withoutPort({
     ...setup.config,
     resume: {
-      beforeRequest: (method) => awakening.beforeRequest(method),
+      beforeRequest: (method, path) => awakening.beforeRequest(method, path),
       stoppedNodes: state.stoppedNodes,
     },
   });
@@ -251,6 +252,10 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
   return { ...origin, logger, storage, nodes, filesDir, config, moving };
 }
 
+interface EmbeddedIncarnation extends Incarnation {
+  readonly handle: Omit<EmbeddedCluster, keyof Forking<never>>;
+}
+
 /** Makes the handle of a cluster. */
 function embed(
   options: StartClusterOptions,
@@ -258,7 +263,7 @@ function embed(
   cluster: Cluster,
   access: KubeconfigEntry | undefined,
   awakening?: Awakening,
-): Incarnation {
+): EmbeddedIncarnation {
   const kubeconfigPath = access && join(filesDir, 'kubeconfig');
   const removeFiles = (): void => rmSync(filesDir, { recursive: true, force: true });
   if (access !== undefined) {

@@ -210,7 +210,7 @@ export class ImageManager {
     return untilAborted(pull, signal);
   }
 
-  /** Without any credentials if there are none; otherwise each until one is accepted. */
+  /** Pulls without credentials if there are none, otherwise with each until one is accepted. */
   async #tryCredentials(
     image: ImageSpec,
     credentials: readonly AuthConfig[],

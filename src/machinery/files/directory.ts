@@ -102,7 +102,10 @@ function linkError(path: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`ELOOP: ${path} is a symbolic link`), { code: 'ELOOP' });
 }
 
-/** Calls `visit` for a file and everything below it, a directory before its content. Links are visited, not followed. */
+/**
+ * Calls `visit` for a file and everything below it, a directory before its content. Links are
+ * visited, not followed.
+ */
 export async function walkTree(
   path: string,
   visit: (file: TreeFile) => Promise<void>,

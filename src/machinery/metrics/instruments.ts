@@ -206,7 +206,10 @@ export class Instruments {
     return this.#family(this.#histograms, description, () => new Histogram(bounds), histogramText);
   }
 
-  /** Registers a gauge whose samples are collected when the metrics are read. A second registration replaces the first. */
+  /**
+   * Registers a gauge whose samples are collected when the metrics are read. A second registration
+   * replaces the first.
+   */
   gauge(description: Description, collect: () => readonly Sample[]): void {
     this.#texts.set(description.name, () => gaugeText(description, collect()));
   }

@@ -1,9 +1,9 @@
 // Strategic merge patch: a merge patch that uses the type's schema, so that lists can be merged by
 // a key. kubectl apply, edit and patch send it for built-in kinds.
 //
-// Directives: `$patch: replace|delete|merge` in objects and list items; `$retainKeys: [k]` (the object keeps only those keys);
-// `$deleteFromPrimitiveList/f: [v]` (values to remove from list f); `$setElementOrder/f: […]` (the
-// order of list f).
+// Directives: `$patch: replace|delete|merge` in objects and list items; `$retainKeys: [k]` (the
+// object keeps only those keys); `$deleteFromPrimitiveList/f: [v]` (values to remove from list f);
+// `$setElementOrder/f: […]` (the order of list f).
 
 import { getOwn, isPlainObject, setOwn } from '../deep.ts';
 import { formatValue, quote } from '../text/go-format.ts';
@@ -21,14 +21,14 @@ export interface PatchSchema {
 
 export interface PatchField {
   /** 'merge', 'replace', 'retainKeys'. Without a strategy objects are merged and lists replaced. */
-  readonly patchStrategy?: readonly string[] | undefined;
+  readonly patchStrategy?: readonly string[];
   /** The field that identifies the items of a merged list of objects. */
-  readonly patchMergeKey?: string | undefined;
+  readonly patchMergeKey?: string;
   /**
    * The schema of the object, of the list's items, or of the map (see mapSchema). Absent for values
    * without described fields.
    */
-  readonly schema?: PatchSchema | undefined;
+  readonly schema?: PatchSchema;
 }
 
 /** Returns the schema of a map: all keys have values of the same type. */
@@ -315,7 +315,10 @@ function mergeItems(
   return merged;
 }
 
-/** Returns the identity of an item in a list: the item itself, or the value of its merge key. Throws if an item has no merge key. */
+/**
+ * Returns the identity of an item in a list: the item itself, or the value of its merge key. Throws
+ * if an item has no merge key.
+ */
 type Identity = (item: unknown) => unknown;
 
 function identity(

@@ -1,7 +1,12 @@
 // Reads the text form of a label selector: 'a=b,c!=d,e in (x,y),f notin (z),g,!h,i>3'.
 
-import { BINARY_OPERATORS, invalidLabelKey, newRequirement } from './label-requirement.ts';
-import type { Operator, Requirement } from './label-requirement.ts';
+import {
+  BINARY_OPERATORS,
+  invalidLabelKey,
+  newRequirement,
+  type Operator,
+  type Requirement,
+} from './label-requirement.ts';
 import type { FieldPath } from '../validation/field.ts';
 
 /** The text is no label selector. The message is upstream's. */

@@ -307,7 +307,10 @@ export function tooLong(at: FieldPath | undefined, _value: unknown, maxLength: n
   return new FieldError('FieldValueTooLong', at, '<value omitted>', atMostLong(maxLength, 'byte'));
 }
 
-/** Returns the error for more characters than `maxLength` (negative: the message has no number). The value is not shown. */
+/**
+ * Returns the error for more characters than `maxLength` (negative: the message has no number). The
+ * value is not shown.
+ */
 export function tooLongCharacters(
   at: FieldPath | undefined,
   _value: unknown,

@@ -1,16 +1,21 @@
-// One simulated container: a record, and between start and exit at most one timer or program. A
-// container that runs forever holds neither, so that a hundred thousand of them are only their
+// A simulated container: a record, and between start and exit at most one timer or program. A
+// container that runs forever has neither, so that a hundred thousand of them are only their
 // records.
 
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CriError, formatLogEntry, toMilliseconds, toNanoseconds } from '#cri/index.ts';
-import type { ExecStreams, LogStream } from '#cri/index.ts';
+import {
+  CriError,
+  type ExecStreams,
+  formatLogEntry,
+  type LogStream,
+  toMilliseconds,
+  toNanoseconds,
+} from '#cri/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { SeededRandom, type Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { exitReason } from '../records.ts';
-import type { ContainerRecord } from '../records.ts';
+import { type ContainerRecord, exitReason } from '../records.ts';
 import type { ContainerSimulation } from './annotations.ts';
 import { inputFrom } from './exec.ts';
 import { isSimulated, type ProgramContext, runProgram } from './run.ts';
@@ -24,7 +29,7 @@ import {
 import { Input, type Output } from './shell/io.ts';
 import { Replay, type UnknownPolicy } from './shell/kernel.ts';
 
-/** The code of a process that was ended by a signal: 128 + its number. */
+/** The exit code of a process that a signal has ended: 128 + its number. */
 const EXIT_SIGTERM = 143;
 const EXIT_SIGKILL = 137;
 const NEWLINE = 10;
@@ -34,7 +39,8 @@ export interface SimulatedContainerConfig {
   /** For commands that are run in it. */
   readonly random: Random;
   /**
-   * Directories that the container shares with others of its pod. Called when it first needs files.
+   * Returns the directories that the container shares with others of its pod. Called when it first
+   * needs files.
    */
   readonly mounts: () => NonNullable<FileSystemConfig['mounts']>;
   readonly record: ContainerRecord;
@@ -46,9 +52,9 @@ export interface SimulatedContainerConfig {
   readonly beforeChange: () => void;
   readonly simulation: ContainerSimulation;
   readonly hostname: string;
-  /** Run where neither command nor arguments are given. Empty: a server. */
+  /** The command without a command or arguments in the config. Empty: a server. */
   readonly defaultCommand: readonly string[];
-  /** Called once, after the record says CONTAINER_EXITED. */
+  /** Called once, after the record has the state CONTAINER_EXITED. */
   readonly onExit: (container: SimulatedContainer) => void;
 }
 
@@ -75,7 +81,7 @@ export class SimulatedContainer {
   readonly #hostname: string;
   readonly #defaultCommand: readonly string[];
   readonly #onExit: (container: SimulatedContainer) => void;
-  /** Created when a caller first waits for output or the end. */
+  /** Created when a caller first waits for output or the exit. */
   #watchers: { output: Set<OutputListener>; exit: Set<() => void> } | undefined;
   /** Aborts the program of the first process. */
   #program: AbortController | undefined;
@@ -91,8 +97,7 @@ export class SimulatedContainer {
   #stdin: AttachedInput | undefined;
   #starting = false;
   /**
-   * Set for a container that is taken over: its program catches up with the time that it has run
-   * already.
+   * Set for a container that is taken over: its program catches up with the time that it has run.
    */
   #replay: Replay | undefined;
   /** The files that a program sees while it catches up. */
@@ -152,7 +157,7 @@ export class SimulatedContainer {
     } finally {
       this.#starting = false;
     }
-    // Removed or stopped while it was starting.
+    // The container was removed or stopped during its start.
     if (this.record.state !== 'CONTAINER_CREATED') {
       throw new CriError(
         'FailedPrecondition',
@@ -170,8 +175,8 @@ export class SimulatedContainer {
   }
 
   /**
-   * Goes on with a container that ran when its record was read: its program is where it would be
-   * had it never been left.
+   * Resumes a container that ran when its record was written: its program continues as if it had
+   * run all the time.
    */
   resume(): void {
     if (!this.running) return;
@@ -224,7 +229,7 @@ export class SimulatedContainer {
 
   /** Starts the first process. */
   #begin(command: readonly string[]): void {
-    // Nothing is known of the program: it is a server.
+    // The program is not simulated: it is treated as a server.
     if (!isSimulated(command)) return;
     const program = new AbortController();
     this.#program = program;
@@ -240,7 +245,7 @@ export class SimulatedContainer {
       const attached = new AttachedInput(program.signal);
       this.#stdin = attached;
       stdin = new Input(() => {
-        // Earlier input is not known: from here on the program waits.
+        // Earlier input is unknown: from here on the program waits.
         replay?.end();
         return attached.input.read();
       });
@@ -255,11 +260,10 @@ export class SimulatedContainer {
     };
     runProgram(command, context, streams, program.signal).then(
       (outcome) => {
-        // A program that runs forever may go on in the background; its container is only its
+        // A program that runs forever continues in the background; its container is only its
         // record.
         if (outcome === 'forever') return;
-        // Not in the same turn as the start: a process that ends at once has run for a moment all
-        // the same.
+        // Not in the turn of the start, so that a process that ends at once has run for a moment.
         this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
       },
       (error: unknown) => {
@@ -304,8 +308,8 @@ export class SimulatedContainer {
   }
 
   /**
-   * Gives what a client types to the first process. Ends its input after the first client if the
-   * container says so.
+   * Passes a client's input to the first process. Ends the input after the first client if the
+   * container's stdinOnce is set.
    */
   feed(stdin: ExecStreams['stdin'], signal: AbortSignal): void {
     if (stdin === undefined) return;
@@ -316,7 +320,7 @@ export class SimulatedContainer {
   get command(): readonly string[] {
     const { command = [], args = [], stdin } = this.record.config;
     if (command.length > 0 || args.length > 0) return [...command, ...args];
-    // A shell that has an input waits for it: as long as anything else of which nothing is known.
+    // A shell with an input waits for it: like a program that is not simulated.
     return stdin ? [] : this.#defaultCommand;
   }
 
@@ -339,12 +343,12 @@ export class SimulatedContainer {
   }
 
   /**
-   * Asks it to end and kills it after the grace period. Resolves when it has exited; at once if it
-   * has already.
+   * Sends the stop signal, and kills the container after the grace period. Resolves when it has
+   * exited; at once if it has already.
    */
   stop(graceMs: number): Promise<void> {
     if (!this.running) {
-      // As a created container that is stopped: it will never start.
+      // A created container that is stopped never starts.
       if (this.record.state === 'CONTAINER_CREATED') this.#exit(EXIT_SIGKILL);
       return Promise.resolve();
     }
@@ -374,7 +378,10 @@ export class SimulatedContainer {
     return this.#stop;
   }
 
-  /** Calls back on exit, at once if it has exited. The answer undoes it. */
+  /**
+   * Calls back on exit, at once if the container has exited. Returns a function that removes the
+   * callback.
+   */
   onExit(callback: () => void): () => void {
     if (this.record.state === 'CONTAINER_EXITED') {
       callback();
@@ -385,14 +392,14 @@ export class SimulatedContainer {
     return () => void exit.delete(callback);
   }
 
-  /** Calls back for every piece of output from now on. The answer undoes it. */
+  /** Calls back for all output from now on. Returns a function that removes the callback. */
   onOutput(listener: OutputListener): () => void {
     const { output } = this.#watch();
     output.add(listener);
     return () => void output.delete(listener);
   }
 
-  /** Drops timers without exiting: the runtime is being closed. */
+  /** Cancels timers without an exit: the runtime is being closed. */
   freeze(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -463,7 +470,7 @@ export class SimulatedContainer {
   }
 }
 
-/** The input of a first process: what its clients type, one after the other. */
+/** The input of a first process: the input of its clients, one after the other. */
 class AttachedInput {
   readonly input: Input;
   #current: Input | undefined;
@@ -484,7 +491,7 @@ class AttachedInput {
     });
   }
 
-  /** `once`: the input ends with this client. */
+  /** Adds a client. `once`: the input ends with this client. */
   attach(stdin: NonNullable<ExecStreams['stdin']>, signal: AbortSignal, once: boolean): void {
     this.#current = inputFrom(stdin, signal);
     this.#ended = once;

@@ -225,7 +225,7 @@ describe('decodeObject', () => {
   });
 });
 
-// after_roundtrip: what a release that did not know every field made of the object.
+// The after_roundtrip files are objects after a release that did not have every field.
 const golden = goldenObjects().filter(({ name }) => !name.endsWith('.after_roundtrip'));
 describe.skipIf(golden.length === 0)(
   'golden objects (skipped where ../shared/golden is not at hand)',

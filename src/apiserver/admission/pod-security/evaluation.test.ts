@@ -95,7 +95,8 @@ const CASES: readonly Case[] = [
     'hostProbesAndHostLifecycle',
     34,
     `{spec: {initContainers: [{name: z, startupProbe: {tcpSocket: {host: w, port: 1}}}],
-      containers: [{name: c, lifecycle: {postStart: {tcpSocket: {host: x, port: 1}}, preStop: {httpGet: {host: x, port: 1}}}}]}}`,
+      containers: [{name: c, lifecycle:
+        {postStart: {tcpSocket: {host: x, port: 1}}, preStop: {httpGet: {host: x, port: 1}}}}]}}`,
     'probe or lifecycle host (containers "c", "z" use probe or lifecycle hosts "w", "x")',
   ],
   ['windowsHostProcess', 0, withContext('windowsOptions: {hostProcess: false}'), undefined],
@@ -333,7 +334,8 @@ describe('levels', () => {
   const reasons = (level: Level, version: Version, yaml: string) =>
     reasonsText(violationsOf(pod(yaml), { level, version }));
   const BAD = `{spec: {hostNetwork: true, volumes: [{name: v, hostPath: {path: /}}],
-    containers: [{name: c, securityContext: {privileged: true, capabilities: {add: [NET_RAW]}, procMount: Unmasked}}]}}`;
+    containers: [{name: c, securityContext:
+      {privileged: true, capabilities: {add: [NET_RAW]}, procMount: Unmasked}}]}}`;
 
   test('privileged has no requirements', () => {
     expect(reasons('privileged', 'latest', BAD)).toBe('');

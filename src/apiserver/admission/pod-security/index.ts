@@ -50,7 +50,7 @@ export interface PodSecurityServices {
   readonly findAll: FindAll;
   readonly clock: Clock;
   readonly podSecurityMetrics: PodSecurityMetrics;
-  readonly podSecurity?: PodSecurityConfig | undefined;
+  readonly podSecurity?: PodSecurityConfig;
 }
 
 /** Subresources whose writes cannot change a field that the standards restrict. */

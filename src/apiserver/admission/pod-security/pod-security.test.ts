@@ -67,7 +67,8 @@ describe('pods', () => {
     expect((await api.post(`${PODS}?dryRun=All`, pod('p', HOST))).code).toBe(403);
     expect((await api.post(PODS, pod('p', PLAIN))).code).toBe(201);
     const counted = (decision: string) =>
-      `pod_security_evaluations_total{decision="${decision}",policy_level="baseline",policy_version="latest",mode="enforce",` +
+      `pod_security_evaluations_total{decision="${decision}",policy_level="baseline",` +
+      'policy_version="latest",mode="enforce",' +
       'request_operation="create",resource="pod",subresource=""}';
     expect(await metrics()).toEqual([`${counted('deny')} 3`, `${counted('allow')} 1`]);
   });

@@ -51,7 +51,7 @@ export interface EvaluationConfig {
   /** The parameter object. Default: `params` is null. */
   readonly params?: KubeObject | null;
   /** The namespace of the object. Default: `namespaceObject` is null. */
-  readonly namespace?: Immutable<Namespace> | undefined;
+  readonly namespace?: Immutable<Namespace>;
   /** The authorizer for expressions. Absent: they have none. */
   readonly authorizer?: Authorizer;
   readonly variables?: readonly Variable[];

@@ -66,7 +66,10 @@ describe('quotas', () => {
     await expect(pod(resources)).rejects.toMatchObject({
       code: 403,
       message: expect.stringMatching(
-        /^pods "p-\w+" is forbidden: exceeded quota: q, requested: requests.cpu=600m, used: requests.cpu=600m, limited: requests.cpu=1$/,
+        new RegExp(
+          '^pods "p-\\w+" is forbidden: exceeded quota: q, requested: requests.cpu=600m, ' +
+            'used: requests.cpu=600m, limited: requests.cpu=1$',
+        ),
       ),
     });
     expect(await usedOf('q')).toMatchObject({ pods: '1' });

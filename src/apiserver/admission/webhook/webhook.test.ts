@@ -290,10 +290,14 @@ test('metrics count calls, rejections and failures that are ignored', async () =
     );
   expect(lines.toSorted()).toEqual([
     'apiserver_admission_webhook_fail_open_count{name="h1.example.com",type="validating"} 2',
-    'apiserver_admission_webhook_rejection_count{error_type="no_error",name="h0.example.com",operation="CREATE",rejection_code="403",type="validating"} 1',
-    'apiserver_admission_webhook_request_total{code="200",name="h0.example.com",operation="CREATE",rejected="false",type="validating"} 1',
-    'apiserver_admission_webhook_request_total{code="403",name="h0.example.com",operation="CREATE",rejected="true",type="validating"} 1',
-    'apiserver_admission_webhook_request_total{code="503",name="h1.example.com",operation="CREATE",rejected="false",type="validating"} 2',
+    'apiserver_admission_webhook_rejection_count{error_type="no_error",name="h0.example.com",' +
+      'operation="CREATE",rejection_code="403",type="validating"} 1',
+    'apiserver_admission_webhook_request_total{code="200",name="h0.example.com",operation="CREATE",' +
+      'rejected="false",type="validating"} 1',
+    'apiserver_admission_webhook_request_total{code="403",name="h0.example.com",operation="CREATE",' +
+      'rejected="true",type="validating"} 1',
+    'apiserver_admission_webhook_request_total{code="503",name="h1.example.com",operation="CREATE",' +
+      'rejected="false",type="validating"} 2',
   ]);
 });
 

@@ -237,6 +237,6 @@ function withQuery(path: string, query: string): string {
 }
 
 /** Returns an error as plain text, like Go's http.Error. */
-export function plainText(code: number, text: string): ApiResponse {
+function plainText(code: number, text: string): ApiResponse {
   return { code, headers: NOSNIFF, body: { kind: 'text', contentType: TEXT, text } };
 }

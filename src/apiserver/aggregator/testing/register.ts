@@ -52,7 +52,7 @@ export async function registerFake(
   });
 }
 
-export async function registerSlice(
+async function registerSlice(
   client: Client,
   service: string,
   options: RegisterOptions = {},

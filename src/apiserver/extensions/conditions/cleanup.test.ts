@@ -1,4 +1,4 @@
-// What becomes of the objects of a definition that is deleted.
+// The deletion of a definition's objects when the definition is deleted.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -33,7 +33,7 @@ const create = (name: string, metadata: object = {}) =>
     body: { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name, ...metadata } },
   });
 
-/** Resolves with the reasons of the condition Terminating, once the definition is gone. */
+/** Resolves with the reasons of the condition Terminating, once the definition is deleted. */
 async function reasonsUntilGone(): Promise<readonly string[]> {
   const reasons = new Set<string>();
   for await (const { type, object } of await definitions().watch({
@@ -54,13 +54,13 @@ test('its objects are deleted, and then the definition', async () => {
   const reasons = reasonsUntilGone();
   await definitions().delete(NAME);
   expect(await reasons).toContain('True InstanceDeletionInProgress');
-  // One with the same name begins without objects.
+  // A new definition with the same name starts without objects.
   await define(t.client, definitionOf());
   const { json } = await send(t.server, { path: WIDGETS });
   expect(json.items).toEqual([]);
 });
 
-test('an object that a finalizer keeps is waited for, and no object is created meanwhile', async () => {
+test('an object with a finalizer delays the deletion, and no object is created meanwhile', async () => {
   await define(t.client, definitionOf());
   await create('kept', { finalizers: ['example.com/mine'] });
   const reasons = reasonsUntilGone();

@@ -1,4 +1,4 @@
-// Two servers on one storage: definitions are established once, and names are given once.
+// Two servers on one storage: definitions are established once, and names are accepted once.
 
 import { expect, test } from 'vitest';
 
@@ -11,7 +11,7 @@ import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 
-test('a definition is served by both servers once it is established, and gone at both', async () => {
+test('a definition is served by both servers once it is established, and deleted at both', async () => {
   const first = await startTestServer({ clock: systemClock, sharesStorage: true });
   const second = await startTestServer({
     clock: systemClock,

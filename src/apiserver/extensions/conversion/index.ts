@@ -32,7 +32,7 @@ export function converterOf(
   );
 }
 
-/** A caBundle of white space alone counts as none. */
+/** Returns the client config; a caBundle with only white space counts as none. */
 function trimmed(
   client: NonNullable<NonNullable<CustomResource['conversion']['webhook']>['clientConfig']>,
 ): typeof client {
@@ -40,7 +40,10 @@ function trimmed(
   return Buffer.from(caBundle, 'base64').toString('latin1').trim() === '' ? rest : client;
 }
 
-/** Objects may be stored in versions that the definition does not have any more. */
+/**
+ * Returns a converter that rejects versions which the definition does not have. Stored objects may
+ * be of a version that was removed from the definition.
+ */
 function betweenVersions(
   { group, versions }: CustomResource,
   converter: ObjectConverter,

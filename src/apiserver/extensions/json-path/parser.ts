@@ -1,12 +1,16 @@
-// Reads JSONPath expressions. Text is accepted where upstream's parser accepts it, oddities included: spaces and '@' and '$' are skipped,
-// `['a.b']` is the same as `.a.b`, and a backslash keeps the character behind it.
+// Parses JSONPath expressions. It accepts the same texts as upstream's parser, including oddities:
+// spaces, '@' and '$' are skipped, `['a.b']` is the same as `.a.b`, and a backslash escapes the
+// next character.
 
 import { JsonPathError, type PathNode, type SliceEnd } from './nodes.ts';
 
-/** Filters and unions hold further expressions: so deep may they nest. */
+/** The maximum depth of nested expressions, which filters and unions contain. */
 const MAX_DEPTH = 16;
 
-/** Parses an expression such as `.spec.replicas` or `.status.conditions[?(@.type=="Ready")].status`. Throws JsonPathError. */
+/**
+ * Parses an expression such as `.spec.replicas` or `.status.conditions[?(@.type=="Ready")].status`.
+ * Throws JsonPathError.
+ */
 export function parseJsonPath(text: string): readonly PathNode[] {
   return new Parser(text, 0).parse();
 }
@@ -24,7 +28,7 @@ class Parser {
   }
 
   parse(): readonly PathNode[] {
-    // A closing brace ends the action; printer columns use the first action only.
+    // A closing brace ends the action, and printer columns use only the first action.
     while (this.#at < this.#text.length && this.#text[this.#at] !== '}') this.#parseNode();
     return this.#nodes;
   }

@@ -1,4 +1,4 @@
-// Definitions through the server: what it fills in, what clients may change, and what happens first when one is deleted.
+// Definitions through the server: defaults, allowed updates, and the first step of a deletion.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -57,7 +57,7 @@ test('a new storage version is recorded', async () => {
   expect(changed.object.status).toMatchObject({ storedVersions: ['v1', 'v2'] });
 });
 
-test('the first request to delete a definition begins its deletion', async () => {
+test('the first request to delete a definition starts its deletion', async () => {
   await definitions().create({ metadata: { name: NAME, finalizers: ['example.com/mine'] }, spec });
   const { code, object } = await definitions().delete(NAME);
   expect(code).toBe(200);

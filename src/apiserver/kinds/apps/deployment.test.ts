@@ -32,7 +32,7 @@ const deployment = (name = 'web', spec: object = {}, podSpec: object = {}) => ({
 });
 
 describe('deployments', () => {
-  test('are made with defaults and without a status', async () => {
+  test('are created with defaults and without a status', async () => {
     const { code, object, warnings } = await deployments.create({
       ...deployment(),
       status: { replicas: 7 },
@@ -47,7 +47,7 @@ describe('deployments', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('are refused with every cause', async () => {
+  test('are rejected with every cause', async () => {
     const { code, message, causes } = await deployments.create(
       deployment('web', { replicas: -1, selector: null }),
     );
@@ -60,7 +60,7 @@ describe('deployments', () => {
     expect(causes).toEqual(['spec.replicas', 'spec.selector', 'spec.template.metadata.labels']);
   });
 
-  test('that may surprise are warned of', async () => {
+  test('cause warnings about surprising fields', async () => {
     const { code, warnings } = await deployments.create(
       deployment('web.1', {}, { terminationGracePeriodSeconds: -1 }),
     );
@@ -84,7 +84,7 @@ describe('deployments', () => {
     ]);
   });
 
-  test('go on saying what is not taken any more', async () => {
+  test('warn again on updates', async () => {
     const policy = (seLinuxChangePolicy: string) =>
       deployment('web', {}, { securityContext: { seLinuxChangePolicy } });
     expect((await deployments.create(policy('MountOption'))).causes).toEqual([
@@ -94,7 +94,7 @@ describe('deployments', () => {
     expect((await deployments.put('web', policy('MountOption'))).code).toBe(200);
   });
 
-  test('count what is desired: spec and annotations', async () => {
+  test('count changes of spec and annotations as generations', async () => {
     await deployments.create(deployment());
     const generationAfter = async (patch: object) =>
       (await deployments.patch('web', patch)).object.metadata.generation;
@@ -119,7 +119,7 @@ describe('deployments', () => {
     expect(causes).toEqual(['spec.selector']);
   });
 
-  test('have a status that is written on its own', async () => {
+  test('have a separate status', async () => {
     const { object } = await deployments.create({
       ...deployment(),
       metadata: { name: 'web', labels: { a: 'b' } },
@@ -162,13 +162,13 @@ describe('deployments', () => {
     expect([refused.code, refused.causes]).toEqual([422, ['spec.replicas']]);
   });
 
-  test('take their replica sets with them', async () => {
+  test('are deleted with their replica sets', async () => {
     await deployments.create(deployment());
     expect((await deployments.delete('web')).code).toBe(200);
     expect((await deployments.get('web')).code).toBe(404);
   });
 
-  test('are shown', async () => {
+  test('have a table', async () => {
     await deployments.create(deployment());
     const { columns, rows } = await deployments.table();
     expect(columns.slice(0, 5)).toEqual(['Name', 'Ready', 'Up-to-date', 'Available', 'Age']);

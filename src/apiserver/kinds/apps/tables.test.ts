@@ -1,4 +1,4 @@
-// What `kubectl get` shows of workloads and jobs: the columns, and a row for each thing that a cell can say.
+// The tables of workloads and jobs: their columns, and a row for each possible content of a cell.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import { statefulSetTable } from './stateful-set.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 
-/** Names of the columns; those that only `-o wide` shows in brackets. */
+/** Returns the names of the columns. Brackets mark those that only `-o wide` shows. */
 function columnsOf<T extends KubeObject>(table: TableConvertor<T>): string {
   return table.columns
     .map(({ name, priority = 0 }) => (priority === 0 ? name : `[${name}]`))
@@ -145,7 +145,7 @@ describe('jobs', () => {
     ).toBe(`x | ${cells} | 60m | c,d | i,j | a=b`);
   });
 
-  test('one that is being deleted', () => {
+  test('an object that is being deleted', () => {
     const job = decodeManifest<Parameters<typeof jobTable.cells>[0]>(
       'batch/v1.Job',
       `metadata: {name: x, deletionTimestamp: "2026-01-01T00:00:00Z"}\nspec: {${template}}`,

@@ -1,4 +1,5 @@
-// The review kinds of authentication.k8s.io: who is it? They are asked, never stored.
+// The review kinds of authentication.k8s.io, which return the user of a token or of the request.
+// They are never stored.
 
 import {
   selfSubjectReviews,
@@ -21,11 +22,11 @@ import type { UserInfo } from '#apiserver/request.ts';
 
 export interface IdentityReviewServices {
   readonly clock: Clock;
-  /** Those that know the tokens of requests, in their order. */
+  /** The authenticators of requests' tokens, in order. */
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
 }
 
-/** SelfSubjectReview alone of the reviews has a creation time, as upstream. */
+/** Serves SelfSubjectReview, the only review with a creation time, as upstream. */
 function selfSubjectReview(clock: Clock): Rest {
   return {
     create: async (context, _name, object, { validate }) => {

@@ -1,4 +1,4 @@
-// Reviews of what somebody may do, through the server: what they must be like.
+// Access reviews through the server, and their validation.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -45,7 +45,7 @@ test.each([
   );
 });
 
-test('one without a namespace lists no rules', async () => {
+test('a review without a namespace lists no rules', async () => {
   expect(outcome(await api.post(`${GROUP}/selfsubjectrulesreviews`, { spec: {} }))).toBe(
     '400 BadRequest: no namespace on request',
   );

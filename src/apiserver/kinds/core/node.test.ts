@@ -22,7 +22,7 @@ afterEach(async () => {
 const manifest = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Node\nmetadata: {name: ${name}}\n${more}`;
 
-test('a new one comes with its status', async () => {
+test('a new one keeps its status', async () => {
   const { json } = await api.post(
     PATH,
     manifest('a', 'spec: {podCIDR: 10.0.1.0/24}\nstatus: {capacity: {cpu: 4000m, pods: "110"}}'),
@@ -34,7 +34,7 @@ test('a new one comes with its status', async () => {
   expect(json.metadata.generation).toBeUndefined();
 });
 
-test('what kubelets were once configured with is dropped', async () => {
+test('the fields of dynamic kubelet configuration are dropped', async () => {
   const made = await api.post(PATH, manifest('a', `spec: {${CONFIG}}`));
   expect(made.json.spec).toEqual({});
   expect(made.warnings).toEqual([]);
@@ -43,7 +43,7 @@ test('what kubelets were once configured with is dropped', async () => {
   expect(json.status).not.toHaveProperty('config');
 });
 
-test('clients are warned of what nothing reads', async () => {
+test('unused fields cause warnings', async () => {
   const { warnings } = await api.post(PATH, manifest('a', 'spec: {externalID: x}'));
   expect(warnings).toEqual([
     'spec.externalID: this field is deprecated, and is unused by Kubernetes',
@@ -61,7 +61,7 @@ describe('updates', () => {
     );
   });
 
-  test('of the spec leave the status', async () => {
+  test('of the spec do not change the status', async () => {
     const { json } = await api.patch(`${PATH}/a`, {
       spec: { unschedulable: true },
       status: { capacity: { cpu: '8' } },
@@ -72,7 +72,7 @@ describe('updates', () => {
     });
   });
 
-  test('of the status leave the spec', async () => {
+  test('of the status do not change the spec', async () => {
     const { json } = await api.patch(`${PATH}/a/status`, {
       spec: { unschedulable: true },
       status: { capacity: { cpu: '8' } },
@@ -93,7 +93,7 @@ describe('updates', () => {
       'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
     ],
     [
-      'a taint of no known effect, which is told once',
+      'a taint with an unknown effect, which is reported once',
       { taints: [{ key: 'a', effect: 'X' }] },
       'metadata.taints[0].effect: Unsupported value: "X": supported values: "NoSchedule", ' +
         '"PreferNoSchedule", "NoExecute"',
@@ -102,7 +102,7 @@ describe('updates', () => {
     expect(await patch(spec)).toBe(refused(problem));
   });
 
-  test('are checked for the status too', async () => {
+  test('are validated for the status, too', async () => {
     const answer = await api.patch(`${PATH}/a/status`, { status: { capacity: { cpu: '-1' } } });
     expect(outcome(answer)).toBe(
       refused('status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0'),

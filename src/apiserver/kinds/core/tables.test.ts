@@ -1,4 +1,4 @@
-// What `kubectl get` shows of every other kind: the columns, and a row for each thing that a cell can say.
+// The tables of all other kinds: their columns, and a row for each possible content of a cell.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import { serviceTable } from './service/table.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 
-/** Names of the columns; those that only `-o wide` shows in brackets. */
+/** Returns the names of the columns. Brackets mark those that only `-o wide` shows. */
 function columnsOf<T extends KubeObject>(table: TableConvertor<T>): string {
   return table.columns
     .map(({ name, priority = 0 }) => (priority === 0 ? name : `[${name}]`))
@@ -160,7 +160,7 @@ describe('events', () => {
     expect(rowOf(eventTable, 'core/v1.Event', `metadata: {name: x}\n${yaml}`)).toBe(row);
   });
 
-  test('by the time when they were seen last', () => {
+  test('sorted by the time when they were last seen', () => {
     const event = (lastTimestamp: string | null) =>
       decodeManifest<Parameters<typeof eventTable.cells>[0]>(
         'core/v1.Event',
@@ -175,7 +175,7 @@ describe('events', () => {
   });
 });
 
-describe('kinds that have little to show', () => {
+describe('kinds with few columns', () => {
   test.each<[what: string, columns: string, row: string, expected: [columns: string, row: string]]>(
     [
       [
@@ -213,7 +213,7 @@ describe('kinds that have little to show', () => {
         ['Name | Holder | Age', 'x | me | 60m'],
       ],
       [
-        'a lease that nobody holds',
+        'a lease without a holder',
         columnsOf(leaseTable),
         rowOf(leaseTable, 'coordination/v1.Lease', metadata),
         ['Name | Holder | Age', 'x |  | 60m'],

@@ -1,4 +1,4 @@
-// More of what is right and wrong with network policies, ingresses, slices, ranges and addresses, through the server.
+// Validation of network policies, ingresses, slices, ranges and addresses, through the server.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
@@ -62,7 +62,7 @@ const subset = (more: object) => ({
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-describe('right', () => {
+describe('valid', () => {
   test.each<[Kind, string, object]>([
     ['policy', 'nothing is allowed', policy({})],
     ['policy', 'all is allowed', policy({ ingress: [{}], egress: [{}] })],
@@ -162,7 +162,7 @@ describe('right', () => {
 });
 
 const INGRESS = 'spec.rules[0].http.paths[0]';
-describe('wrong', () => {
+describe('invalid', () => {
   test.each<[Kind, string, object, readonly string[]]>([
     ['policy', 'an empty peer', to({}), ['spec.egress[0].to[0]']],
     [
@@ -398,7 +398,7 @@ describe('wrong', () => {
   });
 });
 
-describe('warned of', () => {
+describe('with warnings', () => {
   const oddly = 'should be in RFC 5952 canonical format ("fd00::1")';
   test.each<[Kind, object, string]>([
     [
@@ -417,7 +417,7 @@ describe('warned of', () => {
   });
 });
 
-test('topology is no longer taken', async () => {
+test('topology is not accepted any more', async () => {
   const created = await on('slice').create(
     endpoint({ deprecatedTopology: { 'example.com/rack': 'a' }, zone: 'z' }),
   );
@@ -426,7 +426,7 @@ test('topology is no longer taken', async () => {
   ]);
 });
 
-test('labels count for the generation of a slice', async () => {
+test('labels change the generation of a slice', async () => {
   await on('slice').create(slice({}));
   expect(
     (await on('slice').patch('it', { metadata: { labels: { a: 'b' } } })).object.metadata
@@ -438,7 +438,7 @@ test('labels count for the generation of a slice', async () => {
   ).toBe(2);
 });
 
-test('the status of a range is written by itself', async () => {
+test('the status of a range is written separately', async () => {
   const conditions = [
     {
       type: 'Ready',

@@ -11,6 +11,8 @@ export interface Sleeper {
 }
 
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** Reads that components answer, not the store. */
+const OF_COMPONENTS = /\/(log|proxy|componentstatuses|metrics|readyz|healthz|livez)(\/|$)/;
 /**
  * Times that nothing has happened on the clock before it is moved by a millisecond: a start waits
  * for no time, as a rule.
@@ -36,9 +38,9 @@ export class Awakening {
    * Resolves when the request can be served. Rejects with StatusError (MethodNotAllowed) for a
    * write to what can only be read.
    */
-  beforeRequest(method: string): Promise<void> | undefined {
+  beforeRequest(method: string, path: string): Promise<void> | undefined {
     if (this.#isAwake) return undefined;
-    if (READ_METHODS.has(method)) return this.#beginServer();
+    if (READ_METHODS.has(method) && !OF_COMPONENTS.test(path)) return this.#beginServer();
     return this.all();
   }
 
@@ -62,10 +64,10 @@ export class Awakening {
 
   /** Waits, and lets time pass only if nothing else helps. */
   async #complete(start: Promise<void>): Promise<void> {
-    let done = false;
-    const settled = (): void => void (done = true);
+    const state = { done: false };
+    const settled = (): void => void (state.done = true);
     start.then(settled, settled);
-    for (let quiet = 1; !done; quiet++) {
+    for (let quiet = 1; !state.done; quiet++) {
       await this.#clock.settle();
       if (quiet % PATIENCE === 0) await this.#clock.tick(1);
     }
@@ -80,7 +82,9 @@ function readOnly(revision: number): apierrors.StatusError {
     metadata: {},
     status: 'Failure',
     reason: 'MethodNotAllowed',
-    message: `this is the cluster as it was at revision ${revision}, which can only be read: to go on from a moment, take a checkpoint() or fork() then`,
+    message:
+      `this is the cluster as it was at revision ${revision}, which can only be read by its client: ` +
+      'to go on from a moment, fork() or checkpoint() the cluster then',
     code: 405,
   });
 }

@@ -5,12 +5,11 @@ import { createClient } from '#client/create-client.ts';
 import type { Client } from '#client/client.ts';
 import type { Transport } from '#client/transport.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import type { VirtualClock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { StorageError } from '#storage/interface.ts';
 import { rewind } from '#storage/memory/index.ts';
-import type { EmbeddedCluster } from '../start-cluster.ts';
-import type { Checkpoint, ClusterState, Forking, Incarnation, Revive } from './types.ts';
+import type { Checkpoint, Forking } from './forking.ts';
+import type { ClusterState, Handle, Incarnation, Revive } from './state.ts';
 import { WakingClock } from './waking-clock.ts';
 
 interface ForkableConfig {
@@ -25,7 +24,7 @@ interface ForkableConfig {
 
 const states = new WeakMap<Checkpoint, ClusterState>();
 
-class Copies implements Forking {
+class Copies<Copy extends Handle> implements Forking<Copy> {
   readonly #config: ForkableConfig;
   readonly client: Client;
   /** Exactly one of the two, until the cluster is stopped. */
@@ -44,20 +43,22 @@ class Copies implements Forking {
 
   /** The cluster, which is made if it was only a state. */
   get running(): Incarnation {
-    if (this.#stopped) throw apierrors.serviceUnavailable('the cluster is stopped');
     if (this.#running === undefined) {
+      if (this.#stopped) throw apierrors.serviceUnavailable('the cluster is stopped');
       this.#running = this.#config.revive(this.#state as ClusterState, this.#config.clock);
       this.#state = undefined;
     }
     return this.#running;
   }
 
-  async fork(): Promise<EmbeddedCluster<VirtualClock>> {
+  async fork(): Promise<Copy> {
     return this.#copyOf(await this.#freeze());
   }
 
-  async at(revision: number): Promise<EmbeddedCluster<VirtualClock>> {
+  async at(revision: number): Promise<Copy> {
     const { firstRevision } = this.#config;
+    if (!Number.isSafeInteger(revision))
+      throw apierrors.badRequest(`${String(revision)} is no revision`);
     const state = await this.#freeze();
     if (revision < firstRevision)
       throw apierrors.resourceExpired(
@@ -91,11 +92,10 @@ class Copies implements Forking {
 
   async stop(): Promise<void> {
     await this.#restoring;
-    const running = this.#running;
     this.#stopped = true;
     this.#state = undefined;
     this.#config.clock.beforeMove = undefined;
-    await running?.handle.stop();
+    await this.#running?.handle.stop();
   }
 
   async #restore(state: ClusterState): Promise<void> {
@@ -115,22 +115,27 @@ class Copies implements Forking {
 
   async #freeze(): Promise<ClusterState> {
     await this.#restoring;
+    if (this.#stopped) throw apierrors.serviceUnavailable('the cluster is stopped');
     if (this.#state !== undefined) return this.#state;
     const { running } = this;
     await this.#config.clock.settle();
     return running.freeze();
   }
 
-  #copyOf(state: ClusterState): EmbeddedCluster<VirtualClock> {
-    const { revive, firstRevision, clock: original } = this.#config;
-    const clock = new WakingClock({ start: state.now, lazy: original.lazy });
-    return forkable({ clock, revive, firstRevision, state });
+  #copyOf(state: ClusterState): Copy {
+    const { revive, firstRevision, clock } = this.#config;
+    return forkable<Copy>({
+      clock: new WakingClock({ start: state.now, lazy: clock.lazy }),
+      revive,
+      firstRevision,
+      state,
+    });
   }
 }
 
 /** Returns the handle of a cluster, or of the state of one. */
-export function forkable(config: ForkableConfig): EmbeddedCluster<VirtualClock> {
-  const copies = new Copies(config);
+export function forkable<Copy extends Handle>(config: ForkableConfig): Copy {
+  const copies = new Copies<Copy>(config);
   const own = {
     client: copies.client,
     clock: config.clock,
@@ -141,7 +146,7 @@ export function forkable(config: ForkableConfig): EmbeddedCluster<VirtualClock> 
     stop: () => copies.stop(),
   };
   // The rest is the present incarnation's, and makes one.
-  return new Proxy(own as unknown as EmbeddedCluster<VirtualClock>, {
+  return new Proxy(own as unknown as Copy, {
     get: (target, name) =>
       name in target || typeof name === 'symbol' || name === 'then'
         ? (Reflect.get(target, name) as unknown)
@@ -162,13 +167,14 @@ export function forkable(config: ForkableConfig): EmbeddedCluster<VirtualClock> 
 /**
  * The functions of a cluster that cannot be copied: each rejects, and says how to get one that can.
  */
-export function notForkable(because: 'real' | 'port'): Forking {
+export function notForkable(because: 'real' | 'port'): Forking<never> {
   const reject = (): Promise<never> =>
     Promise.reject(
       new TypeError(
         because === 'real'
           ? "a cluster on the real clock cannot be copied: start it with `clock: 'virtual'`"
-          : 'a cluster with a port cannot be copied, since both would need it: start it without `port` and `dnsPort`, and use `client` or `agent`',
+          : 'a cluster with a port cannot be copied, since both would need it: start it without `port` ' +
+              'and `dnsPort`, and use `client` or `agent`',
       ),
     );
   return { fork: reject, at: reject, checkpoint: reject, restore: reject };

@@ -3,5 +3,5 @@
 export { Awakening } from './awakening.ts';
 export { forkable, notForkable } from './forkable.ts';
 export { LazyNode } from './lazy-node.ts';
-export type { Checkpoint, ClusterState, Forking, Incarnation, Revive } from './types.ts';
+export type { ClusterState, Incarnation, Revive } from './state.ts';
 export { WakingClock } from './waking-clock.ts';

@@ -33,7 +33,10 @@ function serve({ name, host, port, udp }) {
       socket.on('error', reject);
       socket.bind(port, host, () => resolve('ok'));
     } else {
-      const server = net.createServer((socket) => { socket.on('error', () => {}); socket.end(name + ' ' + plain(socket.remoteAddress || '')); });
+      const server = net.createServer((socket) => {
+        socket.on('error', () => {});
+        socket.end(name + ' ' + plain(socket.remoteAddress || ''));
+      });
       server.on('error', reject);
       server.listen(port, host, () => resolve('ok'));
     }
@@ -65,7 +68,8 @@ const actions = { serve, echo, open, exchange };
 const parse = (text) => { const [server, source] = text.split(' '); return { server, source }; };
 function tcp({ host, port, localPort, localAddress, timeoutMs }) {
   return new Promise((resolve) => {
-    const socket = net.connect({ host, port, ...(localPort ? { localPort } : {}), ...(localAddress ? { localAddress } : {}) });
+    const local = { ...(localPort ? { localPort } : {}), ...(localAddress ? { localAddress } : {}) };
+    const socket = net.connect({ host, port, ...local });
     let text = '';
     const timer = setTimeout(() => done('timeout'), timeoutMs);
     const done = (result) => { clearTimeout(timer); socket.destroy(); resolve(result); };
@@ -91,7 +95,10 @@ function udp({ host, port, localPort, localAddress, timeoutMs }) {
     socket.on('message', (data) => done(parse(String(data))));
     const send = () => socket.send('x', (error) => { if (error) done('refused'); });
     if (kept) send();
-    else socket.bind({ port: localPort || 0, ...(localAddress ? { address: localAddress } : {}) }, () => socket.connect(port, host, send));
+    else {
+      const local = { port: localPort || 0, ...(localAddress ? { address: localAddress } : {}) };
+      socket.bind(local, () => socket.connect(port, host, send));
+    }
   });
 }
 require('node:readline').createInterface({ input: process.stdin }).on('line', async (line) => {

@@ -1,17 +1,14 @@
 // The client: runs a command through a server's exec or attach endpoint, over SPDY (container
 // runtimes, older servers) or WebSocket (API servers since 1.29), and forwards ports over SPDY.
 
-import { request as httpRequest } from 'node:http';
-import type { RequestOptions } from 'node:http';
+import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { WebSocket } from 'ws';
-import { fromStatus } from '#machinery/apierrors.ts';
-import type { Status } from '#machinery/apierrors.ts';
+import { fromStatus, type Status } from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { SpdyConnection } from '../spdy/index.ts';
-import type { SpdyStream } from '../spdy/index.ts';
+import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
 import { decodeOutcome } from './outcome.ts';
 import { portForwardProtocol } from './port-forward-server.ts';
 import { encodeSize } from './resize.ts';
@@ -32,7 +29,7 @@ export interface StreamingTarget {
     servername?: string;
   };
   readonly clock: Clock;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -40,12 +37,12 @@ export interface StreamingTarget {
  * given streams are requested.
  */
 export interface ClientStreams {
-  readonly stdin?: Readable | undefined;
-  readonly stdout?: Writable | undefined;
-  readonly stderr?: Writable | undefined;
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
   /** The sizes of the terminal. */
-  readonly resize?: AsyncIterable<TerminalSize> | undefined;
-  readonly tty?: boolean | undefined;
+  readonly resize?: AsyncIterable<TerminalSize>;
+  readonly tty?: boolean;
 }
 
 /** The number of bytes that are read from a rejection's body. */

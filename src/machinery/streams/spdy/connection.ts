@@ -8,16 +8,16 @@
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import {
+  type ControlFrame,
+  type Frame,
   FrameDecoder,
   FrameEncoder,
   goAwayStatus,
   rstStatus,
   SpdyProtocolError,
 } from './frames.ts';
-import type { ControlFrame, Frame } from './frames.ts';
 import type { Headers } from './header-compression.ts';
-import { SpdyStream, SpdyStreamResetError } from './stream.ts';
-import type { StreamTransport } from './stream.ts';
+import { SpdyStream, SpdyStreamResetError, type StreamTransport } from './stream.ts';
 
 /** The time that the other side has to close after this side did. */
 const LINGER_MS = 5_000;

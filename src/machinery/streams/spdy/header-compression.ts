@@ -54,7 +54,10 @@ export const headerDictionary: Buffer = Buffer.concat([
   Buffer.from(TAIL, 'latin1'),
 ]);
 
-/** zlib's header: deflate with a 32 KiB window, best compression, a preset dictionary, and the dictionary's Adler-32. */
+/**
+ * zlib's header: deflate with a 32 KiB window, best compression, a preset dictionary, and the
+ * dictionary's Adler-32.
+ */
 const ZLIB_HEADER = Buffer.from('78f9e3c6a7c2', 'hex');
 
 function remember(history: Buffer, plain: Buffer): Buffer {

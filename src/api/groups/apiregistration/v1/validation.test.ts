@@ -1,4 +1,4 @@
-// What is wrong with API services.
+// Errors of API services.
 
 import { expect, test } from 'vitest';
 

@@ -40,7 +40,7 @@ const NEITHER =
   'resourceAttributes must be specified';
 const NOBODY = 'spec.user: Invalid value: "": at least one of user or group must be specified';
 
-describe('whether somebody may do something', () => {
+describe('reviews of the access of a user', () => {
   test.each(
     rows<[change: object, errors: readonly string[]]>([
       [{}, []],
@@ -64,7 +64,7 @@ describe('whether somebody may do something', () => {
   });
 });
 
-describe('whether one may oneself', () => {
+describe('reviews of the own access', () => {
   test.each(
     rows<[change: object, errors: readonly string[]]>([
       [{}, []],
@@ -82,7 +82,7 @@ describe('whether one may oneself', () => {
   });
 });
 
-describe('whether somebody may in a namespace', () => {
+describe('reviews of the access in a namespace', () => {
   const other =
     'spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace';
   const path =

@@ -1,4 +1,4 @@
-// What is allowed in jobs, but hardly meant. See core/v1/warnings.ts.
+// Warnings about jobs: valid values that are probably mistakes. See core/v1/warnings.ts.
 
 import type { FieldPath } from '#machinery/validation/field.ts';
 import { podTemplateWarnings } from '#api/groups/core/v1/warnings.ts';

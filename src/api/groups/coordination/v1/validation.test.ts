@@ -1,4 +1,4 @@
-// What is wrong with leases, in Kubernetes' words.
+// Errors of leases, with upstream's messages.
 
 import { expect, test } from 'vitest';
 
@@ -31,7 +31,7 @@ test.each(
       },
       [],
     ],
-    // It is given back.
+    // The lease is released.
     [{ holderIdentity: '', leaseDurationSeconds: 1 }, []],
     [
       { leaseDurationSeconds: 0 },

@@ -1,4 +1,4 @@
-// What each field means when it is left out, and that what is given stays.
+// The default of each field. Explicit values are kept.
 
 import { describe, expect, test } from 'vitest';
 
@@ -8,7 +8,7 @@ import { imageTag } from './defaults.ts';
 const defaulted = (kind: string, yaml: string, group = 'core'): Record<string, unknown> =>
   manifest(`${group}/v1.${kind}`, yaml);
 
-/** The value at a path such as spec.containers[0].image; undefined if there is none. */
+/** Returns the value at a path such as spec.containers[0].image; undefined if there is none. */
 function at(object: unknown, path: string): unknown {
   return path
     .split(/[.[\]]+/)
@@ -44,7 +44,7 @@ describe('pods', () => {
     ['spec.serviceAccountName', podOf('', ', serviceAccount: a'), 'a'],
     ['spec.serviceAccount', podOf('', ', serviceAccount: a, serviceAccountName: b'), 'b'],
     ['spec.serviceAccountName', podOf(''), undefined],
-    // Absent means Honor and Ignore, but nothing is written.
+    // Absent means Honor and Ignore, but no default is written.
     [
       'spec.topologySpreadConstraints[0]',
       podOf(
@@ -135,7 +135,7 @@ describe('pods', () => {
         failureThreshold: 6,
       },
     ],
-    // Zero is the same as nothing.
+    // Zero is equal to absent.
     ['startupProbe.periodSeconds', podOf('startupProbe: {grpc: {port: 1}, periodSeconds: 0}'), 10],
     ['startupProbe.grpc', podOf('startupProbe: {grpc: {port: 1}}'), { port: 1, service: '' }],
     [

@@ -1,4 +1,4 @@
-// What clients are warned of when they write pods and templates.
+// Warnings for writes of pods and templates.
 
 import { describe, expect, test } from 'vitest';
 
@@ -277,7 +277,7 @@ describe('pods', () => {
     expect(ofTemplate(one(fields, fields), PROFILES)).toEqual([]);
   });
 
-  test('in templates the paths begin with the template, and AppArmor is told of', () => {
+  test('paths in templates begin with the template, and AppArmor annotations have a warning', () => {
     expect(ofTemplate(CONTAINER, PROFILES)).toEqual([
       ...seccomp('spec.template.metadata.annotations'),
       'spec.template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/' +

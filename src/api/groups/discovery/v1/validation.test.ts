@@ -1,4 +1,4 @@
-// What is wrong with endpoint slices: each line is a change to one that is good, and the errors that it has then.
+// Errors of endpoint slices. Each row is a change to a valid object, and the resulting errors.
 
 import { expect, test } from 'vitest';
 
@@ -45,7 +45,7 @@ test.each(
       },
     ],
     [port({ name: '', port: 8080 })],
-    // Nobody checks numbers: 0 stands for all ports.
+    // Port numbers are not checked: 0 means all ports.
     [port({ port: 0 })],
     [port({ port: 66_000 })],
     [port({})],

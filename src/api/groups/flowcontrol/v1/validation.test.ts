@@ -1,4 +1,5 @@
-// What is wrong with flow schemas and priority levels, in Kubernetes' words: each line is a change to one that is good, and the errors.
+// Errors of flow schemas and priority levels, with upstream's messages. Each row is a change to a
+// valid object, and the resulting errors.
 
 import { describe, expect, test } from 'vitest';
 

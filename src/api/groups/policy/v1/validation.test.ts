@@ -1,4 +1,4 @@
-// What is wrong with disruption budgets: each line is a change to one that is good, and the errors that it has then.
+// Errors of disruption budgets. Each row is a change to a valid object, and the resulting errors.
 
 import { expect, test } from 'vitest';
 

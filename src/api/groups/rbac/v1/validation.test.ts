@@ -1,4 +1,4 @@
-// What is wrong with roles and bindings.
+// Errors of roles and bindings.
 
 import { describe, expect, test } from 'vitest';
 

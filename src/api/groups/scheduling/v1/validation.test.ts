@@ -1,4 +1,4 @@
-// What is wrong with priority classes.
+// Errors of priority classes.
 
 import { expect, test } from 'vitest';
 

@@ -1,4 +1,4 @@
-// Descriptions of pods, but for their containers.
+// Descriptions of pods, without their containers.
 
 import type { Descriptions } from './form.ts';
 

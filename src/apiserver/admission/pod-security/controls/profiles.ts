@@ -118,10 +118,10 @@ function checkSeccompAnnotations({ annotations, spec }: PodToCheck): Violation |
     return value === undefined || isHarmlessSeccomp(value) ? [] : [`${key}=${quote(value)}`];
   });
   if (forbidden.length === 0) return undefined;
-  const told = sorted(forbidden);
+  const annotationTexts = sorted(forbidden);
   return {
     reason: 'seccompProfile',
-    detail: `forbidden ${plural('annotation', told.length)} ${told.join(', ')}`,
+    detail: `forbidden ${plural('annotation', annotationTexts.length)} ${annotationTexts.join(', ')}`,
   };
 }
 
@@ -172,7 +172,7 @@ function seLinuxCheck(types: ReadonlySet<string>): Check {
     );
     if (who === '') return undefined;
     const wrongTypes = sorted(faults.flatMap(({ type }) => type ?? []));
-    const told = [
+    const forbiddenOptions = [
       ...(wrongTypes.length > 0 ? [named('type', wrongTypes)] : []),
       ...['user', 'role']
         .filter((field) => faults.some(({ what }) => what === field))
@@ -180,7 +180,7 @@ function seLinuxCheck(types: ReadonlySet<string>): Check {
     ];
     return {
       reason: 'seLinuxOptions',
-      detail: `${who} set forbidden securityContext.seLinuxOptions: ${told.join('; ')}`,
+      detail: `${who} set forbidden securityContext.seLinuxOptions: ${forbiddenOptions.join('; ')}`,
     };
   };
 }

@@ -286,8 +286,9 @@ describe('an error in a policy', () => {
       { ...broken, paramKind: { apiVersion: 'example.com/v1', kind: 'Rule' } },
       { paramRef: { name: 'x', parameterNotFoundAction: 'Allow' } },
     );
-    expect((await refused(inNamespace().create(configMap('a'))))?.message).toMatch(
-      /ValidatingAdmissionPolicy 'lost' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com\/v1, Kind=Rule'$/,
+    expect((await refused(inNamespace().create(configMap('a'))))?.message).toContain(
+      "ValidatingAdmissionPolicy 'lost' denied request: failed to configure policy: failed to find " +
+        "resource referenced by paramKind: 'example.com/v1, Kind=Rule'",
     );
   });
 

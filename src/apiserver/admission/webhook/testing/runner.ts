@@ -35,8 +35,8 @@ const RESOURCES = {
 } as const;
 const TYPES = ['mutating', 'validating'] as const;
 /**
- * A marker object with webhooks of its own, which deny it. They are configured after a case's
- * webhooks. Once the server calls them, it also knows the webhooks of the case.
+ * The configuration of the marker webhooks, which deny the marker object. It is written after a
+ * case's webhooks. Once the server calls the marker webhooks, it also has those of the case.
  */
 const MARKER = 'z-marker';
 const MARKER_PATH = '/api/v1/namespaces/default/limitranges?dryRun=All';

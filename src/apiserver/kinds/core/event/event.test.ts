@@ -25,14 +25,14 @@ const manifest = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Event\nmetadata: {name: ${name}}\ninvolvedObject: {kind: Pod, name: ` +
   `p, namespace: default}\n${more}`;
 
-test('may be called anything that a path can have', async () => {
+test('may have any name that a path allows', async () => {
   expect((await api.post(PATH, manifest('A_b.17C~'))).code).toBe(201);
   expect(outcome(await api.post(PATH, manifest("'a%b'")))).toContain(
     `metadata.name: Invalid value: "a%b": may not contain '%'`,
   );
 });
 
-test('go by themselves after an hour, counted from the last change', async () => {
+test('expire an hour after the last change', async () => {
   await api.post(PATH, manifest('a'));
   await clock.advance(59 * 60_000);
   expect((await api.patch(`${PATH}/a`, { count: 2 })).code).toBe(200);
@@ -42,7 +42,7 @@ test('go by themselves after an hour, counted from the last change', async () =>
   expect((await api.get(`${PATH}/a`)).code).toBe(404);
 });
 
-test('are of the namespace that they are about', async () => {
+test('are in the namespace of their object', async () => {
   const foreign = manifest('a').replace('namespace: default', 'namespace: other');
   expect(outcome(await api.post(PATH, foreign))).toBe(
     '422 Invalid: Event "a" is invalid: involvedObject.namespace: Invalid value: "other": does ' +
@@ -50,11 +50,11 @@ test('are of the namespace that they are about', async () => {
   );
 });
 
-test('PUT makes one that is not there', async () => {
+test('PUT creates a missing one', async () => {
   expect((await api.put(`${PATH}/a`, manifest('a'))).code).toBe(201);
 });
 
-test('a deletion answers a status, and has no dependents', async () => {
+test('a deletion returns a Status, and has no dependents', async () => {
   await api.post(PATH, manifest('a'));
   const answer = await api.delete(`${PATH}/a?propagationPolicy=Foreground`);
   expect(answer.json).toMatchObject({
@@ -76,7 +76,7 @@ test.each<[selector: string, names: string[]]>([
   ['reason=Killing', ['a']],
   ['reportingComponent=mine', ['b']],
   ['source=kubelet', ['a']],
-  // For who knows only the older field.
+  // For clients that use only the older field.
   ['source=mine', ['b']],
   ['type!=Warning', ['b']],
 ])('events are selected by %s', async (selector, names) => {

@@ -1,4 +1,4 @@
-// Pods.
+// The rules for pods.
 
 import {
   withoutDisabledPodFields,
@@ -31,7 +31,7 @@ const GATED = {
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 } as const;
 
-/** A negative grace period stands for the shortest that there is. */
+/** Returns the spec. A negative grace period becomes the shortest one, a second. */
 const withGrace = (spec: Pod['spec']): Pod['spec'] =>
   (spec.terminationGracePeriodSeconds ?? 0) < 0
     ? { ...spec, terminationGracePeriodSeconds: 1 }
@@ -71,7 +71,7 @@ export const podStrategy: ResourceStrategy<Pod> = {
 
   gracePeriodSeconds(pod, requested) {
     const { phase } = pod.status;
-    // Nothing runs that would need the time.
+    // The pod is not running, so it needs no grace period.
     if (pod.spec.nodeName === undefined || phase === 'Succeeded' || phase === 'Failed') return 0;
     const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
     return seconds < 0 ? 1 : seconds;

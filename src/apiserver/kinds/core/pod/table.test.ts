@@ -1,4 +1,4 @@
-// What `kubectl get pods` says of a pod in each of its states.
+// The table of pods, for each state of a pod.
 
 import { describe, expect, test } from 'vitest';
 
@@ -11,7 +11,7 @@ const NOW = Date.parse('2026-01-01T01:00:00Z');
 const pod = (yaml: string): core.Pod => decodeManifest('core/v1.Pod', yaml);
 const cells = (yaml: string): readonly unknown[] => podTable.cells(pod(yaml), NOW);
 
-/** Ready, status, restarts. */
+/** Returns the cells Ready, Status and Restarts. */
 const short = (yaml: string): unknown[] => cells(yaml).slice(1, 4);
 
 const one = 'spec: {containers: [{name: c}]}';
@@ -29,7 +29,7 @@ const ended = (time: string): string =>
 
 describe('a pod', () => {
   test.each<[what: string, yaml: string, cells: [string, string, string]]>([
-    ['that nobody has seen yet', `${one}\nstatus: {phase: Pending}`, ['0/1', 'Pending', '0']],
+    ['that no kubelet has seen yet', `${one}\nstatus: {phase: Pending}`, ['0/1', 'Pending', '0']],
     [
       'whose image is being pulled',
       `${one}\nstatus: {phase: Pending, containerStatuses: [{name: c, state: {waiting: {reason: ContainerCreating}}}]}`,
@@ -64,7 +64,7 @@ describe('a pod', () => {
       ['2/2', 'Running', '3 (65s ago)'],
     ],
     [
-      'that was restarted nobody knows when',
+      'that was restarted at an unknown time',
       `${one}\nstatus: {phase: Running, containerStatuses: [${running('c', ', restartCount: 2')}]}`,
       ['1/1', 'Running', '2'],
     ],
@@ -258,7 +258,7 @@ test('age', () => {
   expect(cells(one)[4]).toBe('<unknown>');
 });
 
-test('clients hide what has completed', () => {
+test('completed pods are marked, so that clients can hide them', () => {
   expect(podTable.conditions?.(pod(`${one}\nstatus: {phase: Succeeded}`))).toEqual([
     {
       type: 'Completed',

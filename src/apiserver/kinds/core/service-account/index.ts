@@ -13,7 +13,7 @@ import { type TokenServices, tokenSubresource } from './token.ts';
 
 type ServiceAccount = Immutable<core.ServiceAccount>;
 
-/** Of the secrets only the names are kept. */
+/** Returns the account with only the names of its secrets. */
 function cleaned(account: ServiceAccount): ServiceAccount {
   if (account.secrets === undefined) return account;
   const secrets = account.secrets.map(({ name = '' }) => (name === '' ? {} : { name }));

@@ -7,7 +7,7 @@ const borders = ({ family, firstUsable, lastUsable, firstDynamic }: AddressRange
   [firstUsable, lastUsable, firstDynamic].map((value) => formatIp({ family, value }));
 
 describe('ranges', () => {
-  /** As Kubernetes has it: a sixteenth, but at least 16 and at most 256, is given out last. */
+  /** As in Kubernetes: the lower part (a sixteenth, from 16 to 256 addresses) is used last. */
   test.each([
     ['10.0.0.0/8', '10.0.0.1', '10.255.255.254', '10.0.1.1'],
     ['10.96.0.0/12', '10.96.0.1', '10.111.255.254', '10.96.1.1'],

@@ -1,4 +1,5 @@
-// Rules of admission policies and their bindings. Messages and paths are Kubernetes' own (pkg/apis/admissionregistration/validation).
+// Validation of admission policies and their bindings. Messages and paths are upstream's
+// (pkg/apis/admissionregistration/validation).
 
 import { deepEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -45,7 +46,7 @@ const RESERVED: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** `old`: absent when it is created. */
+/** Validates a policy. `old`: absent on create. */
 export function validateValidatingAdmissionPolicy(
   policy: ValidatingPolicy,
   old?: ValidatingPolicy,
@@ -116,7 +117,7 @@ function commonRules(
   old: Policy | undefined,
   compiler: ExpressionCompiler,
 ): FieldErrorList {
-  // What was allowed once under the same circumstances stays so.
+  // Conditions that were accepted before stay valid in the same context.
   const sameConditions =
     old !== undefined &&
     deepEqual(spec.paramKind, old.spec.paramKind) &&

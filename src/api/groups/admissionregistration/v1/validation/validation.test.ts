@@ -1,5 +1,5 @@
-// What is wrong with webhooks and admission policies, in Kubernetes' words: each line is a change to one that is good, and the fields
-// that are wrong then.
+// Errors of webhooks and admission policies, with upstream's messages. Each row is a change to a
+// valid object, and the resulting errors.
 
 import { describe, expect, test } from 'vitest';
 
@@ -386,7 +386,7 @@ describe('webhooks', () => {
     expect(check(patch).map((message) => message.replace('webhooks[0].', ''))).toEqual(errors);
   });
 
-  test('names are told once', () => {
+  test('duplicate names are reported once', () => {
     const two = make<admission.ValidatingWebhookConfiguration>(
       'ValidatingWebhookConfiguration',
       { metadata },
@@ -398,7 +398,7 @@ describe('webhooks', () => {
     expect(validation.validateWebhookConfigurationUpdate(two, two)).toEqual([]);
   });
 
-  test('what was wrong before may stay so', () => {
+  test('existing errors are accepted', () => {
     const bad = {
       sideEffects: 'Unknown',
       admissionReviewVersions: ['v3'],

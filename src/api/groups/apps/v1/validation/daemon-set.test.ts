@@ -1,4 +1,4 @@
-// What is wrong with a daemon set, in Kubernetes' words. A case is a change to a good one.
+// Errors of daemon sets, with upstream's messages. Each case is a change to a valid object.
 
 import { describe, expect, test } from 'vitest';
 

@@ -1,4 +1,5 @@
-// What is wrong with a deployment or a replica set, in Kubernetes' words. A case is a change to a good one.
+// Errors of deployments and replica sets, with upstream's messages. Each case is a change to a
+// valid object.
 
 import { describe, expect, test } from 'vitest';
 
@@ -43,7 +44,7 @@ const PERCENT =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', " +
   " or '93%', regex used for validation is '[0-9]+%')";
 
-/** What deployments and replica sets have in common. */
+/** Cases for both deployments and replica sets. */
 const COMMON: [what: string, parts: Parts, errors: string[]][] = [
   ['no selector', { selector: 'null' }, ['spec.selector: Required value', MISMATCH('{"a":"b"}')]],
   [
@@ -250,7 +251,7 @@ describe('deployments', () => {
       '',
       [
         `status.readyReplicas: Invalid value: -1: ${NEGATIVE}`,
-        // Which is absurd, but so it is counted.
+        // The message contradicts the values; it is upstream's.
         'status.availableReplicas: Invalid value: 0: cannot be greater than readyReplicas',
       ],
     ],

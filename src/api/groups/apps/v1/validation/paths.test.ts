@@ -1,5 +1,5 @@
-// More of what is right and wrong with what runs many pods: where each is refused, and how. The words are in the tests of each
-// kind.
+// Further valid and invalid workloads, with the paths and types of the errors. The tests of each
+// kind contain the messages.
 
 import { describe, expect, test } from 'vitest';
 

@@ -1,4 +1,4 @@
-// What is wrong with replica sets, in Kubernetes' words.
+// Errors of replica sets, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 

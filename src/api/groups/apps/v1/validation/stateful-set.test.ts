@@ -1,4 +1,5 @@
-// What is wrong with a stateful set or with a revision, in Kubernetes' words. A case is a change to a good one.
+// Errors of stateful sets and revisions, with upstream's messages. Each case is a change to a valid
+// object.
 
 import { describe, expect, test } from 'vitest';
 
@@ -187,7 +188,7 @@ describe('stateful sets', () => {
       ['spec.volumeClaimTemplates[0].spec.resources[storage]: Required value'],
     ],
     [
-      'a claim for nobody',
+      'a claim without access modes',
       { spec: claim('resources: {requests: {storage: 1Gi}}') },
       [
         'spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required',

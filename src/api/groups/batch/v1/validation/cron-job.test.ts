@@ -1,4 +1,4 @@
-// What is wrong with a cron job, in Kubernetes' words. A case is a change to a good one.
+// Errors of cron jobs, with upstream's messages. Each case is a change to a valid object.
 
 import { describe, expect, test } from 'vitest';
 

@@ -1,4 +1,4 @@
-// What a job's status may say, after what it said before, in Kubernetes' words.
+// Errors of updates of a job's status, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -17,7 +17,7 @@ function job(status: string, spec = ''): Job {
   );
 }
 
-/** Conditions, all of them true. */
+/** Returns conditions with the status True. */
 const conditions = (...types: string[]): string =>
   `conditions: [${types.map((type) => `{type: ${type}, status: "True"}`).join(', ')}]`;
 const START = 'startTime: "2026-01-01T00:00:00Z"';

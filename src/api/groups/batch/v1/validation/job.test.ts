@@ -1,4 +1,4 @@
-// What is wrong with a job, in Kubernetes' words. A case is a change to a good one.
+// Errors of jobs, with upstream's messages. Each case is a change to a valid object.
 
 import { describe, expect, test } from 'vitest';
 
@@ -8,7 +8,7 @@ import * as validation from './index.ts';
 import type { Job } from './types.ts';
 
 const messages = (errors: FieldErrorList): string[] => errors.map((error) => error.message);
-/** Each message once: an update says some twice. */
+/** Returns each message once: an update reports some twice. */
 const once = (errors: FieldErrorList): string[] => [...new Set(messages(errors))];
 
 const GENERATED =
@@ -256,9 +256,9 @@ describe('jobs', () => {
           `with invalid DNS label: ${'j'.repeat(62)}-4`,
       ],
     ],
-    ['managed by nobody', { spec: 'managedBy: ""' }, ['spec.managedBy: Required value']],
+    ['an empty managedBy', { spec: 'managedBy: ""' }, ['spec.managedBy: Required value']],
     [
-      'managed by somebody without a domain',
+      'managedBy without a domain',
       { spec: 'managedBy: queue' },
       [
         'spec.managedBy: Invalid value: "queue": must be a domain-prefixed path (such as "acme.io/foo")',
@@ -624,7 +624,7 @@ describe('an update', () => {
       'spec.template: Invalid value: ',
     );
     expect(errorsOf(parts, {})).toEqual([]);
-    // Taken back again.
+    // Reverts the change.
     expect(errorsOf({}, parts)).toEqual([]);
     expect(errorsOf(parts, { status: started })).toEqual(['spec.template: field is immutable']);
     expect(errorsOf(parts, { status: `${started}, ${resting}` })).toEqual([]);

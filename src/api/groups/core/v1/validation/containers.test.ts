@@ -1,12 +1,11 @@
-// Containers of pods, and what they are told, mount and are asked: what is accepted, and where the rest is refused, and how. The
-// words are in pod.test.ts.
+// Containers of pods: their environment, mounts and probes. Valid cases, and the paths and types of
+// the errors. pod.test.ts contains the messages.
 
 import { describe, expect, test } from 'vitest';
 
 import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
-import { path } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, path } from '#machinery/validation/field.ts';
 import { validatePod, validatePodEphemeralContainersUpdate, validatePodTemplate } from './index.ts';
 
 const short = (errors: FieldErrorList, prefix: string): string[] =>
@@ -15,10 +14,10 @@ const short = (errors: FieldErrorList, prefix: string): string[] =>
 const pod = (spec: string): core.Pod =>
   manifest('core/v1.Pod', `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}`);
 
-/** What is wrong with a pod; paths begin at its spec. */
+/** Returns the errors of a pod; paths begin at its spec. */
 const errorsOf = (spec: string): string[] => short(validatePod(pod(spec)), 'spec.');
 
-/** What is wrong with the only container; paths begin there. */
+/** Returns the errors of the only container; paths begin there. */
 const errorsIn = (container: string, more = ''): string[] =>
   short(
     validatePod(pod(`containers: [{name: c, image: x, ${container}}]${more}`)),
@@ -474,7 +473,7 @@ describe('mounts', () => {
         'volumeMounts.recursiveReadOnly NotSupported',
       ],
       [
-        'read only throughout, seen by nobody',
+        'recursively read-only without propagation',
         mount('name: h, readOnly: true, recursiveReadOnly: Enabled, mountPropagation: None'),
       ],
       [
@@ -612,7 +611,7 @@ describe('probes', () => {
         kind,
       ),
       ...[...NUMBERS, 'terminationGracePeriodSeconds'].map((name) => `${kind}.${name} Invalid`),
-      // Once more: neither may succeed more or less often than once, and one that is not ready is not stopped.
+      // A second error: successThreshold must be 1, and a readiness probe has no grace period.
       `${kind}.${kind === 'readinessProbe' ? 'terminationGracePeriodSeconds' : 'successThreshold'} Invalid`,
     ]),
     ['gRPC', 'livenessProbe: {grpc: {port: 80, service: s}}'],

@@ -1,4 +1,4 @@
-// What is wrong with objects of the smaller kinds, in Kubernetes' words, and what may become of them.
+// Errors of the smaller kinds and of their updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -121,7 +121,7 @@ describe('secrets', () => {
       ],
     ],
     [
-      'a token of nobody',
+      'a token without an account',
       'type: kubernetes.io/service-account-token',
       ['metadata.annotations[kubernetes.io/service-account.name]: Required value'],
     ],
@@ -282,7 +282,7 @@ describe('nodes', () => {
       ['status.addresses[2]: Duplicate value: {"Type":"InternalIP","Address":"1.2.3.4"}'],
     ],
     [
-      'a configuration that nobody reads',
+      'an obsolete configuration',
       '{}',
       'spec: {configSource: {configMap: {namespace: a, name: b, uid: c, kubeletConfigKey: ""}}}',
       [

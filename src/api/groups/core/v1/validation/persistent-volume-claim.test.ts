@@ -1,4 +1,4 @@
-// What is wrong with persistent volume claims, in Kubernetes' words, and what may become of them.
+// Errors of persistent volume claims and their updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -7,7 +7,7 @@ import type * as core from '../types.ts';
 import { persistentVolumeClaimWarnings } from '../volume-warnings.ts';
 import * as validation from './index.ts';
 
-/** `spec`: more of it, one field a line; a field that the base has too takes its place. */
+/** Returns a claim. `spec`: additional fields, one per line; they replace those of the base. */
 function claim(spec: string, more = 'metadata: {name: c}'): core.PersistentVolumeClaim {
   const lines = spec.split('\n').filter((line) => line !== '');
   const given = new Set(lines.map((line) => line.slice(0, line.indexOf(':'))));

@@ -1,4 +1,4 @@
-// What is wrong with persistent volumes, in Kubernetes' words, and what may become of them.
+// Errors of persistent volumes and their updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -11,7 +11,7 @@ import * as validation from './index.ts';
 const HOST_PATH = 'hostPath: {path: /data}';
 const CSI = 'csi: {driver: d, volumeHandle: h}';
 
-/** `spec`: more of it, one field a line; a field that the base has too takes its place. */
+/** Returns a volume. `spec`: additional fields, one per line; they replace those of the base. */
 function volume(spec: string, metadata = '{name: v}'): core.PersistentVolume {
   const lines = spec.split('\n');
   const given = new Set(lines.map((line) => line.slice(0, line.indexOf(':'))));
@@ -408,7 +408,7 @@ describe('sources stay', () => {
   const STAYS = ['spec.persistentvolumesource'];
 
   test.each(SECRETS)('with the secret of %s', (secret) => {
-    // A secret to grow a volume may be named later, since older volumes had none.
+    // The secret for expansion may be added later, since older volumes have none.
     expect(change(csi(secret), csi())).toEqual(secret === 'controllerExpand' ? [] : STAYS);
     expect(change(csi(secret, 'long.example.com'), csi())).toEqual(
       secret === 'controllerExpand' ? [] : STAYS,
@@ -421,7 +421,7 @@ describe('sources stay', () => {
   });
 
   test.each(['{}', '{name: s}', '{namespace: ns}'])(
-    'nobody looks at the secret of staging: %s',
+    'the secret of staging is not checked: %s',
     (secret) => {
       const staged = volume(`csi: {driver: d, volumeHandle: h, nodeStageSecretRef: ${secret}}`);
       expect(change(staged, staged)).toEqual([]);
@@ -490,7 +490,7 @@ describe('sources stay', () => {
 });
 
 describe('affinities stay, but for the names of labels', () => {
-  /** Terms, each of labels. */
+  /** Returns a volume with terms, each a list of labels. */
   const affine = (...terms: readonly string[][]): core.PersistentVolume => {
     const list = terms.map(
       (labels) =>
@@ -570,7 +570,7 @@ describe('affinities stay, but for the names of labels', () => {
     const of = (key: string, value: string): core.PersistentVolume =>
       volume(`${HOST_PATH}\n${AFFINITY(key).replace('[a]', `["${value}"]`)}`);
     expect(changed(of('foo', 'bar2'), of('foo', 'bar'))).toBe(true);
-    // What no label can have is refused, unless it was there before.
+    // An impossible label value is rejected, unless it was there before.
     expect(validation.validatePersistentVolume(of('foo', '-1')).map(({ field: at }) => at)).toEqual(
       ['spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values[0]'],
     );

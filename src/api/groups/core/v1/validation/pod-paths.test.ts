@@ -1,5 +1,5 @@
-// More of what is right and wrong with pods: each case is a change to a good pod and where it is refused, and how. The words
-// are in pod.test.ts.
+// Further valid and invalid pods: changes to a valid pod, with the paths and types of the errors.
+// pod.test.ts contains the messages.
 
 import { describe, expect, test } from 'vitest';
 

@@ -1,5 +1,5 @@
-// More of how pods may be resized: from what to what, and where that is refused, and how. The words are in
-// pod-subresources.test.ts.
+// Further resizes of pods, with the paths and types of the errors. pod-subresources.test.ts
+// contains the messages.
 
 import { describe, expect, test } from 'vitest';
 

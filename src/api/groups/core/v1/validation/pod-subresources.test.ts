@@ -1,4 +1,4 @@
-// What may become of a pod through its subresources ephemeralcontainers and resize.
+// Updates of a pod through its subresources ephemeralcontainers and resize.
 
 import { describe, expect, test } from 'vitest';
 

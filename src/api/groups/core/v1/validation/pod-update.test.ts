@@ -1,4 +1,4 @@
-// What may become of a pod once it is there: of its spec, and of what its node says of it.
+// Updates of a pod: of its spec, and of the status that its node reports.
 
 import { describe, expect, test } from 'vitest';
 
@@ -43,7 +43,7 @@ describe('spec', () => {
       'an image may not go',
       good,
       'containers: [{name: c, imagePullPolicy: Always}]\ninitContainers: [{name: i, image: x}]',
-      // Once for the spec, once for the change.
+      // One error for the spec, one for the change.
       ['spec.containers[0].image: Required value', 'spec.containers[0].image: Required value'],
     ],
     [
@@ -63,7 +63,7 @@ describe('spec', () => {
     ],
     ['the node may not change', good, `${good}\nnodeName: n1`, [FIXED]],
     [
-      'what is wrong is told, too',
+      'other errors are reported, too',
       good,
       `${good}\nnodeName: A`,
       expect.arrayContaining([FIXED, expect.stringMatching(/^spec.nodeName: Invalid value: "A"/)]),

@@ -1,4 +1,5 @@
-// What is wrong with each pod, in Kubernetes' words. A case is a change to a good pod and the errors that it makes.
+// Errors of pods, with upstream's messages. Each case is a change to a valid pod, and the resulting
+// errors.
 
 import { describe, expect, test } from 'vitest';
 
@@ -125,7 +126,10 @@ describe('containers', () => {
     ],
     [
       'how it can be resized',
-      `${container('resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: cpu, restartPolicy: Perhaps}, {resourceName: disk, restartPolicy: RestartContainer}]')}\nrestartPolicy: Never`,
+      container(
+        'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, ' +
+          '{resourceName: cpu, restartPolicy: Perhaps}, {resourceName: disk, restartPolicy: RestartContainer}]',
+      ) + '\nrestartPolicy: Never',
       [
         'spec.containers[0].resizePolicy[1]: Duplicate value: "cpu"',
         'spec.containers[0].resizePolicy: Unsupported value: "Perhaps": supported values: ' +
@@ -495,7 +499,8 @@ describe('mounts', () => {
     ],
     [
       'as a device what is none',
-      `${container('volumeDevices: [{name: v, devicePath: /dev/x}, {name: w, devicePath: /a/../b}]')}\nvolumes: [{name: v, emptyDir: {}}]`,
+      container('volumeDevices: [{name: v, devicePath: /dev/x}, {name: w, devicePath: /a/../b}]') +
+        '\nvolumes: [{name: v, emptyDir: {}}]',
       [
         'spec.containers[0].volumeDevices[0].name: Invalid value: "v": can only use volume ' +
           'source type of PersistentVolumeClaim or Ephemeral for block mode',
@@ -505,7 +510,9 @@ describe('mounts', () => {
     ],
     [
       'as a device and as a folder',
-      `${container('volumeDevices: [{name: v, devicePath: /x}], volumeMounts: [{name: v, mountPath: /x}]')}\nvolumes: [{name: v, persistentVolumeClaim: {claimName: a}}]`,
+      container(
+        'volumeDevices: [{name: v, devicePath: /x}], volumeMounts: [{name: v, mountPath: /x}]',
+      ) + '\nvolumes: [{name: v, persistentVolumeClaim: {claimName: a}}]',
       [
         'spec.containers[0].volumeMounts[0].name: Invalid value: "v": must not already exist in volumeDevices',
         'spec.containers[0].volumeMounts[0].mountPath: Invalid value: "/x": must not ' +
@@ -616,7 +623,8 @@ describe('volumes', () => {
       'tokens',
       'serviceAccountName: a\n' +
         volume(
-          'projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 599}}, {serviceAccountToken: {expirationSeconds: 4294967297}}]}',
+          'projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 599}}, ' +
+            '{serviceAccountToken: {expirationSeconds: 4294967297}}]}',
         ),
       [
         `${at}.projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: ` +
@@ -627,7 +635,7 @@ describe('volumes', () => {
       ],
     ],
     [
-      'a token of nobody',
+      'a token without an account',
       volume('projected: {sources: [{serviceAccountToken: {path: t}}]}'),
       [
         `${at}.projected.sources[0].serviceAccountToken: Forbidden: must not be specified ` +
@@ -794,7 +802,10 @@ describe('resources', () => {
     ],
     [
       'claims',
-      `${container('resources: {claims: [{name: a}, {name: a}, {name: b}, {name: ""}, {name: d, request: r}, {name: d}]}')}\nresourceClaims: [{name: a, resourceClaimName: x}, {name: d, resourceClaimTemplateName: z}]`,
+      container(
+        'resources: {claims: [{name: a}, {name: a}, {name: b}, {name: ""}, {name: d, request: r}, {name: d}]}',
+      ) +
+        '\nresourceClaims: [{name: a, resourceClaimName: x}, {name: d, resourceClaimTemplateName: z}]',
       [
         `${at}.claims[1]: Duplicate value: "a"`,
         `${at}.claims[2]: Not found: "b": must be one of the names in pod.spec.resourceClaims: a, d`,
@@ -996,7 +1007,10 @@ describe('security', () => {
     ],
     [
       'parameters of the kernel',
-      `${ofPod('sysctls: [{name: kernel.msgmax, value: a}, {name: kernel.msgmax, value: b}, {name: net/core/x, value: c}, {name: A, value: d}, {value: e}]')}\nhostNetwork: true\nhostIPC: true`,
+      ofPod(
+        'sysctls: [{name: kernel.msgmax, value: a}, {name: kernel.msgmax, value: b}, ' +
+          '{name: net/core/x, value: c}, {name: A, value: d}, {value: e}]',
+      ) + '\nhostNetwork: true\nhostIPC: true',
       [
         'spec.securityContext.sysctls[0].name: Invalid value: "kernel.msgmax": may not be ' +
           "specified when 'hostIPC' is true",

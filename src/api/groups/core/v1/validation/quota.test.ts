@@ -1,4 +1,4 @@
-// What is wrong with resource quotas and limit ranges, in Kubernetes' words.
+// Errors of resource quotas and limit ranges, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 

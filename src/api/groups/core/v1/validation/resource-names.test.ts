@@ -1,4 +1,5 @@
-// What resources may be called, in containers, in pods as a whole, in limits of many and in quotas; and what growing volumes say.
+// Names of resources in containers, in pods as a whole, in limit ranges and in quotas; and the
+// status of expanding volumes.
 
 import { describe, expect, test } from 'vitest';
 
@@ -74,7 +75,7 @@ describe('names', () => {
       'must be a standard resource type or fully qualified',
       'must be a standard resource for containers',
     ],
-    // With what a quota puts before it, it is too long.
+    // With the prefix of quotas it is too long.
     [`${'a.'.repeat(125)}b/c`, "doesn't follow extended resource name standard"],
     ['requests.example.com/a', "doesn't follow extended resource name standard"],
   ])('not of containers: %s', (name, ...problems) => {
@@ -82,7 +83,7 @@ describe('names', () => {
   });
 });
 
-/** What is wrong with a pod; paths begin at its spec. */
+/** Returns the errors of a pod; paths begin at its spec. */
 function errorsOf(spec: string): string[] {
   const pod = manifest<core.Pod>('core/v1.Pod', `metadata: {name: p}\nspec:\n${indent(spec)}`);
   return validatePod(pod).map(
@@ -102,7 +103,7 @@ describe('of a pod as a whole', () => {
     expect(errorsOf(whole(list))).toEqual([]);
   });
 
-  // What is a limit is asked for, too, of what pods as a whole may have.
+  // Limits are the default of requests for pods as a whole.
   test.each<[list: string, ...errors: string[]]>([
     ['storage: 1', 'resources.limits[storage] NotSupported'],
     ['ephemeral-storage: 1', 'resources.limits[ephemeral-storage] NotSupported'],
@@ -129,9 +130,12 @@ describe('of a pod as a whole', () => {
 
   const lists = (requests: string, limits = ''): string =>
     `{requests: {${requests}}, limits: {${limits}}}`;
-  const spec = (pod: string, ...containers: string[]): string =>
-    'containers: [' +
-    `${containers.map((given, index) => `{name: c${index}, image: x, resources: ${given}}`).join(', ')}]\nresources: ${pod}`;
+  const spec = (pod: string, ...containers: string[]): string => {
+    const items = containers.map(
+      (given, index) => `{name: c${index}, image: x, resources: ${given}}`,
+    );
+    return `containers: [${items.join(', ')}]\nresources: ${pod}`;
+  };
   test.each<[what: string, spec: string, ...errors: string[]]>([
     [
       'as much as its containers',

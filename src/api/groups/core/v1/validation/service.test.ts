@@ -1,4 +1,4 @@
-// What is wrong with each service, in Kubernetes' words, and what may become of it.
+// Errors of services and their updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -227,7 +227,7 @@ describe('a service', () => {
       ],
     ],
     [
-      'health where nobody asks',
+      'a health check port that is not used',
       `type: NodePort\nhealthCheckNodePort: 30000\n${ports}`,
       [
         'spec.healthCheckNodePort: Invalid value: 30000: may only be set when `type` is ' +

@@ -1,4 +1,4 @@
-// What is wrong with network policies: each line is a change to one that is good, and the errors that it has then.
+// Errors of network policies. Each row is a change to a valid object, and the resulting errors.
 
 import { describe, expect, test } from 'vitest';
 

@@ -1,4 +1,4 @@
-// What is wrong with the status of claims: what has been allocated, for whom, and what drivers tell of it.
+// Errors of the status of claims: allocations, reservations, and device data of drivers.
 
 import { describe, expect, test } from 'vitest';
 
@@ -41,7 +41,7 @@ const opaque = {
 const parameters = (size: number): object => ({ str: 'x'.repeat(size - '{"str":""}'.length) });
 const DYING = { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } };
 
-/** The messages about a status that follows on another. */
+/** Returns the messages for a status update. */
 const check = (status: object, old: object = {}, change: object = {}): string[] =>
   messages(
     validation.validateResourceClaimStatus(
@@ -312,7 +312,7 @@ describe('allocations', () => {
     rows<[status: object, old: object, fields: readonly string[]]>([
       [allocated({ driver: 'e' }), { allocation }, ['status.allocation']],
       [{}, { allocation }, []],
-      // What has been stored is not looked at again.
+      // Unchanged values are not checked again.
       [
         selecting({ matchExpressions: [expression] }),
         selecting({ matchExpressions: [expression] }),

@@ -1,4 +1,4 @@
-// What is wrong with resource slices: pools, nodes, devices, attributes, taints, counters.
+// Errors of resource slices: pools, nodes, devices, attributes, taints, counters.
 
 import { describe, expect, test } from 'vitest';
 
@@ -72,7 +72,7 @@ describe('a slice', () => {
           'spec.pool.generation: Invalid value: -1: must be greater than or equal to zero',
         ],
       ],
-      // Where.
+      // Nodes.
       [{ nodeName: '!@#' }, [`spec.nodeName: Invalid value: "!@#": ${SUBDOMAIN}`]],
       [
         { nodeName: '', allNodes: true },
@@ -134,7 +134,7 @@ describe('a slice', () => {
           'spec.nodeSelector.nodeSelectorTerms: Invalid value: null: must have exactly one node selector term',
         ],
       ],
-      // Where each device is.
+      // Nodes per device.
       [
         { perDeviceNodeSelection: true, ...device({ allNodes: true }) },
         [
@@ -309,7 +309,7 @@ describe('devices', () => {
       [named('/b'), [`${AT}.attributes: Invalid value: "": the domain must not be empty`]],
       [named('a/'), [`${AT}.attributes: Invalid value: "": the name must not be empty`]],
       [named('a/b/c'), []],
-      // Long names are cut where they are a path.
+      // Long names are shortened in paths.
       [
         device({ attributes: { [LONG]: {} } }),
         [

@@ -1,4 +1,4 @@
-// What is wrong with objects of the storage group, in Kubernetes' words, and what may become of them.
+// Errors of the storage group and of updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
