@@ -3,7 +3,7 @@
 // on an instant at which something else happens: their order does not depend on whether they are computed later.
 
 import type { Clock } from '#machinery/clock.ts';
-import type { Random } from '#machinery/random.ts';
+import { fnv32a } from '#machinery/text/hash.ts';
 
 export interface Heartbeat {
   readonly kind: 'lease' | 'status';
@@ -30,12 +30,12 @@ export class HeartbeatGrid {
   readonly #periodMs: number;
   readonly #origin: number;
 
-  constructor(clock: Clock, periodMs: number, random: Random) {
+  constructor(clock: Clock, periodMs: number, nodeName: string) {
     this.#periodMs = periodMs;
-    // The grid is the same whenever it is made: it begins with the epoch.
+    // The grid is the same whenever it is made: it begins with the epoch, and depends on the name.
     const epoch = -((clock.now() - Math.floor(clock.monotonic())) % periodMs);
     const steps = Math.max(1, Math.floor(periodMs * 256));
-    this.#origin = epoch + (2 * random.int(steps) + 1) / 512;
+    this.#origin = epoch + (2 * (fnv32a(nodeName) % steps) + 1) / 512;
   }
 
   /** Returns the first time after `now` at which a heartbeat of this kind is due. */

@@ -69,8 +69,8 @@ export class NodeReporter {
 
   constructor(config: NodeReporterConfig) {
     this.#config = config;
-    const { clock, checkMs, random } = config;
-    this.#grid = new HeartbeatGrid(clock, checkMs, random.derive('heartbeats'));
+    const { clock, checkMs, nodeName } = config;
+    this.#grid = new HeartbeatGrid(clock, checkMs, nodeName);
   }
 
   /**
