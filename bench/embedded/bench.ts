@@ -1,5 +1,6 @@
 // Figures of clusters inside a program, one file each.
 
+import { advance } from './advance.ts';
 import { fork } from './fork.ts';
 import { idle } from './idle.ts';
 import { starts } from './starts.ts';
@@ -10,6 +11,7 @@ export interface EmbeddedOptions {
 }
 
 export async function embedded({ upstream }: EmbeddedOptions): Promise<void> {
+  await advance();
   await starts({ clusters: Number(process.env.STARTS ?? 1000), upstream });
   await idle({ clusters: Number(process.env.CLUSTERS ?? 200) });
   await fork({

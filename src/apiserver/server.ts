@@ -8,6 +8,7 @@ import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
+import { DISCOVERY, stir, VirtualClock } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
@@ -114,6 +115,7 @@ export class ApiServer {
       scheme = newDefaultScheme(),
     } = config;
     const { catalog } = this;
+    catalog.onChange(() => stir(clock, DISCOVERY));
     this.#config = config;
     const metrics = new ServerMetrics({ clock, logger, storage, version });
     this.#objects = new InternalClient({ catalog, clock });
@@ -130,6 +132,7 @@ export class ApiServer {
       createInProcessTransport({
         handler: this.inProcess(API_SERVER_USER),
         userAgent: 'kube-apiserver',
+        latestHeartbeats: clock instanceof VirtualClock,
       }),
     );
     this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });

@@ -13,9 +13,14 @@ import { ApiServer } from '#apiserver/server.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
-import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
+import {
+  createInProcessTransport,
+  type InProcessHandler,
+  type InProcessTransportConfig,
+} from '#client/in-process.ts';
+import type { Transport } from '#client/transport.ts';
 import type { ControllerName } from '#controllers/controllers.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
@@ -38,6 +43,7 @@ import { ClusterIngress, type IngressSettings } from './cluster-ingress.ts';
 import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
+import { nodeHeartbeats } from './heartbeats.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
 import { openFrontProxy, type FrontProxy } from './front-proxy.ts';
@@ -222,6 +228,7 @@ export class Cluster {
       instance: instance(1),
       nodes: config.nodes,
       nodesInAll: this.#nodeNames().length,
+      heartbeats: nodeHeartbeats(storage, clock),
       faults: config.faults,
       kubeletPorts: config.kubeletPorts,
       podDns: {
@@ -608,11 +615,12 @@ export class Cluster {
     return createClient(createInProcessTransport({ handler, userAgent }));
   }
 
+  /** Returns a client for a component of the cluster. */
   #clientOf(user: User, userAgent = componentOf(user.name), instance = ''): Client {
     const component = componentOfUser(user.name, userAgent, instance);
-    return createClient(
-      createInProcessTransport({ handler: this.#handlerOf(user, component), userAgent }),
-    );
+    const latestHeartbeats = this.#config.clock instanceof VirtualClock;
+    const handler = this.#handlerOf(user, component);
+    return createClient(createInProcessTransport({ handler, userAgent, latestHeartbeats }));
   }
 
   /** Returns a client of the administrator that faults know as a component of its own. */

@@ -34,6 +34,7 @@ import type { Simulation } from '#simulation/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
+import type { NodeHeartbeats } from './heartbeats.ts';
 import { KUBELET_PORT, type KubeletPorts, nodeAddressesAt } from './kubelet-ports.ts';
 import type { ClusterNode } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
@@ -96,6 +97,8 @@ export interface ComponentsConfig {
   readonly kubeletPorts?: KubeletPorts;
   /** What pods find in resolv.conf. */
   readonly podDns?: PodDns;
+  /** On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make each of them. */
+  readonly heartbeats?: NodeHeartbeats;
   /** The components go on from a state: kubelets take over their nodes. Default: false. */
   readonly resumes?: boolean;
   /** Nodes whose kubelets start() does not start. Default: none. */
@@ -291,7 +294,12 @@ export class Components implements RunningComponents {
       clusterCidrs: control.podCidrs,
       settings: {
         'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
-        'node-lifecycle': { takesOver: this.#config.resumes ?? false },
+        'node-lifecycle': {
+          takesOver: this.#config.resumes ?? false,
+          ...(this.#config.heartbeats !== undefined && {
+            isAlive: (name) => this.#config.heartbeats?.isKept(name) === true,
+          }),
+        },
         ...(control.loadBalancerPool !== undefined && {
           'service-lb': { pool: IpPool.parse(control.loadBalancerPool) },
         }),
@@ -429,6 +437,7 @@ export class Components implements RunningComponents {
         },
       }),
       ...(node.capacity !== undefined && { capacity: node.capacity }),
+      heartbeatKeeper: node.simulated ? this.#config.heartbeats : undefined,
     });
     this.#kubelets.set(node.name, kubelet);
     this.#watchFaults(node);

@@ -66,6 +66,12 @@ export interface StartClusterOptions {
    */
   readonly startMs?: number;
   /**
+   * On a virtual clock: 'lazy' computes heartbeats of nodes when the clock stops, and leaves out
+   * periodic work that would find nothing new; 'eager' does all of it when it is due. Clients see
+   * the same. Default: 'lazy'.
+   */
+  readonly heartbeats?: 'lazy' | 'eager';
+  /**
    * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
    * otherwise random.
    */
@@ -171,7 +177,13 @@ export async function startCluster(
 export async function startCluster(options?: StartClusterOptions): Promise<EmbeddedCluster>;
 export async function startCluster(options: StartClusterOptions = {}): Promise<EmbeddedCluster> {
   const virtual = options.clock === 'virtual';
-  const clock = virtual ? new WakingClock({ start: options.startMs }) : systemClock;
+  const clock = virtual
+    ? new WakingClock({
+        start: options.startMs,
+        lazy: options.heartbeats !== 'eager',
+        sockets: options.port !== undefined || options.dnsPort !== undefined,
+      })
+    : systemClock;
   const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });

@@ -23,7 +23,7 @@ import {
   requeue,
 } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import * as wait from '#machinery/wait.ts';
+import { ANYTHING, pause } from '#machinery/clock.ts';
 import {
   type Counter,
   exponentialBuckets,
@@ -39,6 +39,7 @@ import {
   conditionsOfSilentNode,
   type Heartbeat,
   heartbeatAfter,
+  passThatSees,
   readyCondition,
 } from './node-health.ts';
 import {
@@ -66,6 +67,11 @@ export interface NodeLifecycleConfig extends ControllerConfig {
   /** The same for a node that has never reported. Default: 60 s. */
   readonly startupGracePeriodMs?: number;
   readonly evictionRates?: EvictionRates;
+  /**
+   * Reports whether a node cannot fall silent without a write to the API. While that is so of all nodes, passes are left out on a lazy
+   * virtual clock. Such nodes have this clock. Default: it is so of no node.
+   */
+  readonly isAlive?: (nodeName: string) => boolean;
   /**
    * The controller takes over from one that ran until this moment: it does not report the nodes
    * that exist as new, and counts silence from their last report. Default: false.
@@ -111,7 +117,10 @@ export class NodeLifecycleController implements Controller {
    * yet.
    */
   readonly #permits = new Map<string, EvictionPermit>();
-  /** In the last pass, every zone was in state FullDisruption. */
+  /** Nodes that could not have fallen silent in the last pass: their leases are not looked at. */
+  #alive: ReadonlySet<string> = new Set();
+  #lastPass: { readonly at: number; readonly periodMs: number } | undefined;
+  /** As of the last pass: every zone is in state FullDisruption. */
   #allDisrupted = false;
 
   constructor(config: NodeLifecycleConfig) {
@@ -169,7 +178,8 @@ export class NodeLifecycleController implements Controller {
             'RegisteredNode',
             `Registered Node ${node.metadata.name} in Controller`,
           );
-        this.#observe(node);
+        // Later ones are observed by the passes, as upstream.
+        if (before === undefined) this.#observe(node);
       },
       onGone: (node) => {
         this.#heartbeats.delete(node.metadata.name);
@@ -181,9 +191,32 @@ export class NodeLifecycleController implements Controller {
     this.#pods = builder.informerFor(pods);
     this.#pods.addIndexers({ [BY_NODE]: byNode });
     builder.alongside((signal) =>
-      wait.until({ clock, signal, periodMs: monitorPeriodMs }, () => this.#monitor(signal)),
+      this.#monitorUntil(signal, monitorPeriodMs).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      }),
     );
     this.run = builder.complete();
+  }
+
+  async #monitorUntil(signal: AbortSignal, periodMs: number): Promise<void> {
+    const { clock, isAlive = () => false } = this.#config;
+    while (!signal.aborted) {
+      const began = clock.monotonic();
+      await this.#monitor(signal);
+      if (signal.aborted) return;
+      this.#lastPass = { at: began, periodMs };
+      this.#alive = new Set(
+        this.#nodes.lister
+          .list()
+          .map(({ metadata }) => metadata.name)
+          .filter(isAlive),
+      );
+      const allAlive = this.#nodes.lister
+        .list()
+        .every((node) => this.#alive.has(node.metadata.name) && readyStatus(node) === 'True');
+      if (allAlive) await pause(clock, periodMs, began, { topic: ANYTHING, signal });
+      else await clock.sleep(periodMs, signal);
+    }
   }
 
   /** Runs one monitor pass over all nodes. */
@@ -220,11 +253,14 @@ export class NodeLifecycleController implements Controller {
   #observe(node: ReadNode): Heartbeat {
     const { name } = node.metadata;
     const renewal = this.#leases.lister.get(NODE_LEASE_NAMESPACE, name)?.spec.renewTime;
+    const { clock } = this.#config;
     const heartbeat = heartbeatAfter(
       this.#heartbeats.get(name),
       node,
       renewal,
-      this.#config.clock.monotonic() - this.#silentMs(node, renewal),
+      this.#alive.has(name)
+        ? passThatSees(renewal, this.#lastPass, clock)
+        : clock.monotonic() - this.#silentMs(node, renewal),
     );
     this.#heartbeats.set(name, heartbeat);
     return heartbeat;
@@ -260,7 +296,8 @@ export class NodeLifecycleController implements Controller {
       const heartbeat = this.#observe(node);
       const ready = readyCondition(node);
       const graceMs = ready === undefined ? startupGracePeriodMs : monitorGracePeriodMs;
-      if (clock.monotonic() - heartbeat.seenAtMs <= graceMs) return node;
+      const { isAlive = () => false } = this.#config;
+      if (isAlive(name) || clock.monotonic() - heartbeat.seenAtMs <= graceMs) return node;
       const conditions = conditionsOfSilentNode(node, formatTime(clock.now()));
       if (conditions === node.status.conditions) return node;
       try {

@@ -4,6 +4,7 @@
 import { constants } from 'node:fs';
 import { lstat, type FileHandle } from 'node:fs/promises';
 import type { MemoryLog } from '#cri/index.ts';
+import { outsideWork } from '#machinery/pending-work.ts';
 import { openUntrusted } from '#machinery/files/untrusted.ts';
 
 export interface LogFile {
@@ -20,24 +21,21 @@ export interface LogFile {
 
 /** Rejects as openUntrusted does: with ENOENT if there is no file. */
 export async function openLogFile(path: string): Promise<LogFile> {
-  return onDisk(path, await openUntrusted(path, constants.O_RDONLY));
+  return onDisk(path, await outsideWork(openUntrusted(path, constants.O_RDONLY)));
 }
 
 function onDisk(path: string, file: FileHandle): LogFile {
   return {
-    size: async () => (await file.stat()).size,
+    size: async () => (await outsideWork(file.stat())).size,
     read: async (position, length) => {
-      const { bytesRead, buffer } = await file.read(
-        Buffer.allocUnsafe(length),
-        0,
-        length,
-        position,
+      const { bytesRead, buffer } = await outsideWork(
+        file.read(Buffer.allocUnsafe(length), 0, length, position),
       );
       return buffer.subarray(0, bytesRead);
     },
     successor: async () => {
       try {
-        const [mine, there] = await Promise.all([file.stat(), lstat(path)]);
+        const [mine, there] = await outsideWork(Promise.all([file.stat(), lstat(path)]));
         if (mine.ino === there.ino && mine.dev === there.dev) return undefined;
         return await openLogFile(path);
       } catch (error) {
@@ -46,7 +44,7 @@ function onDisk(path: string, file: FileHandle): LogFile {
         throw error;
       }
     },
-    close: () => file.close(),
+    close: () => outsideWork(file.close()),
   };
 }
 

@@ -9,7 +9,7 @@
 // value that was rolled back.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { ANYTHING, type Clock, stir } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
@@ -33,6 +33,7 @@ import {
   type WatchOptions,
 } from '../interface.ts';
 import { listByScan } from '../list-by-scan.ts';
+import { Beats } from './beats.ts';
 import type { CommitLog, CommitSink, PendingWrite } from './commit-log.ts';
 import { type Expiration, Expiry, type SharedExpirations } from './expiry.ts';
 import {
@@ -46,6 +47,7 @@ import { assertKey, assertPrefix } from './key-order.ts';
 import { RevisionTimes } from './revision-times.ts';
 import type { ChangeEvent, MvccStore } from './store.ts';
 import { WatchHub } from './watch-hub.ts';
+import { nextTurn } from '#machinery/turn.ts';
 
 export interface EngineOptions extends Partial<HistoryLimits> {
   readonly clock: Clock;
@@ -109,6 +111,7 @@ const DEFAULT_WATCH_BUFFER_EVENTS = 10_000;
 
 export class MvccEngine implements Storage {
   readonly now: StorageNow;
+  readonly beats: Beats | undefined;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #store: MvccStore;
@@ -132,7 +135,8 @@ export class MvccEngine implements Storage {
   #lastCommit = 0;
   /** True if the last commit failed for lack of space. */
   #full = false;
-  /** The promise of the first close() call. */
+  #removeBeats: () => void = () => undefined;
+  /** Set by the first call of close(). */
   #closing: Promise<void> | undefined;
 
   constructor(config: EngineConfig) {
@@ -143,11 +147,13 @@ export class MvccEngine implements Storage {
     this.now = {
       get: (key) => {
         this.#checkOpen();
+        this.beats?.noteRead(key);
         return store.get(key);
       },
       list: (prefix) => {
         this.#checkOpen();
         assertPrefix(prefix);
+        this.beats?.noteRead(prefix);
         return store.under(prefix);
       },
     };
@@ -180,19 +186,40 @@ export class MvccEngine implements Storage {
       rolledBack: (writes, error) => this.#rolledBack(writes, error),
       failed: (writes, error) => this.#failed(writes, error),
     });
+    this.beats = this.#log === undefined ? this.#makeBeats() : undefined;
     for (const expiration of config.expirations ?? []) this.#expiry.set(expiration);
     this.#expiry.start();
     this.#history.written();
   }
 
+  #makeBeats(): Beats | undefined {
+    const { polls } = this.#clock;
+    if (polls === undefined) return undefined;
+    const beats = new Beats({
+      clock: this.#clock,
+      store: this.#store,
+      history: this.#history,
+      onRevision: (revision, at) => {
+        this.#headRevision = revision;
+        this.#times.written(revision, at);
+      },
+      onCompacted: (revision) => this.#times.compact(revision),
+      publish: (event) => this.#hub.publish(event),
+    });
+    this.#removeBeats = polls.addBackground(beats);
+    return beats;
+  }
+
   async get(key: string, options: GetOptions = {}): Promise<KeyValue | undefined> {
     this.#checkOpen();
+    this.beats?.noteRead(key);
     return options.revision ? this.#store.getAt(key, options.revision) : this.#store.get(key);
   }
 
   async list(prefix: string, options?: ListOptions): Promise<ListResult> {
     this.#checkOpen();
     assertPrefix(prefix);
+    this.beats?.noteRead(prefix);
     return this.#store.list(prefix, options);
   }
 
@@ -203,7 +230,7 @@ export class MvccEngine implements Storage {
     return {
       list: async (value, options) => {
         this.#checkOpen();
-        const used = (index ??= this.#store.addIndex(definition, yieldTurn));
+        const used = (index ??= this.#store.addIndex(definition, nextTurn));
         const building = used.ready();
         if (building !== undefined) {
           await building;
@@ -346,6 +373,8 @@ export class MvccEngine implements Storage {
         afterRevision,
         replay: this.#store.eventsAfter(afterRevision, prefix),
         progressIntervalMs: options.progressIntervalMs,
+        progressWanted: options.progressWanted,
+        progressTopic: options.progressTopic,
       });
     } catch (error) {
       // The error comes from the iterator, like every other end of a watch, so that callers handle
@@ -423,6 +452,7 @@ export class MvccEngine implements Storage {
   async #close(): Promise<void> {
     this.#expiry.stop();
     this.#history.stop();
+    this.#removeBeats();
     try {
       await this.#log?.close();
     } finally {
@@ -499,11 +529,13 @@ export class MvccEngine implements Storage {
     pending: EngineWrite | undefined,
     expiresAt: number | undefined,
   ): Awaitable<KeyValue | undefined> {
+    if (this.#log === undefined) this.beats?.beforeWrite(key);
     const revision = ++this.#headRevision;
     if (this.#log === undefined) {
       this.#apply(key, kv, expiresAt);
       this.#times.written(revision, this.#clock.now());
       this.#history.written();
+      stir(this.#clock, ANYTHING);
       return kv;
     }
     const { promise, resolve, reject } = withResolvers<KeyValue | undefined>();
@@ -591,10 +623,6 @@ export class MvccEngine implements Storage {
       );
     }
   }
-}
-
-function yieldTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function closedError(): StorageError {

@@ -325,6 +325,24 @@ export class MvccStore {
   }
 
   /**
+   * Moves on to a later revision without history. `latest` has the last writes of the keys that were
+   * written since, in order of revision.
+   */
+  passOver(revision: Revision, latest: readonly KeyValue[]): void {
+    this.compact(this.#revision);
+    for (const kv of latest) {
+      const entry = this.#tree.get(kv.key);
+      if (entry?.latest === undefined)
+        throw new Error(`mvcc: revision ${kv.modRevision} changes ${kv.key}, which does not exist`);
+      this.#owned(entry).latest = kv;
+      for (const index of this.#indexes) index.apply(kv.key, kv, kv.modRevision);
+    }
+    this.#revision = revision;
+    this.#compacted = revision;
+    for (const index of this.#indexes) index.compact(revision);
+  }
+
+  /**
    * Adds a version that was written before the compaction revision. Must be called before any
    * `apply`, in ascending order of revision. Returns the revisions of the versions that are now
    * obsolete (including this one if it is a deletion), in an order in which they can be deleted one

@@ -123,9 +123,9 @@ class Copies<Copy extends Handle> implements Forking<Copy> {
   }
 
   #copyOf(state: ClusterState): Copy {
-    const { revive, firstRevision } = this.#config;
+    const { revive, firstRevision, clock } = this.#config;
     return forkable<Copy>({
-      clock: new WakingClock({ start: state.now }),
+      clock: new WakingClock({ start: state.now, lazy: clock.lazy }),
       revive,
       firstRevision,
       state,
