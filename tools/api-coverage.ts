@@ -18,10 +18,12 @@ import { newDefaultScheme } from '#api/default-scheme.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { readGolden } from '#api/testing/golden.ts';
 import { defaultTable } from '#apiserver/tables/table.ts';
-import { verbsOf } from '#apiserver/catalog/kind.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import { openApiDifference } from '#apiserver/testing/openapi-difference.ts';
-import type { OpenApiDifference, OpenApiDocument } from '#apiserver/testing/openapi-difference.ts';
+import { type Kind, verbsOf } from '#apiserver/catalog/kind.ts';
+import {
+  openApiDifference,
+  type OpenApiDifference,
+  type OpenApiDocument,
+} from '#apiserver/testing/openapi-difference.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import { deepEqual } from '#machinery/deep.ts';

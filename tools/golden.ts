@@ -11,8 +11,7 @@ import {
   encodeProtobuf,
   openEnvelope,
 } from '#api/machinery/codec/protobuf/index.ts';
-import { readGolden } from '#api/testing/golden.ts';
-import type { GoldenFile } from '#api/testing/golden.ts';
+import { type GoldenFile, readGolden } from '#api/testing/golden.ts';
 
 /** The number of characters to show around the place where two texts differ. */
 const SHOWN = 60;

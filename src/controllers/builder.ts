@@ -17,21 +17,24 @@ import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { EventRecorder } from '#client/events/index.ts';
 import type { ControllerExpectations } from '#client/expectations.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type {
-  EventHandler,
-  HandlerRegistration,
-  Indexers,
-  InformerOptions,
-  InformerSource,
-  SharedInformer,
+import {
+  type EventHandler,
+  type HandlerRegistration,
+  type Indexers,
+  type InformerOptions,
+  type InformerSource,
+  objectKey,
+  type SharedInformer,
 } from '#client/informers/index.ts';
-import { RateLimitingQueue, runWorkers } from '#client/workqueue/index.ts';
-import type { RateLimiter, Reconcile } from '#client/workqueue/index.ts';
+import {
+  type RateLimiter,
+  RateLimitingQueue,
+  type Reconcile,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { BY_CONTROLLER, byController } from './controller-ref.ts';
-import { Dependents } from './dependents.ts';
-import type { DependentsConfig } from './dependents.ts';
+import { Dependents, type DependentsConfig } from './dependents.ts';
 import type { OwnWrites } from './own-writes.ts';
 import type { Keys, Predicate } from './predicate.ts';
 

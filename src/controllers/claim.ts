@@ -14,8 +14,7 @@ import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import type { Selector } from '#machinery/selectors/labels.ts';
-import { controllerOf, newControllerRef } from './controller-ref.ts';
-import type { TypeName } from './controller-ref.ts';
+import { controllerOf, newControllerRef, type TypeName } from './controller-ref.ts';
 
 /** An object with its type, which objects in a list do not carry. */
 export interface Claimant extends TypeName {

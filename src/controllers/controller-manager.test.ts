@@ -2,10 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { configMaps, namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { CONTROLLER_NAMES, ControllerManager, ControllerManagerMetrics } from './index.ts';
-import type { ControllerManagerConfig } from './index.ts';
-import { startTestCluster } from './testing/test-cluster.ts';
-import type { TestCluster } from './testing/test-cluster.ts';
+import {
+  CONTROLLER_NAMES,
+  ControllerManager,
+  type ControllerManagerConfig,
+  ControllerManagerMetrics,
+} from './index.ts';
+import { startTestCluster, type TestCluster } from './testing/test-cluster.ts';
 
 let cluster: TestCluster;
 let stop: AbortController;

@@ -6,8 +6,12 @@ import { SharedInformerFactory } from '#client/informers/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
-import type { ControllerName, ControllerNeeds } from './controllers.ts';
+import {
+  CONTROLLER_NAMES,
+  controllerEntry,
+  type ControllerName,
+  type ControllerNeeds,
+} from './controllers.ts';
 import type { ControllerManagerMetrics } from './metrics.ts';
 
 export interface ControllerManagerConfig extends ControllerNeeds {

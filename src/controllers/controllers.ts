@@ -1,14 +1,13 @@
 // Every controller: its name, its service account, and how it is created.
 
-import { AttachDetachController } from './attach-detach/index.ts';
-import type { AttachDetachConfig } from './attach-detach/index.ts';
+import { type AttachDetachConfig, AttachDetachController } from './attach-detach/index.ts';
 import { BootstrapSigner, BootstrapTokenCleaner } from './bootstrap/index.ts';
 import {
+  type Authority,
   CertificateApprover,
   CertificateCleaner,
   CertificateSigner,
 } from './certificates/index.ts';
-import type { Authority } from './certificates/index.ts';
 import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
@@ -20,20 +19,18 @@ import { EndpointsController } from './endpoints/index.ts';
 import { EndpointSliceMirroringController } from './endpointslice-mirroring/index.ts';
 import { EndpointSliceController } from './endpointslice/index.ts';
 import { EphemeralVolumeController } from './ephemeral-volume/index.ts';
-import { GarbageCollector } from './garbage-collector/index.ts';
-import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
-import { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/index.ts';
-import type { HorizontalPodAutoscalerConfig } from './horizontal-pod-autoscaler/index.ts';
+import { GarbageCollector, type GarbageCollectorConfig } from './garbage-collector/index.ts';
+import {
+  type HorizontalPodAutoscalerConfig,
+  HorizontalPodAutoscalerController,
+} from './horizontal-pod-autoscaler/index.ts';
 import { JobController } from './job/index.ts';
 import { LocalProvisioner } from './local-provisioner/index.ts';
 import { NamespaceController } from './namespace/index.ts';
-import { NodeIpamController } from './node-ipam/index.ts';
-import type { NodeIpamConfig } from './node-ipam/index.ts';
-import { NodeLifecycleController } from './node-lifecycle/index.ts';
-import type { NodeLifecycleConfig } from './node-lifecycle/index.ts';
+import { type NodeIpamConfig, NodeIpamController } from './node-ipam/index.ts';
+import { type NodeLifecycleConfig, NodeLifecycleController } from './node-lifecycle/index.ts';
 import { PersistentVolumeBinder } from './persistent-volume/index.ts';
-import { PodGcController } from './pod-gc/index.ts';
-import type { PodGcConfig } from './pod-gc/index.ts';
+import { type PodGcConfig, PodGcController } from './pod-gc/index.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
 import { ResourceClaimController } from './resource-claim/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';

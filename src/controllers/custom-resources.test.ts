@@ -25,8 +25,7 @@ import { NamespaceController } from './namespace/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
 import { ScaleClient } from './scale-client.ts';
 import { StorageVersionMigrator } from './storage-version-migrator/index.ts';
-import { startTestCluster } from './testing/test-cluster.ts';
-import type { TestCluster } from './testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from './testing/test-cluster.ts';
 
 let cluster: TestCluster;
 beforeEach(async () => {

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { ReplicaSet } from '#api/groups/apps/v1/index.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type ReplicaSet, replicaSets } from '#api/groups/apps/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
@@ -12,8 +10,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { selectorOf } from './claim.ts';
 import { BY_CONTROLLER, byController } from './controller-ref.ts';
-import { Dependents } from './dependents.ts';
-import type { DependentsConfig } from './dependents.ts';
+import { Dependents, type DependentsConfig } from './dependents.ts';
 import { OwnWrites } from './own-writes.ts';
 
 type ReadPod = Immutable<Pod>;

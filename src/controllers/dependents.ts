@@ -5,8 +5,7 @@ import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { ControllerExpectations } from '#client/expectations.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { EventHandler, Lister } from '#client/informers/index.ts';
+import { type EventHandler, type Lister, objectKey } from '#client/informers/index.ts';
 import type { Selector } from '#machinery/selectors/labels.ts';
 import { claim, claimantOf } from './claim.ts';
 import { BY_CONTROLLER, controllerOf, orphansOf } from './controller-ref.ts';
@@ -31,8 +30,8 @@ export interface DependentsConfig<Owner extends KubeObject, T extends KubeObject
 export interface DependentEvents {
   /** Puts the key of an owner on a queue. */
   readonly enqueue: (key: string) => void;
-  readonly writes?: OwnWrites | undefined;
-  readonly expectations?: ControllerExpectations | undefined;
+  readonly writes?: OwnWrites;
+  readonly expectations?: ControllerExpectations;
 }
 
 export class Dependents<Owner extends KubeObject, T extends KubeObject> {

@@ -10,8 +10,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import { NamespaceController } from './namespace/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
-import { startTestCluster } from './testing/test-cluster.ts';
-import type { TestCluster } from './testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from './testing/test-cluster.ts';
 
 const TYPE = widgetType();
 /** Longer than the time between two discoveries. */

@@ -35,8 +35,7 @@ import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ReplicaManager, replicaSetKind } from './replicaset/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
-import { startTestCluster } from './testing/test-cluster.ts';
-import type { TestCluster } from './testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from './testing/test-cluster.ts';
 import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 
 const MERGE = 'application/merge-patch+json';

@@ -1,7 +1,6 @@
 // Metrics of a controller manager, with upstream's names, in Prometheus' format.
 
-import { QUEUE_BUCKETS_SECONDS, QueueMetrics } from '#client/workqueue/index.ts';
-import type { Durations } from '#client/workqueue/index.ts';
+import { type Durations, QUEUE_BUCKETS_SECONDS, QueueMetrics } from '#client/workqueue/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { boundText, Instruments } from '#machinery/metrics/instruments.ts';
 

@@ -1,8 +1,7 @@
 // The newest version of each object: from an informer, or from the controller's own later writes.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 
 /**
  * Called synchronously and in order. `before` is undefined for a new object, `after` for a deleted

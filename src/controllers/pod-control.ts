@@ -1,7 +1,6 @@
 // Creates and deletes pods on behalf of a controller, and records both in events of the owner.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod, PodTemplateSpec } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods, type PodTemplateSpec } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New, ObjectMeta, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';

@@ -1,7 +1,6 @@
 // Selects the controllers to run, from the values of `--controllers`.
 
-import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
-import type { ControllerName } from './controllers.ts';
+import { CONTROLLER_NAMES, controllerEntry, type ControllerName } from './controllers.ts';
 
 /** The selection names a controller that does not exist. */
 export class UnknownControllerError extends Error {

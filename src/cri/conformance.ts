@@ -17,19 +17,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex, PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CriError, isCriError, parseLogEntry } from './index.ts';
-import type {
-  ContainerConfig,
-  ContainerEvent,
-  ContainerStatus,
-  CriErrorReason,
-  ExecRequest,
-  ImageService,
-  LogEntry,
-  PodSandboxConfig,
-  Runtime,
-  RuntimeService,
-  TerminalSize,
+import {
+  type ContainerConfig,
+  type ContainerEvent,
+  type ContainerStatus,
+  CriError,
+  type CriErrorReason,
+  type ExecRequest,
+  type ImageService,
+  isCriError,
+  type LogEntry,
+  parseLogEntry,
+  type PodSandboxConfig,
+  type Runtime,
+  type RuntimeService,
+  type TerminalSize,
 } from './index.ts';
 
 /** A runtime under test, and the environment that a test needs. */

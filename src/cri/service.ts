@@ -42,12 +42,12 @@ import type {
 } from './types.ts';
 
 export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /**
    * The time limit: the call rejects with DeadlineExceeded after it. Default: the implementation's
    * own (2 minutes for a call to a runtime).
    */
-  readonly timeoutMs?: number | undefined;
+  readonly timeoutMs?: number;
 }
 
 export interface TerminalSize {
@@ -61,13 +61,13 @@ export interface ExecRequest {
   /** The program and its arguments, which no shell interprets. */
   readonly command: readonly string[];
   /** Allocates a terminal. Its stdout and stderr are one stream: stdout. */
-  readonly tty?: boolean | undefined;
+  readonly tty?: boolean;
   /**
    * The streams to connect. A stream that is not connected is empty, and its output is discarded.
    */
-  readonly stdin?: boolean | undefined;
-  readonly stdout?: boolean | undefined;
-  readonly stderr?: boolean | undefined;
+  readonly stdin?: boolean;
+  readonly stdout?: boolean;
+  readonly stderr?: boolean;
 }
 
 export type AttachRequest = Omit<ExecRequest, 'command'>;
@@ -78,11 +78,11 @@ export type AttachRequest = Omit<ExecRequest, 'command'>;
  * returned promise resolves.
  */
 export interface ExecStreams {
-  readonly stdin?: Readable | undefined;
-  readonly stdout?: Writable | undefined;
-  readonly stderr?: Writable | undefined;
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
   /** Terminal sizes, beginning with the initial one; only with a terminal. */
-  readonly resize?: AsyncIterable<TerminalSize> | undefined;
+  readonly resize?: AsyncIterable<TerminalSize>;
 }
 
 export interface ExecResult {

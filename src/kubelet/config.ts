@@ -96,7 +96,7 @@ export interface KubeletConfig {
    */
   readonly access?: Partial<AccessSettings>;
   /** The flags of the command by name, without dashes, for /flagz. Absent: there is no /flagz. */
-  readonly flags?: Readonly<Record<string, string>> | undefined;
+  readonly flags?: Readonly<Record<string, string>>;
   /** The port in the Node's status. Default: the server's port, or 10250 without a server. */
   readonly advertisedPort?: number;
 

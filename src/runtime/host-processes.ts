@@ -4,8 +4,13 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Clock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
-import { identify, isAlive, readStat, signalProcess } from './process-identity.ts';
-import type { ProcessIdentity } from './process-identity.ts';
+import {
+  identify,
+  isAlive,
+  type ProcessIdentity,
+  readStat,
+  signalProcess,
+} from './process-identity.ts';
 
 /**
  * A process that ran when the list was made. Each method returns an empty value once the process

@@ -2,16 +2,18 @@
 // simulation says otherwise. IDs and digests are derived from the names.
 
 import { createHash } from 'node:crypto';
-import { complete, CriError, toNanoseconds } from '#cri/index.ts';
-import type {
-  CallOptions,
-  Image,
-  ImageFilter,
-  ImageFsInfo,
-  ImageService,
-  ImageSpec,
-  ImageStatusResponse,
-  Input,
+import {
+  type CallOptions,
+  complete,
+  CriError,
+  type Image,
+  type ImageFilter,
+  type ImageFsInfo,
+  type ImageService,
+  type ImageSpec,
+  type ImageStatusResponse,
+  type Input,
+  toNanoseconds,
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 

@@ -1,32 +1,35 @@
 // The common part of the runtimes process and simulated: the methods of RuntimeService that depend
 // only on records of sandboxes and containers.
 
-import { PassThrough } from 'node:stream';
-import type { Readable } from 'node:stream';
-import { CriError } from '#cri/index.ts';
-import type {
-  CallOptions,
-  Container,
-  ContainerConfig,
-  ContainerEvent,
-  ContainerFilter,
-  ContainerStatusResponse,
-  ExecResult,
-  ExecStreams,
-  ExecSyncResult,
-  LogStream,
-  PodSandbox,
-  PodSandboxConfig,
-  PodSandboxFilter,
-  PodSandboxStatusResponse,
-  VersionResponse,
+import { PassThrough, type Readable } from 'node:stream';
+import {
+  type CallOptions,
+  type Container,
+  type ContainerConfig,
+  type ContainerEvent,
+  type ContainerFilter,
+  type ContainerStatusResponse,
+  CriError,
+  type ExecResult,
+  type ExecStreams,
+  type ExecSyncResult,
+  type LogStream,
+  type PodSandbox,
+  type PodSandboxConfig,
+  type PodSandboxFilter,
+  type PodSandboxStatusResponse,
+  type VersionResponse,
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import type { NamedImages } from './named-images.ts';
 import type { PodTable, Recorded, Sandbox } from './pod-table.ts';
-import { containerLogPath, notStarted } from './records.ts';
-import type { ContainerRecord, SandboxRecord } from './records.ts';
+import {
+  containerLogPath,
+  type ContainerRecord,
+  notStarted,
+  type SandboxRecord,
+} from './records.ts';
 
 /** The maximum number of bytes of each stream that execSync returns. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;

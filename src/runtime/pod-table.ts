@@ -2,32 +2,35 @@
 // responses and events that are derived from their records. The behaviour of containers belongs to
 // the runtime.
 
-import { complete, CriError, toNanoseconds } from '#cri/index.ts';
-import type {
-  Container,
-  ContainerEvent,
-  ContainerEventType,
-  ContainerFilter,
-  ContainerStatusResponse,
-  Input,
-  PodSandbox,
-  PodSandboxFilter,
-  PodSandboxStatusResponse,
+import {
+  complete,
+  type Container,
+  type ContainerEvent,
+  type ContainerEventType,
+  type ContainerFilter,
+  type ContainerStatusResponse,
+  CriError,
+  type Input,
+  type PodSandbox,
+  type PodSandboxFilter,
+  type PodSandboxStatusResponse,
+  toNanoseconds,
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { Broadcast } from './broadcast.ts';
 import { LabelIndex } from './label-index.ts';
 import {
   containerKey,
+  type ContainerRecord,
   matchesContainer,
   matchesSandbox,
   sandboxKey,
+  type SandboxRecord,
   toContainer,
   toContainerStatus,
   toPodSandbox,
   toPodSandboxStatus,
 } from './records.ts';
-import type { ContainerRecord, SandboxRecord } from './records.ts';
 
 export interface Recorded {
   readonly record: ContainerRecord;

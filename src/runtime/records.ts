@@ -1,18 +1,19 @@
 // The records of sandboxes and containers of our runtimes (process, simulated), as plain JSON, and
 // the CRI responses and filters that are derived from them. Pure: records in, messages out.
 
-import { complete, CriError } from '#cri/index.ts';
-import type {
-  Container,
-  ContainerConfig,
-  ContainerFilter,
-  ContainerState,
-  ContainerStatus,
-  PodSandbox,
-  PodSandboxConfig,
-  PodSandboxFilter,
-  PodSandboxState,
-  PodSandboxStatus,
+import {
+  complete,
+  type Container,
+  type ContainerConfig,
+  type ContainerFilter,
+  type ContainerState,
+  type ContainerStatus,
+  CriError,
+  type PodSandbox,
+  type PodSandboxConfig,
+  type PodSandboxFilter,
+  type PodSandboxState,
+  type PodSandboxStatus,
 } from '#cri/index.ts';
 
 export interface SandboxRecord {

@@ -8,7 +8,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '#cluster/install.ts';
-import { featureSets } from './needs.ts';
+import { readNeeds, testKey } from './needs.ts';
 import { UserError } from '#cluster/user-error.ts';
 
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
@@ -180,26 +180,24 @@ export function moduleSource(): string {
   return stdout.trim();
 }
 
-/** Returns the names of the suite's conformance tests, sorted. */
-export function conformanceTests({ suite }: Binaries): string[] {
+/** Returns the names of the suite's conformance tests and of the tests in needs.tsv, sorted. */
+export function suiteTests({ suite }: Binaries): string[] {
   const { stdout, status, stderr } = spawnSync(suite, ['--list-tests'], {
     encoding: 'utf8',
     maxBuffer: 64 << 20,
   });
   if (status !== 0) throw new Error(`${suite} --list-tests ended with ${status}: ${stderr}`);
-  return parseTestList(stdout);
+  return parseTestList(stdout, new Set(readNeeds().keys()));
 }
 
-const LABELS = ['[Conformance]', ...Object.values(featureSets)];
-
 /**
- * Returns the names of all tests in the list, conformance tests and others. Each test is a line `
- * FILE:LINE: NAME`.
+ * Returns the conformance tests of a list, and the tests with one of `keys`. Each test is a line
+ * `    FILE:LINE: NAME`.
  */
-export function parseTestList(text: string): string[] {
+export function parseTestList(text: string, keys: ReadonlySet<string>): string[] {
   return text
     .split('\n')
     .map((line) => /^\s+\S+:\d+: (.+)$/.exec(line)?.[1] ?? '')
-    .filter((name) => LABELS.some((label) => name.includes(label)))
+    .filter((name) => name.includes('[Conformance]') || keys.has(testKey(name)))
     .sort();
 }

@@ -34,6 +34,7 @@ const PACKAGES = [
   'curl',
   'dnsutils',
   'iproute2',
+  'net-tools',
   'netcat-openbsd',
   'procps',
   'busybox-static',
@@ -119,7 +120,7 @@ const IMAGES: readonly Image[] = [
   { names: ['registry.k8s.io/etcd:3.6.8-0'], layers: ['base', 'etcd'], cmd: [] },
   {
     names: [`${REGISTRY}/nginx:1.27-0`, `${REGISTRY}/nginx:1.15-4`],
-    layers: ['base'],
+    layers: ['base', 'nginx'],
     cmd: ['nginx', '-g', 'daemon off;'],
   },
 ];
@@ -155,6 +156,12 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     mkdirSync(join(dir, 'uploads'));
     for (const file of ['localhost.crt', 'localhost.key'])
       copyFileSync(source(`agnhost/porter/${file}`), join(dir, file));
+  },
+  /** Tests ask for a page of this name, which the published image has. */
+  nginx(dir) {
+    const page = join(dir, 'var/www/html/index.html');
+    mkdirSync(dirname(page), { recursive: true });
+    writeFileSync(page, '<html><body>nginx</body></html>\n');
   },
   nautilus: (dir) => copyPage('nautilus', dir),
   kitten: (dir) => copyPage('kitten', dir),

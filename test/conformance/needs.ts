@@ -4,15 +4,12 @@
 import { readFileSync } from 'node:fs';
 
 export const conformanceSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
-/**
- * Sets of tests that are no conformance tests, by the label of such tests. They run only if --set
- * names them.
- */
-export const featureSets = { policy: '[Feature:NetworkPolicy]' } as const;
-export const testSets = [...conformanceSets, 'policy'] as const;
+/** Sets of tests that are not conformance tests. They run only if --set names them. */
+export const otherSets = ['default', 'slow', 'policy'] as const;
+export const testSets = [...conformanceSets, ...otherSets] as const;
 export type TestSet = (typeof testSets)[number];
 
-/** The names of the sets in the README and the generated page. */
+/** The names of the sets in README and on the generated page. */
 export const setDescriptions: Readonly<Record<TestSet, string>> = {
   A: 'API server',
   C: 'controllers',
@@ -20,15 +17,17 @@ export const setDescriptions: Readonly<Record<TestSet, string>> = {
   P: 'pod status, on simulated nodes',
   K: 'real containers',
   N: 'network and services',
+  default: 'enabled by default beyond conformance',
+  slow: 'enabled by default, labelled [Slow]',
   policy: 'network policies',
 };
 
 /** Returns whether tests of the set need no real containers. */
 export const runsSimulated = (set: TestSet): boolean =>
-  set !== 'K' && set !== 'N' && !isFeatureSet(set);
+  set !== 'K' && set !== 'N' && !isOtherSet(set);
 
-export const isFeatureSet = (set: TestSet | undefined): boolean =>
-  set !== undefined && set in featureSets;
+export const isOtherSet = (set: TestSet | undefined): boolean =>
+  (otherSets as readonly (TestSet | undefined)[]).includes(set);
 
 /** Labels that upstream appends to names; their place in the name differs between versions. */
 const labels = / \[(?:Conformance|NodeConformance|Serial|Slow|Disruptive)\]/g;

@@ -6,8 +6,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import * as wait from '#machinery/wait.ts';
 import type { Answer } from './compare.ts';
-import { definitionCases } from './definition-cases.ts';
-import type { DefinitionCase } from './definition-cases.ts';
+import { type DefinitionCase, definitionCases } from './definition-cases.ts';
 import type { Shot } from './shots.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';

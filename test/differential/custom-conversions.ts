@@ -2,13 +2,15 @@
 // of wrong response, and the answers of both are compared. A webhook is called on the machine of
 // this command, so the other server must run there, too.
 
-import { respondJson, startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import {
+  respondJson,
+  startWebhookServer,
+  type WebhookServer,
+} from '#apiserver/webhooks/testing/webhook-server.ts';
 import type { ServerResponse } from 'node:http';
 import { differences } from './compare.ts';
 import type { CustomObjectCase } from './custom-object-cases.ts';
-import { define, undefine } from './custom-objects.ts';
-import type { Report, Server } from './custom-objects.ts';
+import { define, type Report, type Server, undefine } from './custom-objects.ts';
 import type { Shot } from './shots.ts';
 
 type Json = Record<string, unknown>;

@@ -3,8 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf, sendCase } from './compare-definitions.ts';
-import type { Outcome, Server } from './compare-definitions.ts';
+import { type Outcome, outcomeOf, sendCase, type Server } from './compare-definitions.ts';
 import { definitionCases } from './definition-cases.ts';
 import { Ours } from './ours.ts';
 

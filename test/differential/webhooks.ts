@@ -2,8 +2,11 @@
 // servers, which call the same webhook server.
 
 import { CASES } from '#apiserver/admission/webhook/testing/cases.ts';
-import { CaseRunner } from '#apiserver/admission/webhook/testing/runner.ts';
-import type { CaseAnswer, Outcome } from '#apiserver/admission/webhook/testing/runner.ts';
+import {
+  type CaseAnswer,
+  CaseRunner,
+  type Outcome,
+} from '#apiserver/admission/webhook/testing/runner.ts';
 import { startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import type { Answer } from './compare.ts';

@@ -21,9 +21,9 @@ import {
 import {
   createContainerdRuntime,
   launchContainerd,
+  type LaunchedContainerd,
   missingContainerdTools,
 } from '#runtime/containerd/index.ts';
-import type { LaunchedContainerd } from '#runtime/containerd/index.ts';
 import { mountsBelow } from '#runtime/containerd/host.ts';
 import { identify } from '#runtime/process-identity.ts';
 import {

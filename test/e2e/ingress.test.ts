@@ -1,8 +1,7 @@
 // Tests `cox up --ingress` with kubectl: Ingresses with and without TLS, changed certificates, and
 // a rolling update under load.
 
-import { createServer, type Server } from 'node:http';
-import { Agent, get as httpGet } from 'node:http';
+import { Agent, createServer, get as httpGet, type Server } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

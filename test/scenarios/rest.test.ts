@@ -2,8 +2,7 @@
 // that controllers look after, only nodes write (their leases and statuses) for hours.
 
 import { expect, test } from 'vitest';
-import { startCluster } from '#cluster/index.ts';
-import type { EmbeddedCluster } from '#cluster/index.ts';
+import { type EmbeddedCluster, startCluster } from '#cluster/index.ts';
 import { WriteCounter } from './write-counter.ts';
 
 const NAMESPACES = ['one', 'two', 'three', 'four'];

@@ -3,8 +3,7 @@
 import type { WatchEvent } from '#client/transport.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import { formatRows, selectColumns } from './table.ts';
-import type { Table } from './table.ts';
+import { formatRows, selectColumns, type Table } from './table.ts';
 
 export interface TableWatchConfig {
   readonly events: WatchStream<WatchEvent<Table>>;

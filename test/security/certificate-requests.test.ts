@@ -18,13 +18,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import { encodeForStorage } from '#api/machinery/codec/storage-codec.ts';
 import { pemBlocks } from '#api/groups/certificates/v1/pem.ts';
-import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
-import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import {
+  type CertificateRequest,
+  parseCertificateRequest,
+} from '#api/groups/certificates/v1/request.ts';
 import { CertificateSigner } from '#controllers/certificates/index.ts';
 import { makeAuthority } from '#controllers/certificates/testing/authority.ts';
 import { makeCertificate } from '#controllers/certificates/x509.ts';
-import { startTestCluster } from '#controllers/testing/test-cluster.ts';
-import type { TestCluster } from '#controllers/testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '#controllers/testing/test-cluster.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
 

@@ -3,17 +3,18 @@
 
 import { once } from 'node:events';
 import { connect as http2Connect } from 'node:http2';
-import { connect as tcpConnect } from 'node:net';
-import type { Socket } from 'node:net';
-import { connect as tlsConnect } from 'node:tls';
-import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { connect as tcpConnect, type Socket } from 'node:net';
+import { connect as tlsConnect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { Listener } from '#apiserver/http/listener.ts';
 import { MAX_BODY_BYTES } from '#apiserver/http/body-reader.ts';
 import type { ApiRequest, ApiResponse } from '#apiserver/request.ts';
-import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
-import type { Credentials, TestAuthority } from '#apiserver/testing/certificates.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '#apiserver/testing/certificates.ts';
 import { badRequest, StatusError } from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';

@@ -4,8 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { cases, MAX_BODY } from './hostile-requests.ts';
 import { loopUse, machineFactor } from './loop-meter.ts';

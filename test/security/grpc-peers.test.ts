@@ -4,8 +4,7 @@
 
 import { Client, credentials } from '@grpc/grpc-js';
 import { createServer as createHttp2Server } from 'node:http2';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /** The bytes of a server in a call, captured from a server that responds. */

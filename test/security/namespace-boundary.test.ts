@@ -5,10 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { Attributes, Authorizer } from '#apiserver/authorization/authorizer.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
-import { handle, send } from '#apiserver/testing/requests.ts';
-import type { RawRequest } from '#apiserver/testing/requests.ts';
-import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { handle, type RawRequest, send } from '#apiserver/testing/requests.ts';
+import { ADMIN, startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { kindManifests } from '../e2e/kinds.ts';

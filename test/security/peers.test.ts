@@ -4,17 +4,19 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { duplexPair, Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { podProxySubresource, serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
+import {
+  nodeProxySubresource,
+  podProxySubresource,
+  serviceProxySubresource,
+} from '#apiserver/endpoint-proxy/proxy.ts';
 import {
   attachSubresource,
   execSubresource,
   logSubresource,
-  nodeProxySubresource,
   portForwardSubresource,
 } from '#apiserver/node-proxy/subresources.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';

@@ -5,8 +5,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const API_SERVER = 'https://kubernetes.default.svc.cluster.local';
 const signingKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })

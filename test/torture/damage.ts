@@ -16,13 +16,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
 import { SNAPSHOT_SOCKET } from '#storage/embedded/snapshot-socket.ts';
-import type { FileLayer, FileOperation } from './file-layer.ts';
-import { readTrace } from './file-layer.ts';
-import type { Ack } from './read-store.ts';
-import { compare, parseAcks, readStore } from './read-store.ts';
+import { type FileLayer, type FileOperation, readTrace } from './file-layer.ts';
+import { type Ack, compare, parseAcks, readStore } from './read-store.ts';
 import { buildServer, Server } from './server.ts';
 import { makeValue } from './values.ts';
 

@@ -5,17 +5,19 @@
 import { execFileSync } from 'node:child_process';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom, systemRandom } from '#machinery/random.ts';
+import { type Random, SeededRandom, systemRandom } from '#machinery/random.ts';
 import { openEtcdStorage } from '#storage/etcd/index.ts';
-import { ETCD_HINT, hasEtcd, startEtcdCluster } from '#storage/etcd/testing/etcd-process.ts';
-import type { EtcdPlace, EtcdProcess } from '#storage/etcd/testing/etcd-process.ts';
+import {
+  ETCD_HINT,
+  type EtcdPlace,
+  type EtcdProcess,
+  hasEtcd,
+  startEtcdCluster,
+} from '#storage/etcd/testing/etcd-process.ts';
 import { LossyProxy } from '#storage/etcd/testing/lossy-proxy.ts';
-import type { Storage, StorageEvent } from '#storage/interface.ts';
-import { StorageError } from '#storage/interface.ts';
+import { type Storage, StorageError, type StorageEvent } from '#storage/interface.ts';
 import { openWatchCache } from '#storage/watch-cache/index.ts';
-import type { KeyInput, KeyOperation, KeyOutput } from './checker.ts';
-import { isLinearizable } from './checker.ts';
+import { isLinearizable, type KeyInput, type KeyOperation, type KeyOutput } from './checker.ts';
 
 const MEMBERS = 3;
 const SERVERS = 2;

@@ -6,8 +6,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Random } from '#machinery/random.ts';
-import type { FileLayer } from './file-layer.ts';
-import { readTrace } from './file-layer.ts';
+import { type FileLayer, readTrace } from './file-layer.ts';
 import { Server } from './server.ts';
 
 export interface Failpoint {

@@ -6,8 +6,7 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
 import type { FileLayer } from './file-layer.ts';
 import { compare, parseAcks, readStore } from './read-store.ts';
 import { buildServer, Refused, Server } from './server.ts';

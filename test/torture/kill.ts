@@ -10,10 +10,8 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
-import type { Failpoint } from './failpoints.ts';
-import { endAt, findFailpoints, nameOfFailpoint, someTime } from './failpoints.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
+import { endAt, type Failpoint, findFailpoints, nameOfFailpoint, someTime } from './failpoints.ts';
 import type { FileLayer } from './file-layer.ts';
 import { buildServer, Refused, Server } from './server.ts';
 import type { ServedEvent } from './store-server.ts';

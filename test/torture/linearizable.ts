@@ -7,12 +7,14 @@
 // Some operations reach the store late, and their client stops waiting: they may be done at any
 // later time, or never.
 
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
-import type { ListResult, Storage, StorageEvent } from '#storage/interface.ts';
-import { StorageError } from '#storage/interface.ts';
-import type { KeyInput, KeyOperation, KeyOutput } from './checker.ts';
-import { isLinearizable } from './checker.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
+import {
+  type ListResult,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+} from '#storage/interface.ts';
+import { isLinearizable, type KeyInput, type KeyOperation, type KeyOutput } from './checker.ts';
 
 const CLIENTS = 8;
 const KEYS = 10;

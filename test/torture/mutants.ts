@@ -1,21 +1,20 @@
 // Stores with one fault each, to test the tests: they must notice a store that is sometimes wrong.
 
 import type { Random } from '#machinery/random.ts';
-import type { WatchStream } from '#machinery/watch.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import { StorageError } from '#storage/interface.ts';
-import type {
-  GetOptions,
-  IndexDefinition,
-  KeyValue,
-  ListOptions,
-  ListResult,
-  Storage,
-  StorageEvent,
-  StorageIndex,
-  UpdateDecision,
-  UpdateResult,
-  WatchOptions,
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
+import {
+  type GetOptions,
+  type IndexDefinition,
+  type KeyValue,
+  type ListOptions,
+  type ListResult,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+  type StorageIndex,
+  type UpdateDecision,
+  type UpdateResult,
+  type WatchOptions,
 } from '#storage/interface.ts';
 
 export const MUTANTS = [

@@ -5,11 +5,9 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
 import { Disk } from './disk.ts';
-import type { FileLayer, FileOperation } from './file-layer.ts';
-import { readTrace } from './file-layer.ts';
+import { type FileLayer, type FileOperation, readTrace } from './file-layer.ts';
 import { compare, parseAcks, readStore } from './read-store.ts';
 import { buildServer, Refused, Server } from './server.ts';
 import { makeValue } from './values.ts';

@@ -7,8 +7,12 @@ import { join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { openEmbeddedStorage } from '#storage/embedded/index.ts';
-import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
-import { StorageError } from '#storage/interface.ts';
+import {
+  type KeyValue,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+} from '#storage/interface.ts';
 
 export type ServerRequest =
   | { readonly id: number; readonly op: 'put'; readonly key: string; readonly value: string }

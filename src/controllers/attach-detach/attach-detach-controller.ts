@@ -7,30 +7,40 @@
 // service or deleted loses them at once.
 
 import {
+  type Node,
   nodes,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
+  type Pod,
   pods,
 } from '#api/groups/core/v1/index.ts';
-import type {
-  Node,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { csiDrivers, volumeAttachments } from '#api/groups/storage/v1/index.ts';
-import type { CSIDriver, VolumeAttachment } from '#api/groups/storage/v1/index.ts';
+import {
+  type CSIDriver,
+  csiDrivers,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '#api/groups/storage/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import { countSamples, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family } from '#machinery/metrics/instruments.ts';
-import { ControllerBuilder } from '../builder.ts';
-import type { Keys } from '../builder.ts';
+import {
+  type Counter,
+  countSamples,
+  type Family,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder, type Keys } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';
@@ -54,8 +64,7 @@ import {
   isInline,
   shownName,
 } from './migrated-volumes.ts';
-import { OperationTimes } from './operation-times.ts';
-import type { OperatedVolume } from './operation-times.ts';
+import { type OperatedVolume, OperationTimes } from './operation-times.ts';
 
 type ReadAttachment = Immutable<VolumeAttachment>;
 type ReadClaim = Immutable<PersistentVolumeClaim>;

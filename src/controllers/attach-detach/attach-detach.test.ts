@@ -11,8 +11,7 @@ import { newClaim, newVolume } from '../persistent-volume/testing/objects.ts';
 import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { AttachDetachController } from './index.ts';
 
 const MERGE = 'application/merge-patch+json';

@@ -2,8 +2,7 @@ import { compactVerify, decodeProtectedHeader } from 'jose';
 import { expect, test } from 'vitest';
 import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { BootstrapSigner } from './index.ts';
 
 const encode = (text: string): string => Buffer.from(text).toString('base64');

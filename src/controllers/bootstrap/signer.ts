@@ -3,12 +3,15 @@
 // reached the right cluster.
 
 import { createHmac } from 'node:crypto';
-import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap, Secret } from '#api/groups/core/v1/index.ts';
+import { type ConfigMap, configMaps, type Secret, secrets } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { ControllerBuilder } from '../builder.ts';

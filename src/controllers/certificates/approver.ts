@@ -3,19 +3,19 @@
 
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
-import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
-import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import {
+  type CertificateRequest,
+  parseCertificateRequest,
+} from '#api/groups/certificates/v1/request.ts';
 import {
   KUBE_API_SERVER_CLIENT_KUBELET,
   kubeletClientProblem,
 } from '#api/groups/certificates/v1/signers.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { runOnRequests } from './request-queue.ts';
-import type { Request } from './request-queue.ts';
+import { type Request, runOnRequests } from './request-queue.ts';
 
 /**
  * The permissions by which requests are approved, with the messages. The first that matches counts.

@@ -1,15 +1,16 @@
 import 'reflect-metadata';
 import { X509Certificate } from 'node:crypto';
-import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } from '@peculiar/x509';
-import type { JsonGeneralName } from '@peculiar/x509';
+import {
+  type JsonGeneralName,
+  Pkcs10CertificateRequestGenerator,
+  SubjectAlternativeNameExtension,
+} from '@peculiar/x509';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
-import type { KeyUsage } from '#api/groups/certificates/v1/index.ts';
+import { certificateSigningRequests, type KeyUsage } from '#api/groups/certificates/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import type { ControllerConfig } from '../controller.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { disturb } from '../testing/robustness.ts';
 import { makeAuthority } from './testing/authority.ts';
 import { CertificateApprover, CertificateCleaner, CertificateSigner } from './index.ts';

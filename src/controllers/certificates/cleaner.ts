@@ -4,12 +4,10 @@
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeueAfter } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { runOnRequests } from './request-queue.ts';
-import type { Request } from './request-queue.ts';
+import { type Request, runOnRequests } from './request-queue.ts';
 
 const HOUR_MS = 3_600_000;
 const DECIDED_MS = HOUR_MS;

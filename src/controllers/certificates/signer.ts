@@ -4,8 +4,10 @@
 import { errorMessage } from '#machinery/error-message.ts';
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
-import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
-import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import {
+  type CertificateRequest,
+  parseCertificateRequest,
+} from '#api/groups/certificates/v1/request.ts';
 import {
   KUBE_API_SERVER_CLIENT,
   KUBE_API_SERVER_CLIENT_KUBELET,
@@ -14,14 +16,11 @@ import {
   kubeletServingProblem,
 } from '#api/groups/certificates/v1/signers.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { runOnRequests } from './request-queue.ts';
-import type { Request } from './request-queue.ts';
-import { makeCertificate } from './x509.ts';
-import type { Authority } from './x509.ts';
+import { type Request, runOnRequests } from './request-queue.ts';
+import { type Authority, makeCertificate } from './x509.ts';
 
 export interface CertificateSignerConfig extends ControllerConfig {
   readonly authority: Authority;

@@ -9,8 +9,7 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
 import { makeAuthority } from './testing/authority.ts';
-import { makeCertificate } from './x509.ts';
-import type { Authority } from './x509.ts';
+import { type Authority, makeCertificate } from './x509.ts';
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const NOW = Date.UTC(2026, 0, 1);

@@ -2,8 +2,7 @@
 // is a few nested lists, and the signature must be made synchronously, because the virtual clock
 // does not account for work of other threads.
 
-import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject, sign, X509Certificate } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { childrenOf, readDer } from '#api/groups/certificates/v1/der.ts';
 import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';

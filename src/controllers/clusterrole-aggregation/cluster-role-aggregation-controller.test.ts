@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { New } from '#api/machinery/meta/v1/index.ts';
-import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
-import type { ClusterRole, PolicyRule } from '#api/groups/rbac/v1/index.ts';
+import { type ClusterRole, clusterRoles, type PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import { ClusterRoleAggregationController } from './index.ts';

@@ -2,12 +2,9 @@
 // select.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
-import type { ClusterRole, PolicyRule } from '#api/groups/rbac/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { type ClusterRole, clusterRoles, type PolicyRule } from '#api/groups/rbac/v1/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { ControllerBuilder } from '../builder.ts';

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { cronJobs, jobs } from '#api/groups/batch/v1/index.ts';
-import type { CronJobSpec } from '#api/groups/batch/v1/index.ts';
+import { cronJobs, type CronJobSpec, jobs } from '#api/groups/batch/v1/index.ts';
 import { events, pods } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { JobController } from '../job/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { TtlAfterFinishedController } from '../ttl-after-finished/index.ts';
 import { CronJobController } from './index.ts';
 

@@ -1,27 +1,32 @@
 // CronJobs: starts a job each time that the schedule is due, runs as many at once as the
 // concurrency policy allows, and keeps as many finished jobs as the history limits allow.
 
-import { cronJobs, jobs } from '#api/groups/batch/v1/index.ts';
-import type { CronJob, CronJobStatus, Job } from '#api/groups/batch/v1/index.ts';
+import {
+  type CronJob,
+  cronJobs,
+  type CronJobStatus,
+  type Job,
+  jobs,
+} from '#api/groups/batch/v1/index.ts';
 import { hasCondition, isFinished } from '#api/groups/batch/v1/job-conditions.ts';
-import { parseSchedule } from '#api/groups/batch/v1/schedule.ts';
-import type { CronSchedule } from '#api/groups/batch/v1/schedule.ts';
+import { type CronSchedule, parseSchedule } from '#api/groups/batch/v1/schedule.ts';
 import { isTimeZone } from '#api/groups/batch/v1/time-zones.ts';
 import type { ObjectReference } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import type { EventRecorder } from '#client/events/index.ts';
-import type { EventType } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import type { EventRecorder, EventType } from '#client/events/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Histogram } from '#machinery/metrics/instruments.ts';
+import { exponentialBuckets, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy, newControllerRef } from '../controller-ref.ts';

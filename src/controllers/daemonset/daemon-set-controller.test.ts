@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
-import type { DaemonSetSpec } from '#api/groups/apps/v1/index.ts';
-import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { NodeSpec, Pod } from '#api/groups/core/v1/index.ts';
+import { controllerRevisions, daemonSets, type DaemonSetSpec } from '#api/groups/apps/v1/index.ts';
+import { events, nodes, type NodeSpec, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { DaemonSetController } from './index.ts';
 import { targetNodeOf } from './placement.ts';
 

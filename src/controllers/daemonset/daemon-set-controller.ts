@@ -1,17 +1,23 @@
 // DaemonSets: runs one pod on each eligible node, and replaces pods at the pace that the update
 // strategy allows.
 
-import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
-import type { ControllerRevision, DaemonSet } from '#api/groups/apps/v1/index.ts';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type ControllerRevision,
+  controllerRevisions,
+  type DaemonSet,
+  daemonSets,
+} from '#api/groups/apps/v1/index.ts';
+import { type Node, nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
@@ -20,8 +26,13 @@ import { claimantOf, selectorOf, selectsEverything } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import type { Dependents } from '../dependents.ts';
-import { beyondLimit, History, REVISION_HASH, templateData } from '../history/index.ts';
-import type { ReadRevision } from '../history/index.ts';
+import {
+  beyondLimit,
+  History,
+  type ReadRevision,
+  REVISION_HASH,
+  templateData,
+} from '../history/index.ts';
 import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating, PodControl } from '../pod-control.ts';
 import { isPodTerminal, podReadySince } from '../pod-state.ts';

@@ -17,6 +17,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { type Operator, Requirement } from '#machinery/selectors/labels.ts';
 import { REVISION_HASH } from '../history/index.ts';
 import {
+  type ReadToleration,
   TAINT_DISK_PRESSURE,
   TAINT_MEMORY_PRESSURE,
   TAINT_NETWORK_UNAVAILABLE,
@@ -26,7 +27,6 @@ import {
   TAINT_UNSCHEDULABLE,
   toleratesTaint,
 } from '../taints.ts';
-import type { ReadToleration } from '../taints.ts';
 
 type ReadNode = Immutable<Node>;
 type ReadSpec = Immutable<PodSpec>;

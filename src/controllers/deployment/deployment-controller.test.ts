@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { Deployment, DeploymentSpec } from '#api/groups/apps/v1/index.ts';
+import {
+  type Deployment,
+  deployments,
+  type DeploymentSpec,
+  replicaSets,
+} from '#api/groups/apps/v1/index.ts';
 import { events, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { DeploymentController } from './index.ts';
 
 let cluster: TestCluster;

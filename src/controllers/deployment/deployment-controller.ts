@@ -4,16 +4,23 @@
 // One reconcile takes one step (it creates a ReplicaSet, or sizes some) and updates the status; the
 // resulting events wake the key again.
 
-import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/groups/apps/v1/index.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type Deployment,
+  deployments,
+  type DeploymentStatus,
+  type ReplicaSet,
+  replicaSets,
+} from '#api/groups/apps/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual, semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -51,6 +58,7 @@ import {
 } from './sizes.ts';
 import {
   calculateStatus,
+  type ConditionNews,
   conditionOf,
   hasDeadline,
   isComplete,
@@ -58,7 +66,6 @@ import {
   untilDeadline,
   withCondition,
 } from './status.ts';
-import type { ConditionNews } from './status.ts';
 
 type ReadDeployment = Immutable<Deployment>;
 type ReadReplicaSet = Immutable<ReplicaSet>;

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
-import type {
-  DeviceTaint,
-  DeviceToleration,
-  ResourceClaim,
+import {
+  type DeviceTaint,
+  type DeviceToleration,
+  type ResourceClaim,
+  resourceClaims,
+  resourceSlices,
 } from '#api/groups/resource/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { claimEvictionTime } from './decision.ts';
 import { DeviceTaintEvictionController } from './index.ts';
 

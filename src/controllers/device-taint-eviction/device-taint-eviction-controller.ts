@@ -1,27 +1,32 @@
 // Deletes pods that use devices with a NoExecute taint that their claims do not tolerate, or
 // tolerate no longer. Drivers publish taints in ResourceSlices.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
-import type { DeviceTaint, ResourceClaim, ResourceSlice } from '#api/groups/resource/v1/index.ts';
+import {
+  type DeviceTaint,
+  type ResourceClaim,
+  resourceClaims,
+  type ResourceSlice,
+  resourceSlices,
+} from '#api/groups/resource/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Histogram } from '#machinery/metrics/instruments.ts';
+import { type Counter, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { controllerOf } from '../controller-ref.ts';
 import { disruptionTarget } from '../disruption-target.ts';
 import { isPodTerminal } from '../pod-state.ts';
-import { claimEvictionTime } from './decision.ts';
-import type { AllocatedDevice } from './decision.ts';
+import { type AllocatedDevice, claimEvictionTime } from './decision.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadClaim = Immutable<ResourceClaim>;

@@ -1,16 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import { events, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { events, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
-import type { PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';
+import { type PodDisruptionBudget, podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { describeSelector, desiredHealthy } from './budget.ts';
 import { DisruptionController } from './index.ts';
 

@@ -2,21 +2,23 @@
 // The API server allows evictions and decrements that number; this controller corrects it once it
 // has seen the pods' deletions.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { withSyncFailed } from '#api/groups/policy/v1/conditions.ts';
-import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
-import type {
-  PodDisruptionBudget,
-  PodDisruptionBudgetStatus,
+import {
+  type PodDisruptionBudget,
+  podDisruptionBudgets,
+  type PodDisruptionBudgetStatus,
 } from '#api/groups/policy/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';

@@ -3,15 +3,13 @@
 
 import { deployments, replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
-import { replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, replicationControllers } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { controllerOf } from '../controller-ref.ts';
-import { groupOf } from '../scale-client.ts';
-import type { ScaleClient } from '../scale-client.ts';
+import { groupOf, type ScaleClient } from '../scale-client.ts';
 
 interface Scaled extends KubeObject {
   readonly spec: { readonly replicas?: number };

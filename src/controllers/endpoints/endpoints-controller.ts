@@ -1,15 +1,23 @@
 // Maintains the Endpoints object of every service that selects pods, for clients that do not read
 // EndpointSlices.
 
-import { endpoints, pods, services } from '#api/groups/core/v1/index.ts';
-import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';
+import {
+  endpoints,
+  type Endpoints,
+  pods,
+  type Service,
+  services,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey, splitKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer, splitKey } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';

@@ -1,15 +1,17 @@
 // Mirrors custom Endpoints of services without a selector into EndpointSlices, for clients that
 // read slices.
 
-import { endpoints, services } from '#api/groups/core/v1/index.ts';
-import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';
+import { endpoints, type Endpoints, type Service, services } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
@@ -17,8 +19,7 @@ import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { MirroringMetrics } from '../endpointslice/metrics.ts';
-import { planSlices } from '../endpointslice/plan.ts';
-import type { SliceTotals } from '../endpointslice/plan.ts';
+import { planSlices, type SliceTotals } from '../endpointslice/plan.ts';
 import { sliceNamePrefix } from '../endpointslice/slice-metadata.ts';
 import { SliceWriter } from '../endpointslice/slice-writer.ts';
 import { isMirrored, mirroredAnnotations, mirroredGroups, mirroredLabels } from './mirrored.ts';

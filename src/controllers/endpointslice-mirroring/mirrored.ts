@@ -5,8 +5,7 @@ import type { EndpointAddress, Endpoints, Service } from '#api/groups/core/v1/in
 import type { Endpoint, EndpointPort } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { AddressType } from '../endpointslice/pod-endpoints.ts';
-import { endpointKey, portsKey } from '../endpointslice/plan.ts';
-import type { PortGroup } from '../endpointslice/plan.ts';
+import { endpointKey, type PortGroup, portsKey } from '../endpointslice/plan.ts';
 import { LAST_CHANGE, MANAGED_BY, SERVICE_NAME } from '../endpointslice/slice-metadata.ts';
 
 type ReadEndpoints = Immutable<Endpoints>;

@@ -1,11 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { events, nodes, pods, services } from '#api/groups/core/v1/index.ts';
-import type { Pod, Service } from '#api/groups/core/v1/index.ts';
+import {
+  events,
+  nodes,
+  type Pod,
+  pods,
+  type Service,
+  services,
+} from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { EndpointSliceController } from './index.ts';
 
 let cluster: TestCluster;

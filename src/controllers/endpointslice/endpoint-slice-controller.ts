@@ -1,16 +1,25 @@
 // Maintains the EndpointSlices of every service that selects pods: addresses, ports, conditions,
 // and hints for which zones or nodes each endpoint should serve.
 
-import { nodes, pods, services } from '#api/groups/core/v1/index.ts';
-import type { Node, Pod, Service } from '#api/groups/core/v1/index.ts';
+import {
+  type Node,
+  nodes,
+  type Pod,
+  pods,
+  type Service,
+  services,
+} from '#api/groups/core/v1/index.ts';
 import type { Endpoint, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -27,16 +36,15 @@ import {
   trafficDistributionOf,
 } from './hints.ts';
 import { ServiceSliceMetrics } from './metrics.ts';
-import { endpointKey, planSlices, portsKey } from './plan.ts';
-import type { PortGroup, SliceTotals } from './plan.ts';
+import { endpointKey, planSlices, type PortGroup, portsKey, type SliceTotals } from './plan.ts';
 import {
+  type AddressType,
   addressTypesOf,
   belongsToEndpoints,
   endpointOf,
   lastChangeMs,
   portsOn,
 } from './pod-endpoints.ts';
-import type { AddressType } from './pod-endpoints.ts';
 import { changesEndpoints, hasSelector, ServicePods } from './selection.ts';
 import { LAST_CHANGE, sliceLabels, sliceNamePrefix } from './slice-metadata.ts';
 import { SliceWriter } from './slice-writer.ts';

@@ -1,12 +1,12 @@
 // Metrics of the slice controllers, with upstream's names.
 
-import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
-import type {
-  Counter,
-  Description,
-  Family,
-  Histogram,
-  Instruments,
+import {
+  type Counter,
+  type Description,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  type Instruments,
 } from '#machinery/metrics/instruments.ts';
 import type { SliceTotals } from './plan.ts';
 

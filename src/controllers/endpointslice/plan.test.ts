@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Endpoint, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { planSlices } from './plan.ts';
-import type { Plan } from './plan.ts';
+import { type Plan, planSlices } from './plan.ts';
 
 const ports = [{ name: '', protocol: 'TCP' as const, port: 80 }];
 const others = [{ name: '', protocol: 'TCP' as const, port: 81 }];

@@ -1,8 +1,7 @@
 // Finds the pods that a service selects, and the services that select a pod, through indexes
 // instead of a scan of the namespace.
 
-import { pods, services } from '#api/groups/core/v1/index.ts';
-import type { Pod, Service } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods, type Service, services } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
 

@@ -1,8 +1,7 @@
 // Writes planned slices, and remembers its writes until the cache shows them: a decision on a stale
 // cache would put the same endpoint into two slices.
 
-import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import { type EndpointSlice, endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable, New, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { InformerSource, SharedInformer } from '#client/informers/index.ts';

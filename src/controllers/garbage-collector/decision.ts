@@ -1,8 +1,7 @@
 // Decides what to do with an object whose owners have been read.
 
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
-import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from './graph.ts';
-import type { Node } from './graph.ts';
+import { FOREGROUND_FINALIZER, type Node, ORPHAN_FINALIZER } from './graph.ts';
 
 type OwnerRef = Immutable<OwnerReference>;
 

@@ -1,12 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import { configMaps, events, namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap } from '#api/groups/core/v1/index.ts';
+import {
+  type ConfigMap,
+  configMaps,
+  events,
+  namespaces,
+  nodes,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { GarbageCollector } from './index.ts';
 
 let cluster: TestCluster;

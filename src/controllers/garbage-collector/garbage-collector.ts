@@ -9,21 +9,41 @@ import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/
 import { LinkedAbort, abortable } from '#client/abort.ts';
 import { EventRecorder } from '#client/events/index.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
-import type { Reconcile, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  RateLimitingQueue,
+  type Reconcile,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import { ExponentialRateLimiter } from '#client/workqueue/rate-limiter.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Timer } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter } from '#machinery/metrics/instruments.ts';
+import { type Counter, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
-import { isWaitingForDependents, judge } from './decision.ts';
-import type { JudgedOwner, OwnerState, Propagation } from './decision.ts';
-import { FOREGROUND_FINALIZER, Graph, ORPHAN_FINALIZER, blockingDependents } from './graph.ts';
-import type { Identity, Node } from './graph.ts';
+import {
+  apiVersionOf,
+  type DiscoveredResource,
+  discoverResources,
+  hasVerbs,
+} from '../discovery.ts';
+import {
+  isWaitingForDependents,
+  judge,
+  type JudgedOwner,
+  type OwnerState,
+  type Propagation,
+} from './decision.ts';
+import {
+  blockingDependents,
+  FOREGROUND_FINALIZER,
+  Graph,
+  type Identity,
+  type Node,
+  ORPHAN_FINALIZER,
+} from './graph.ts';
 import { Monitors } from './monitors.ts';
 
 type OwnerRef = Immutable<OwnerReference>;

@@ -1,7 +1,6 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Graph, blockingDependents } from './graph.ts';
-import type { Node } from './graph.ts';
+import { blockingDependents, Graph, type Node } from './graph.ts';
 
 const TYPE = { apiVersion: 'v1', kind: 'Thing' };
 const owner = (uid: string, change: object = {}) => ({ ...TYPE, name: uid, uid, ...change });

@@ -7,8 +7,7 @@ import { Reflector } from '#client/informers/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { apiVersionOf } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
+import { apiVersionOf, type DiscoveredResource } from '../discovery.ts';
 import type { Graph } from './graph.ts';
 
 export interface MonitorsConfig {

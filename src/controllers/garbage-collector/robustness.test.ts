@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { configMaps } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap } from '#api/groups/core/v1/index.ts';
+import { type ConfigMap, configMaps } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { disturb } from '../testing/robustness.ts';

@@ -1,8 +1,7 @@
 // Keeps the ControllerRevisions of an owner in the API server.
 
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { controllerRevisions } from '#api/groups/apps/v1/index.ts';
-import type { ControllerRevision } from '#api/groups/apps/v1/index.ts';
+import { type ControllerRevision, controllerRevisions } from '#api/groups/apps/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Client } from '#client/client.ts';
 import { objectKey } from '#client/informers/index.ts';
@@ -11,8 +10,14 @@ import { claimantOf } from '../claim.ts';
 import { isControlledBy } from '../controller-ref.ts';
 import type { Dependents } from '../dependents.ts';
 import type { OwnWrites } from '../own-writes.ts';
-import { byRevision, newRevision, nextRevision, sameData } from './revisions.ts';
-import type { ReadRevision, RevisionData } from './revisions.ts';
+import {
+  byRevision,
+  newRevision,
+  nextRevision,
+  type ReadRevision,
+  type RevisionData,
+  sameData,
+} from './revisions.ts';
 
 export interface HistoryConfig<Owner extends KubeObject> {
   readonly client: Client;

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { beyondLimit, newRevision, nextRevision, templateData, templateOf } from './index.ts';
-import type { ReadRevision, RevisionData } from './index.ts';
+import {
+  beyondLimit,
+  newRevision,
+  nextRevision,
+  type ReadRevision,
+  type RevisionData,
+  templateData,
+  templateOf,
+} from './index.ts';
 
 const data = (image: string): RevisionData =>
   templateData({

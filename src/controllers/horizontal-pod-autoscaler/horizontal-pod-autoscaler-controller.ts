@@ -6,22 +6,18 @@
 // recommendations and changes are kept in memory only: after a restart the current number of pods
 // is the starting point.
 
-import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
-import type {
-  HorizontalPodAutoscaler,
-  HorizontalPodAutoscalerStatus,
-  MetricStatus,
+import {
+  type HorizontalPodAutoscaler,
+  horizontalPodAutoscalers,
+  type HorizontalPodAutoscalerStatus,
+  type MetricStatus,
 } from '#api/groups/autoscaling/v2/index.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { EventRecorder } from '#client/events/index.ts';
-import type { EventType } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import type { EventRecorder, EventType } from '#client/events/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeueAfter } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -30,14 +26,10 @@ import { parseQuantity } from '#machinery/text/quantity.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { groupOf, ScaleClient } from '../scale-client.ts';
-import type { Scale, ScaleResource } from '../scale-client.ts';
-import { forget, limit } from './limits.ts';
-import type { Past } from './limits.ts';
-import { MetricError, MetricReplicas } from './metric-replicas.ts';
-import type { ScaleTarget } from './metric-replicas.ts';
-import { actionOf, AutoscalerMetrics } from './metrics.ts';
-import type { Fault, ScaleAction } from './metrics.ts';
+import { groupOf, type Scale, ScaleClient, type ScaleResource } from '../scale-client.ts';
+import { forget, limit, type Past } from './limits.ts';
+import { MetricError, MetricReplicas, type ScaleTarget } from './metric-replicas.ts';
+import { actionOf, AutoscalerMetrics, type Fault, type ScaleAction } from './metrics.ts';
 import { MetricsClient } from './metrics-client.ts';
 
 type Autoscaler = Immutable<HorizontalPodAutoscaler>;

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
-import type { HorizontalPodAutoscaler } from '#api/groups/autoscaling/v2/index.ts';
-import { events, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type HorizontalPodAutoscaler,
+  horizontalPodAutoscalers,
+} from '#api/groups/autoscaling/v2/index.ts';
+import { events, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import type { Transport, TransportRequest } from '#client/transport.ts';
@@ -12,13 +13,10 @@ import type { ControllerConfig } from '../controller.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { HorizontalPodAutoscalerController } from './index.ts';
-import { limit } from './limits.ts';
-import type { Past, Wish } from './limits.ts';
-import { averageOf, replicasFor, utilizationOf } from './replicas.ts';
-import type { Calculation } from './replicas.ts';
+import { limit, type Past, type Wish } from './limits.ts';
+import { averageOf, type Calculation, replicasFor, utilizationOf } from './replicas.ts';
 
 type Spec = New<HorizontalPodAutoscaler['spec']>;
 

@@ -6,19 +6,20 @@ import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { newMilliQuantity, parseQuantity } from '#machinery/text/quantity.ts';
-import { groupOf } from '../scale-client.ts';
-import type { ScaleClient } from '../scale-client.ts';
-import { describe } from './metrics-client.ts';
-import type { MetricsClient } from './metrics-client.ts';
+import { groupOf, type ScaleClient } from '../scale-client.ts';
+import { describe, type MetricsClient } from './metrics-client.ts';
 import {
   averageOf,
+  type Calculation,
   isWithin,
+  type PodMetrics,
   readyPodCount,
   replicasFor,
   requestsOf,
+  type Tolerances,
+  type Usage,
   utilizationOf,
 } from './replicas.ts';
-import type { Calculation, PodMetrics, Tolerances, Usage } from './replicas.ts';
 
 type Spec = Immutable<MetricSpec>;
 type Status = Immutable<MetricStatus>;

@@ -4,19 +4,21 @@
 // to the status, then the finalizer is removed, then the count is increased and the UID removed.
 // After a restart between any two of these steps, the next one continues.
 
-import { jobs } from '#api/groups/batch/v1/index.ts';
-import type { Job, JobCondition, JobStatus } from '#api/groups/batch/v1/index.ts';
+import { type Job, type JobCondition, jobs, type JobStatus } from '#api/groups/batch/v1/index.ts';
 import { isFinished } from '#api/groups/batch/v1/job-conditions.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { ControllerBuilder } from '../builder.ts';
@@ -45,8 +47,7 @@ import {
   templateFor,
   TRACKING_FINALIZER,
 } from './job-pods.ts';
-import { JobMetrics } from './metrics.ts';
-import type { SyncAction } from './metrics.ts';
+import { JobMetrics, type SyncAction } from './metrics.ts';
 import { conditionOf, verdictOf, type Verdict } from './verdict.ts';
 
 type ReadJob = Immutable<Job>;

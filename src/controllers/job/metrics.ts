@@ -3,8 +3,13 @@
 import type { Job } from '#api/groups/batch/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  type Instruments,
+} from '#machinery/metrics/instruments.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { IndexSet } from './index-set.ts';
 import { judgeFailure, replacesOnlyFailed } from './job-pods.ts';

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import { jobs } from '#api/groups/batch/v1/index.ts';
-import type { Job } from '#api/groups/batch/v1/index.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Job, jobs } from '#api/groups/batch/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

@@ -2,8 +2,7 @@
 // created before the service gets the address. Since names are unique, two controllers cannot give
 // one address to two services, and no cluster IP can be equal to it.
 
-import { ipAddresses } from '#api/groups/networking/v1/index.ts';
-import type { IPAddress } from '#api/groups/networking/v1/index.ts';
+import { type IPAddress, ipAddresses } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { splitKey } from '#client/informers/index.ts';

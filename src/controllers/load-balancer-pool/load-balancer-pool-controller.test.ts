@@ -1,12 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { events, nodes, services } from '#api/groups/core/v1/index.ts';
-import type { Service } from '#api/groups/core/v1/index.ts';
+import { events, nodes, type Service, services } from '#api/groups/core/v1/index.ts';
 import { ipAddresses } from '#api/groups/networking/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { LoadBalancerPoolController } from './index.ts';
 
 const MERGE = 'application/merge-patch+json';

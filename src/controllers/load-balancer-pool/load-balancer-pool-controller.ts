@@ -6,16 +6,18 @@
 // Services with a loadBalancerClass are left to other controllers. spec.loadBalancerIP requests one
 // address of the pool.
 
-import { nodes, services } from '#api/groups/core/v1/index.ts';
-import type { LoadBalancerIngress, Node, Service } from '#api/groups/core/v1/index.ts';
-import { ipAddresses } from '#api/groups/networking/v1/index.ts';
-import type { IPAddress } from '#api/groups/networking/v1/index.ts';
+import {
+  type LoadBalancerIngress,
+  type Node,
+  nodes,
+  type Service,
+  services,
+} from '#api/groups/core/v1/index.ts';
+import { type IPAddress, ipAddresses } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey, splitKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer, splitKey } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { nodes, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  nodes,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -8,8 +12,7 @@ import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { newClaim } from '../persistent-volume/testing/objects.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { PvcProtectionController, PvProtectionController } from '../volume-protection/index.ts';
 import { LocalProvisioner } from './index.ts';
 

@@ -6,8 +6,7 @@ import type { Client, ResourceClient } from '#client/client.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { hasVerbs } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
+import { type DiscoveredResource, hasVerbs } from '../discovery.ts';
 import { isPodTerminal } from '../pod-state.ts';
 
 export interface ContentResult {

@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { configMaps, namespaces, pods, secrets } from '#api/groups/core/v1/index.ts';
-import type { Namespace } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  type Namespace,
+  namespaces,
+  pods,
+  secrets,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { NamespaceController } from './index.ts';
 
 let cluster: TestCluster;

@@ -1,20 +1,22 @@
 // Empties namespaces that are being deleted, reports the progress in their status, and finalizes
 // them when nothing remains.
 
-import { namespaces, pods } from '#api/groups/core/v1/index.ts';
-import type { Namespace } from '#api/groups/core/v1/index.ts';
+import { type Namespace, namespaces, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { discoverResources, hasVerbs } from '../discovery.ts';
 import { conditionsWith } from './conditions.ts';
-import { deleteContent } from './content.ts';
-import type { ContentResult } from './content.ts';
+import { type ContentResult, deleteContent } from './content.ts';
 
 export interface NamespaceControllerConfig extends ControllerConfig {
   /** The number of namespaces that are emptied at once. Default: 10. */

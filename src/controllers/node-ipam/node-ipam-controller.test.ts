@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { events, nodes } from '#api/groups/core/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
-import { NodeIpamController } from './index.ts';
-import type { NodeIpamConfig } from './index.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
+import { type NodeIpamConfig, NodeIpamController } from './index.ts';
 
 let cluster: TestCluster;
 beforeEach(async () => {

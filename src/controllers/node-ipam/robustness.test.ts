@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { nodes } from '#api/groups/core/v1/index.ts';
-import type { Node } from '#api/groups/core/v1/index.ts';
+import { type Node, nodes } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { NodeIpamController } from './index.ts';
 

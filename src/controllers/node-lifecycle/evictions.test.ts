@@ -4,14 +4,12 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Node, Toleration } from '#api/groups/core/v1/index.ts';
+import { type Node, nodes, pods, type Toleration } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { TaintEvictionController } from '../taint-eviction/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { NodeLifecycleController } from './index.ts';
 
 type ReadNode = Immutable<Node>;

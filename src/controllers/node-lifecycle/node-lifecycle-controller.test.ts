@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { NodeLifecycleController } from './index.ts';
 
 let cluster: TestCluster;

@@ -10,30 +10,51 @@
 // the state of the zone before the event that woke it, and would evict from the last node of a
 // cluster when it fails.
 
-import { leases } from '#api/groups/coordination/v1/index.ts';
-import type { Lease } from '#api/groups/coordination/v1/index.ts';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import { type Lease, leases } from '#api/groups/coordination/v1/index.ts';
+import { type Node, nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as wait from '#machinery/wait.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isPodReady } from '../pod-state.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
-import { conditionsOfSilentNode, heartbeatAfter, readyCondition } from './node-health.ts';
-import type { Heartbeat } from './node-health.ts';
-import { isEvicting, readyStatus, wantedNoExecute, wantedTaints } from './node-taints.ts';
-import type { Eviction } from './node-taints.ts';
-import { countsForZone, EvictionLimiters, evictionRates, zoneOf } from './zone-state.ts';
-import type { EvictionRates } from './zone-state.ts';
+import {
+  conditionsOfSilentNode,
+  type Heartbeat,
+  heartbeatAfter,
+  readyCondition,
+} from './node-health.ts';
+import {
+  type Eviction,
+  isEvicting,
+  readyStatus,
+  wantedNoExecute,
+  wantedTaints,
+} from './node-taints.ts';
+import {
+  countsForZone,
+  EvictionLimiters,
+  evictionRates,
+  type EvictionRates,
+  zoneOf,
+} from './zone-state.ts';
 
 type ReadNode = Immutable<Node>;
 

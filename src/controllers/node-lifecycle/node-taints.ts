@@ -3,6 +3,8 @@
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import {
+  matchesTaint,
+  type ReadTaint,
   TAINT_DISK_PRESSURE,
   TAINT_MEMORY_PRESSURE,
   TAINT_NETWORK_UNAVAILABLE,
@@ -10,9 +12,7 @@ import {
   TAINT_PID_PRESSURE,
   TAINT_UNREACHABLE,
   TAINT_UNSCHEDULABLE,
-  matchesTaint,
 } from '../taints.ts';
-import type { ReadTaint } from '../taints.ts';
 
 type ReadNode = Immutable<Node>;
 

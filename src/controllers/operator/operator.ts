@@ -9,11 +9,15 @@ import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
-import { SharedInformerFactory, splitKey } from '#client/informers/index.ts';
-import type { Indexers, InformerOptions, SharedInformer } from '#client/informers/index.ts';
+import {
+  type Indexers,
+  type InformerOptions,
+  type SharedInformer,
+  SharedInformerFactory,
+  splitKey,
+} from '#client/informers/index.ts';
 import { LeaderElector } from '#client/leader-election.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { RateLimiter, ReconcileResult } from '#client/workqueue/index.ts';
+import { type RateLimiter, reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { systemClock, type Clock } from '#machinery/clock.ts';
 import { createLogger, type Logger } from '#machinery/log.ts';
 import { systemRandom, type Random } from '#machinery/random.ts';

@@ -2,11 +2,15 @@
 // users, half bound by a crashed controller, bound wrongly), and their final state.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { events, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  events,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '#api/groups/core/v1/index.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { PersistentVolumeBinder } from './index.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER } from './names.ts';
 import { newClaim, newVolume } from './testing/objects.ts';

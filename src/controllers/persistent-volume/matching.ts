@@ -2,8 +2,7 @@
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { parseQuantity } from '#machinery/text/quantity.ts';
-import type { Quantity } from '#machinery/text/quantity.ts';
+import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import { classOfClaim, classOfVolume } from './storage-classes.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;

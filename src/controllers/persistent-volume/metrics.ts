@@ -2,8 +2,7 @@
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { countSamples } from '#machinery/metrics/instruments.ts';
-import type { Counter, Instruments } from '#machinery/metrics/instruments.ts';
+import { type Counter, countSamples, type Instruments } from '#machinery/metrics/instruments.ts';
 import { volumeMode } from './matching.ts';
 import { classOfClaim, classOfVolume } from './storage-classes.ts';
 

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
-import { storageClasses } from '#api/groups/storage/v1/index.ts';
-import type { StorageClass } from '#api/groups/storage/v1/index.ts';
+import { type StorageClass, storageClasses } from '#api/groups/storage/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { PersistentVolumeBinder } from './index.ts';
 import { newClaim, newVolume } from './testing/objects.ts';
 

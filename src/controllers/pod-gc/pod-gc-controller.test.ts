@@ -1,11 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
-import { PodGcController } from './index.ts';
-import type { PodGcConfig } from './index.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
+import { type PodGcConfig, PodGcController } from './index.ts';
 import { terminatedOverLimit } from './pod-gc-controller.ts';
 
 let cluster: TestCluster;

@@ -1,14 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { ReplicaSet } from '#api/groups/apps/v1/index.ts';
-import { events, pods, replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type ReplicaSet, replicaSets } from '#api/groups/apps/v1/index.ts';
+import { events, type Pod, pods, replicationControllers } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { ControllerConfig } from '../controller.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './index.ts';
 
 let cluster: TestCluster;

@@ -1,10 +1,12 @@
 // The replica manager's view of a ReplicaSet or ReplicationController. Only this file knows the
 // differences between the two kinds.
 
-import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { ReplicaSet, ReplicaSetStatus } from '#api/groups/apps/v1/index.ts';
-import { replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { PodTemplateSpec, ReplicationController } from '#api/groups/core/v1/index.ts';
+import { type ReplicaSet, replicaSets, type ReplicaSetStatus } from '#api/groups/apps/v1/index.ts';
+import {
+  type PodTemplateSpec,
+  type ReplicationController,
+  replicationControllers,
+} from '#api/groups/core/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as labels from '#machinery/selectors/labels.ts';

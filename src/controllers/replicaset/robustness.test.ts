@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { pods, replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { Scenario } from '../testing/robustness.ts';
-import { disturb } from '../testing/robustness.ts';
+import { disturb, type Scenario } from '../testing/robustness.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './index.ts';

@@ -3,8 +3,7 @@ import { events, pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { resourceClaims, resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ResourceClaimController } from './index.ts';
 
 const spec = { devices: { requests: [{ name: 'gpu', exactly: { deviceClassName: 'gpu' } }] } };

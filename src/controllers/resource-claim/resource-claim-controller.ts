@@ -1,20 +1,31 @@
 // ResourceClaims of pods: creates them from the templates that pods name, records them in the pods'
 // status, removes the reservations of ended pods, and deletes the claims with their pods.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod, PodResourceClaim } from '#api/groups/core/v1/index.ts';
+import { type Pod, type PodResourceClaim, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceClaims, resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
-import type { ResourceClaim, ResourceClaimTemplate } from '#api/groups/resource/v1/index.ts';
+import {
+  type ResourceClaim,
+  resourceClaims,
+  type ResourceClaimTemplate,
+  resourceClaimTemplates,
+} from '#api/groups/resource/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { countSamples, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  countSamples,
+  type Family,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef } from '../controller-ref.ts';

@@ -10,8 +10,7 @@ import {
 import { resourceClaims } from '#api/groups/resource/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ResourceQuotaController } from './index.ts';
 
 const spec = {

@@ -4,8 +4,7 @@
 //
 // A charge without an object leaves no event. So every quota is also recounted periodically.
 
-import { pods, resourceQuotas } from '#api/groups/core/v1/index.ts';
-import type { Pod, ResourceQuota } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods, type ResourceQuota, resourceQuotas } from '#api/groups/core/v1/index.ts';
 import {
   addAmounts,
   amountsOf,
@@ -23,22 +22,25 @@ import {
 } from '#api/groups/core/v1/quota/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { abortable, LinkedAbort } from '#client/abort.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import {
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   requeue,
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { newQuantity } from '#machinery/text/quantity.ts';
 import * as wait from '#machinery/wait.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
+import {
+  apiVersionOf,
+  type DiscoveredResource,
+  discoverResources,
+  hasVerbs,
+} from '../discovery.ts';
 import { isPodTerminal } from '../pod-state.ts';
 
 type ReadQuota = Immutable<ResourceQuota>;

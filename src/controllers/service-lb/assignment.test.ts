@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { assign } from './assignment.ts';
-import type { Wish } from './assignment.ts';
+import { assign, type Wish } from './assignment.ts';
 
 const wish = (key: string, port: number, eligible: string, held = ''): Wish => ({
   key,

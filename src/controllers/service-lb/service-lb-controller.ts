@@ -2,24 +2,19 @@
 // addresses of nodes, at which the service proxy of each node serves it. Services with a
 // loadBalancerClass belong to other controllers.
 
-import { nodes, services } from '#api/groups/core/v1/index.ts';
-import type { Node, Service } from '#api/groups/core/v1/index.ts';
-import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import { type Node, nodes, type Service, services } from '#api/groups/core/v1/index.ts';
+import { type EndpointSlice, endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { SERVICE_NAME } from '../endpointslice/slice-metadata.ts';
-import { assign } from './assignment.ts';
-import type { Wish } from './assignment.ts';
+import { assign, type Wish } from './assignment.ts';
 
 type ReadNode = Immutable<Node>;
 type ReadService = Immutable<Service>;

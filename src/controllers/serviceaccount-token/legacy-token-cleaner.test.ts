@@ -5,8 +5,7 @@ import { startTestServer } from '#apiserver/testing/server.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { disturb } from '../testing/robustness.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { LegacyTokenCleaner, legacyTokenSigner } from './index.ts';
 
 const HOUR_MS = 3_600_000;

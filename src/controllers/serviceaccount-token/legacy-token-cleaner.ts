@@ -2,13 +2,19 @@
 // that was unused for a year is invalidated, and after another year without use it is deleted.
 // Tokens that users requested stay.
 
-import { configMaps, pods, secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
-import type { Pod, Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  type Pod,
+  pods,
+  type Secret,
+  secrets,
+  type ServiceAccount,
+  serviceAccounts,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as wait from '#machinery/wait.ts';
 import { ControllerBuilder } from '../builder.ts';

@@ -6,8 +6,7 @@ import { tokenKeysOf } from '#machinery/token-keys.ts';
 import { LegacyServiceAccountTokens } from '#apiserver/authentication/legacy-service-account-tokens.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { legacyTokenSigner, TokensController } from './index.ts';
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -1,13 +1,15 @@
 // Fills Secrets of type service-account-token: a user creates such a Secret, this controller adds a
 // token of the ServiceAccount that it names, and deletes the Secret with the ServiceAccount.
 
-import { secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
-import type { Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import {
+  type Secret,
+  secrets,
+  type ServiceAccount,
+  serviceAccounts,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey, splitKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer, splitKey } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -19,7 +21,7 @@ type ReadAccount = Immutable<ServiceAccount>;
 export interface TokensControllerConfig extends ControllerConfig {
   readonly sign: (of: LegacyTokenOf) => string;
   /** The root CA, as PEM. Default: Secrets contain no CA. */
-  readonly rootCa?: string | undefined;
+  readonly rootCa?: string;
 }
 
 const TYPE = 'kubernetes.io/service-account-token';

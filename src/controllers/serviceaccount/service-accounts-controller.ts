@@ -1,11 +1,14 @@
 // Maintains a ServiceAccount named default in every namespace, for pods that name no account.
 
-import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
-import type { Namespace, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import {
+  type Namespace,
+  namespaces,
+  type ServiceAccount,
+  serviceAccounts,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';

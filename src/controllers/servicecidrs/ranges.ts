@@ -2,8 +2,14 @@
 
 import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { containsRange, isHostOf, overlaps, parseCidr, parseIp } from '#machinery/net/ip.ts';
-import type { IpRange } from '#machinery/net/ip.ts';
+import {
+  containsRange,
+  type IpRange,
+  isHostOf,
+  overlaps,
+  parseCidr,
+  parseIp,
+} from '#machinery/net/ip.ts';
 
 export type ReadServiceCIDR = Immutable<ServiceCIDR>;
 

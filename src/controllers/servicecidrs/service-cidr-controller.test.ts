@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { services } from '#api/groups/core/v1/index.ts';
-import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
-import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
+import { ipAddresses, type ServiceCIDR, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { canGo } from './ranges.ts';
 import { SERVICE_CIDR_FINALIZER, ServiceCidrController } from './service-cidr-controller.ts';
 

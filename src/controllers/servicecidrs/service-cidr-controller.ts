@@ -1,19 +1,21 @@
 // Protects ranges of cluster IPs: a ServiceCIDR becomes ready once it has the finalizer. It is
 // deleted only if every address in use is also covered by another ServiceCIDR.
 
-import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
-import type { IPAddress } from '#api/groups/networking/v1/index.ts';
+import { type IPAddress, ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { canGo, hasAddress, touch } from './ranges.ts';
-import type { ReadServiceCIDR } from './ranges.ts';
+import { canGo, hasAddress, type ReadServiceCIDR, touch } from './ranges.ts';
 
 export const SERVICE_CIDR_FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const NAME = 'service-cidr-controller';

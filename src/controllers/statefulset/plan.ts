@@ -13,10 +13,11 @@ import {
   ordinalOf,
   podName,
   podRevision,
+  type ReadPod,
+  type ReadStatefulSet,
   replicasOf,
   withIdentity,
 } from './identity.ts';
-import type { ReadPod, ReadStatefulSet } from './identity.ts';
 import { isStale, ownershipOf } from './retention.ts';
 import { isAvailable, isTerminating, isUnavailable } from './status.ts';
 

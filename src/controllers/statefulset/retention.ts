@@ -4,10 +4,14 @@
 
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable, OwnerReference } from '#api/machinery/meta/v1/index.ts';
-import { newControllerRef } from '../controller-ref.ts';
-import type { TypeName } from '../controller-ref.ts';
-import { isOrdinalWanted, ordinalOf, STATEFUL_SET } from './identity.ts';
-import type { ReadPod, ReadStatefulSet } from './identity.ts';
+import { newControllerRef, type TypeName } from '../controller-ref.ts';
+import {
+  isOrdinalWanted,
+  ordinalOf,
+  type ReadPod,
+  type ReadStatefulSet,
+  STATEFUL_SET,
+} from './identity.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 type Reference = Immutable<OwnerReference>;

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
-import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
+import { controllerRevisions, type StatefulSet, statefulSets } from '#api/groups/apps/v1/index.ts';
 import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';

@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
-import { events, persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { events, persistentVolumeClaims, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { readyPods } from '../testing/ready-pods.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
 import { PvcProtectionController } from '../volume-protection/index.ts';
 import { StatefulSetController } from './index.ts';
 

@@ -5,16 +5,27 @@
 // a lost node, the API server rejects a second one. No decision is made before the cache has this
 // controller's own writes.
 
-import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
-import type { ControllerRevision, StatefulSet } from '#api/groups/apps/v1/index.ts';
-import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type ControllerRevision,
+  controllerRevisions,
+  type StatefulSet,
+  statefulSets,
+} from '#api/groups/apps/v1/index.ts';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Pod,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { Lister, SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { type Lister, objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -23,18 +34,27 @@ import { ControllerBuilder } from '../builder.ts';
 import { claimantOf, selectorOf } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import type { Dependents } from '../dependents.ts';
-import { beyondLimit, History, templateData, templateOf } from '../history/index.ts';
-import type { ReadRevision } from '../history/index.ts';
+import {
+  beyondLimit,
+  History,
+  type ReadRevision,
+  templateData,
+  templateOf,
+} from '../history/index.ts';
 import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
 import { nextAvailability } from '../replicaset/status.ts';
 import { slowStartBatch } from '../slow-start.ts';
-import { claimsOf, newPod, ordinalOf, podRevision } from './identity.ts';
-import type { ReadPod, ReadStatefulSet } from './identity.ts';
-import { isBelowPartition, plan } from './plan.ts';
-import type { Plan } from './plan.ts';
-import { calculateStatus } from './status.ts';
-import type { ReadStatus } from './status.ts';
+import {
+  claimsOf,
+  newPod,
+  ordinalOf,
+  podRevision,
+  type ReadPod,
+  type ReadStatefulSet,
+} from './identity.ts';
+import { isBelowPartition, plan, type Plan } from './plan.ts';
+import { calculateStatus, type ReadStatus } from './status.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 

@@ -3,8 +3,7 @@
 import type { StatefulSetStatus } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { isPodAvailable, isPodReady } from '../pod-state.ts';
-import { podRevision, replicasOf } from './identity.ts';
-import type { ReadPod, ReadStatefulSet } from './identity.ts';
+import { podRevision, type ReadPod, type ReadStatefulSet, replicasOf } from './identity.ts';
 
 export type ReadStatus = Immutable<StatefulSetStatus>;
 

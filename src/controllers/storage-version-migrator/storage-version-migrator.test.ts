@@ -11,8 +11,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import { readEncryptionConfiguration } from '#storage/encryption/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { StorageVersionMigrator } from './index.ts';
 
 const SERVED = { 'storagemigration.k8s.io/v1beta1': 'true' };

@@ -6,8 +6,10 @@
 // Migrations are a beta API: this controller waits until the API server serves it.
 
 import type { KubeObject, ListOf } from '#api/machinery/meta/v1/index.ts';
-import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
-import type { MigrationConditionType } from '#api/groups/storagemigration/v1beta1/index.ts';
+import {
+  type MigrationConditionType,
+  storageVersionMigrations,
+} from '#api/groups/storagemigration/v1beta1/index.ts';
 import type { ResourceClient } from '#client/client.ts';
 import type { Lister } from '#client/informers/index.ts';
 import { groupVersionPath } from '#client/request.ts';
@@ -15,28 +17,32 @@ import { formatTime, parseTime } from '#machinery/text/time.ts';
 import {
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   requeue,
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
+import {
+  apiVersionOf,
+  type DiscoveredResource,
+  discoverResources,
+  hasVerbs,
+} from '../discovery.ts';
 import { OwnWrites } from '../own-writes.ts';
 import {
   isNewer,
   isRunning,
   isTerminal,
+  type Migration,
   resourceKey,
   turnOf,
   versionProblem,
   withCondition,
   withoutRunning,
 } from './status.ts';
-import type { Migration } from './status.ts';
 
 export interface StorageVersionMigratorConfig extends ControllerConfig {
   /** The time between two discoveries of the migration API. Default: one minute. */

@@ -1,8 +1,7 @@
 // Decides how long a pod may stay on a node, from the node's NoExecute taints and the pod's
 // tolerations.
 
-import type { ReadTaint, ReadToleration } from '../taints.ts';
-import { toleratesTaint } from '../taints.ts';
+import { type ReadTaint, type ReadToleration, toleratesTaint } from '../taints.ts';
 
 export type Stay =
   | { readonly kind: 'forever' }

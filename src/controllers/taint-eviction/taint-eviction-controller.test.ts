@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Toleration } from '#api/groups/core/v1/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { events, nodes, pods, type Toleration } from '#api/groups/core/v1/index.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { mayStay } from './decision.ts';
 import { TaintEvictionController } from './index.ts';
 

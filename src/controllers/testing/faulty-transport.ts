@@ -1,8 +1,7 @@
 // A transport with faults: a test can hold back watch events and make single requests fail, as a
 // slow or broken network does.
 
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { Transport, TransportRequest, WatchEvent } from '#client/transport.ts';
 
 interface Fault {

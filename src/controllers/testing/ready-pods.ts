@@ -1,8 +1,7 @@
 // Replaces scheduler and kubelets in tests of controllers that only wait for their pods: every pod
 // runs and is ready at once. Pods without a node are gone as soon as they are deleted.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';

@@ -15,11 +15,9 @@ import type { Client } from '#client/client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import type { Transport, TransportRequest, WatchEvent } from '#client/transport.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { startTestCluster } from './test-cluster.ts';
-import type { TestCluster, TestClusterConfig } from './test-cluster.ts';
+import { startTestCluster, type TestCluster, type TestClusterConfig } from './test-cluster.ts';
 
 type Make = (config: ControllerConfig) => Controller;
 

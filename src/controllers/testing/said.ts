@@ -1,7 +1,6 @@
 // The recorded events, for tests.
 
-import { events } from '#api/groups/core/v1/index.ts';
-import type { Event } from '#api/groups/core/v1/index.ts';
+import { type Event, events } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 

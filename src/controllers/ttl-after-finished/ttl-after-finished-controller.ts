@@ -1,15 +1,12 @@
 // Deletes finished jobs when their ttlSecondsAfterFinished is over.
 
-import { jobs } from '#api/groups/batch/v1/index.ts';
-import type { Job } from '#api/groups/batch/v1/index.ts';
+import { type Job, jobs } from '#api/groups/batch/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeueAfter } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Histogram } from '#machinery/metrics/instruments.ts';
+import { exponentialBuckets, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { validatingAdmissionPolicies } from '#api/groups/admissionregistration/v1/index.ts';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ValidatingAdmissionPolicyStatusController } from './index.ts';
 
 const rule = (apiGroups: string[], resources: string[], apiVersions = ['v1']) => ({

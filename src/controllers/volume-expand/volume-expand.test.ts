@@ -6,8 +6,7 @@ import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { newClaim, newVolume } from '../persistent-volume/testing/objects.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { VolumeExpandController } from './index.ts';
 
 const MERGE = 'application/merge-patch+json';

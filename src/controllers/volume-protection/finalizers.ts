@@ -3,11 +3,9 @@
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { only } from '../builder.ts';
-import type { Predicate } from '../builder.ts';
+import { only, type Predicate } from '../builder.ts';
 
 export const PVC_PROTECTION = 'kubernetes.io/pvc-protection';
 export const PV_PROTECTION = 'kubernetes.io/pv-protection';

@@ -1,15 +1,12 @@
 // Keeps a deleted volume as long as it is bound to a claim.
 
-import { persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume } from '#api/groups/core/v1/index.ts';
+import { type PersistentVolume, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { protect, PV_PROTECTION } from './finalizers.ts';
-import { concernsProtection } from './finalizers.ts';
+import { concernsProtection, protect, PV_PROTECTION } from './finalizers.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
 

@@ -1,19 +1,20 @@
 // Keeps a deleted claim as long as a pod with a node refers to it.
 
-import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Pod,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy } from '../controller-ref.ts';
 import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';
 import { isPodTerminal } from '../pod-state.ts';
-import { protect, PVC_PROTECTION } from './finalizers.ts';
-import { concernsProtection } from './finalizers.ts';
+import { concernsProtection, protect, PVC_PROTECTION } from './finalizers.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadClaim = Immutable<PersistentVolumeClaim>;

@@ -1,17 +1,21 @@
 // Keeps a deleted volume attributes class as long as a claim or a volume names it.
 
-import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { volumeAttributesClasses } from '#api/groups/storage/v1/index.ts';
-import type { VolumeAttributesClass } from '#api/groups/storage/v1/index.ts';
+import {
+  type VolumeAttributesClass,
+  volumeAttributesClasses,
+} from '#api/groups/storage/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { protect, VAC_PROTECTION } from './finalizers.ts';
-import { concernsProtection } from './finalizers.ts';
+import { concernsProtection, protect, VAC_PROTECTION } from './finalizers.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 type ReadVolume = Immutable<PersistentVolume>;

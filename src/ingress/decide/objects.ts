@@ -64,9 +64,9 @@ export function compareAge(a: AgedObject, b: AgedObject): number {
 
 interface AgedObject {
   readonly metadata: {
-    readonly creationTimestamp?: string | null | undefined;
-    readonly namespace?: string | undefined;
-    readonly name?: string | undefined;
+    readonly creationTimestamp?: string | null;
+    readonly namespace?: string;
+    readonly name?: string;
   };
 }
 

@@ -39,7 +39,7 @@ export interface CadvisorInput {
 interface Group {
   readonly labels: readonly string[];
   readonly usage: Pick<ContainerUsage, 'cpu' | 'memory' | 'writableLayer' | 'startedAt' | 'swap'>;
-  readonly processCount?: number | undefined;
+  readonly processCount?: number;
   readonly spec: Container | undefined;
 }
 

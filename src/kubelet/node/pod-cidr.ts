@@ -16,8 +16,8 @@ export interface PodCidrUpdaterConfig {
 
 /** The fields of a Node's spec with its ranges. */
 export interface NodeRanges {
-  readonly podCIDR?: string | undefined;
-  readonly podCIDRs?: readonly string[] | undefined;
+  readonly podCIDR?: string;
+  readonly podCIDRs?: readonly string[];
 }
 
 const RETRY = { durationMs: 500, factor: 2, capMs: 30_000 } as const;

@@ -88,7 +88,7 @@ export interface RuntimeManagerConfig {
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
   /** Called after a sandbox was created. */
   readonly onSandbox: (sandbox: SandboxRecord) => void;
-  readonly networkReadiness?: NetworkReadiness | undefined;
+  readonly networkReadiness?: NetworkReadiness;
   /** The initial and the maximum delay between restarts of a container, in milliseconds. */
   readonly restartBackoffMs: number;
   readonly maxRestartBackoffMs: number;

@@ -14,8 +14,8 @@ import type { RequestAttributes } from './request-attributes.ts';
 export interface ServerUser {
   readonly name: string;
   readonly groups: readonly string[];
-  readonly uid?: string | undefined;
-  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Authenticates and authorizes requests. Both methods reject if no decision can be made. */
@@ -32,7 +32,7 @@ export interface ApiAccessConfig {
   readonly clock: Clock;
   readonly nodeName: string;
   /** Default: DEFAULT_ACCESS. */
-  readonly settings?: Partial<AccessSettings> | undefined;
+  readonly settings?: Partial<AccessSettings>;
 }
 
 /** `authentication` and `authorization` of upstream's KubeletConfiguration. */

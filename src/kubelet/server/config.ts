@@ -22,7 +22,7 @@ export interface KubeletServerConfig {
   readonly nodeName: string;
   readonly version: VersionInfo;
   /** See KubeletConfig. */
-  readonly flags?: Readonly<Record<string, string>> | undefined;
+  readonly flags?: Readonly<Record<string, string>>;
   /** When the kubelet was started, in wall-clock milliseconds. */
   readonly startedAt: number;
   /** Returns the pods of this node with their latest status. */

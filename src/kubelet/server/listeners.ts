@@ -28,7 +28,7 @@ export interface ServerTlsConfig {
 export interface TlsListenersConfig {
   readonly tls: ServerTlsConfig;
   /** The address to listen on. Default: all addresses. */
-  readonly host?: string | undefined;
+  readonly host?: string;
   /**
    * Only connections from this machine are served; others are closed before the TLS handshake. For
    * nodes whose address must work on the machine itself, in a cluster that is not meant for the

@@ -6,8 +6,8 @@ import {
   isStreamingUpgrade,
   servePortForward,
   serveRemoteCommand,
+  type StreamOptions,
 } from '#machinery/streams/remotecommand/index.ts';
-import type { StreamOptions } from '#machinery/streams/remotecommand/index.ts';
 import { readLogs, type LogOptions } from '../logs/read-logs.ts';
 import { findContainer, type ContainerRecord } from '../pod/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyPodStatus, type RuntimePodStatus } from '../pod/pod-status.ts';
+import { emptyPodStatus, type RuntimePodStatus, type StartFailure } from '../pod/pod-status.ts';
 import {
   makeContainer,
   makePod,
@@ -9,7 +9,6 @@ import {
 } from '../testing/make-pod.ts';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../types.ts';
 import { sortPodIPs } from '../pod/pod-ips.ts';
-import type { StartFailure } from '../pod/pod-status.ts';
 import { generatePodStatus } from './generate.ts';
 import { statusPatch } from './status-diff.ts';
 import { terminatedStatus } from './terminated.ts';

@@ -1,8 +1,7 @@
 // The pod network component of a node: watches the Nodes of the cluster and the links of the
 // machine, updates the machine, and reports in the Node whether pods have a network.
 
-import { nodes } from '#api/groups/core/v1/index.ts';
-import type { Node } from '#api/groups/core/v1/index.ts';
+import { type Node, nodes } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { SharedInformer } from '#client/informers/index.ts';

@@ -1,7 +1,6 @@
 // Builds services, slices and nodes for tests from short texts.
 
-import type { IpFamily } from '#machinery/net/ip.ts';
-import { parseIp } from '#machinery/net/ip.ts';
+import { type IpFamily, parseIp } from '#machinery/net/ip.ts';
 import type { NodeFacts, Service, Slice } from '../model.ts';
 
 export const NODE: NodeFacts = {

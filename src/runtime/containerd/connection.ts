@@ -2,11 +2,21 @@
 // AbortSignals.
 
 import { setMaxListeners } from 'node:events';
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import type { ClientReadableStream, MethodDefinition } from '@grpc/grpc-js';
+import {
+  Client,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type MethodDefinition,
+} from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
-import { complete } from '#cri/index.ts';
-import type { CallOptions, Input, Message, MessageName } from '#cri/index.ts';
+import {
+  type CallOptions,
+  complete,
+  type Input,
+  type Message,
+  type MessageName,
+} from '#cri/index.ts';
 import { criDescriptor, criPackage } from '#cri/proto.ts';
 import { services } from '#cri/schema.ts';
 import type { Clock } from '#machinery/clock.ts';

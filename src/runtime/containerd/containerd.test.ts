@@ -7,17 +7,19 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { loadPackageDefinition, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type {
-  sendUnaryData,
-  ServerUnaryCall,
-  ServerWritableStream,
-  ServiceClientConstructor,
+import {
+  loadPackageDefinition,
+  type sendUnaryData,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type ServiceClientConstructor,
+  status,
 } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CriError } from '#cri/index.ts';
-import type { ContainerEvent, Runtime } from '#cri/index.ts';
+import { type ContainerEvent, CriError, type Runtime } from '#cri/index.ts';
 import { criDescriptor } from '#cri/proto.ts';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';

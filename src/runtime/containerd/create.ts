@@ -1,8 +1,7 @@
 // Creates the Runtime for a container runtime with a CRI socket.
 
 import type { Runtime } from '#cri/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
 import { CriConnection } from './connection.ts';
 import { ImageMounts } from './image-mounts.ts';
 import { ContainerdImages } from './images.ts';

@@ -1,9 +1,7 @@
 // Converts gRPC errors of a CRI runtime to CriErrors.
 
-import { status } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
-import { CriError } from '#cri/index.ts';
-import type { CriErrorReason } from '#cri/index.ts';
+import { type ServiceError, status } from '@grpc/grpc-js';
+import { CriError, type CriErrorReason } from '#cri/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 
 const reasons: Readonly<Partial<Record<status, CriErrorReason>>> = {

@@ -1,8 +1,7 @@
 // containerd's event service, for events of containers and their first processes. Every version of
 // containerd has it, on the socket of CRI. Field numbers are those of containerd's API.
 
-import { fromJSON } from '@grpc/proto-loader';
-import type { MessageTypeDefinition } from '@grpc/proto-loader';
+import { fromJSON, type MessageTypeDefinition } from '@grpc/proto-loader';
 import type { ContainerEventType } from '#cri/index.ts';
 import type { CriConnection, CriMethod } from './connection.ts';
 

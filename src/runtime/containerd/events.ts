@@ -1,8 +1,13 @@
 // Container events from any runtime: from containerd's event service (all versions), from CRI's
 // GetContainerEvents (CRI-O), or by polling once a second. Clients never have to poll themselves.
 
-import { isCriError, toNanoseconds } from '#cri/index.ts';
-import type { ContainerEvent, ContainerEventType, RuntimeService } from '#cri/index.ts';
+import {
+  type ContainerEvent,
+  type ContainerEventType,
+  isCriError,
+  type RuntimeService,
+  toNanoseconds,
+} from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { Broadcast } from '../broadcast.ts';

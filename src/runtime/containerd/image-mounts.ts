@@ -8,8 +8,13 @@ import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CriError, isCriError } from '#cri/index.ts';
-import type { CallOptions, ContainerConfig, Mount } from '#cri/index.ts';
+import {
+  type CallOptions,
+  type ContainerConfig,
+  CriError,
+  isCriError,
+  type Mount,
+} from '#cri/index.ts';
 import type { CriConnection } from './connection.ts';
 import { mountsBelow, systemPath } from './host.ts';
 import { removeSnapshot, snapshotMounts, viewSnapshot, type Snapshot } from './snapshot-service.ts';

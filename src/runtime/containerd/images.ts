@@ -1,16 +1,16 @@
 // An ImageService on the CRI of a container runtime.
 
-import { isCriError } from '#cri/index.ts';
-import type {
-  AuthConfig,
-  CallOptions,
-  Image,
-  ImageFilter,
-  ImageFsInfo,
-  ImageService,
-  ImageSpec,
-  ImageStatusResponse,
-  PodSandboxConfig,
+import {
+  type AuthConfig,
+  type CallOptions,
+  type Image,
+  type ImageFilter,
+  type ImageFsInfo,
+  type ImageService,
+  type ImageSpec,
+  type ImageStatusResponse,
+  isCriError,
+  type PodSandboxConfig,
 } from '#cri/index.ts';
 import type { CriConnection } from './connection.ts';
 import { fromPullError } from './errors.ts';

@@ -9,15 +9,12 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CriError } from '#cri/index.ts';
-import type { Runtime } from '#cri/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { CriError, type Runtime } from '#cri/index.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { identify, isAlive, signalProcess } from '../process-identity.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import { identify, isAlive, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import { containerdToml } from './containerd-config.ts';
 import { createContainerdRuntime } from './create.ts';
 import { canLowerOomScore, findProgram, overlayfsWorks, systemPath, unmountBelow } from './host.ts';

@@ -2,34 +2,34 @@
 // method without streams is one gRPC call; exec, attach and port-forward connect to the URL in the
 // runtime's response, over SPDY.
 
-import { Readable, Writable } from 'node:stream';
-import type { Duplex } from 'node:stream';
-import { CriError, isCriError } from '#cri/index.ts';
-import type {
-  AttachRequest,
-  CallOptions,
-  Container,
-  ContainerConfig,
-  ContainerEvent,
-  ContainerFilter,
-  ContainerStats,
-  ContainerStatsFilter,
-  ContainerStatusResponse,
-  ExecRequest,
-  ExecResult,
-  ExecStreams,
-  ExecSyncResult,
-  LinuxContainerResources,
-  PodSandbox,
-  PodSandboxConfig,
-  PodSandboxFilter,
-  PodSandboxStats,
-  PodSandboxStatsFilter,
-  PodSandboxStatusResponse,
-  RuntimeConfig,
-  RuntimeService,
-  StatusResponse,
-  VersionResponse,
+import { type Duplex, Readable, Writable } from 'node:stream';
+import {
+  type AttachRequest,
+  type CallOptions,
+  type Container,
+  type ContainerConfig,
+  type ContainerEvent,
+  type ContainerFilter,
+  type ContainerStats,
+  type ContainerStatsFilter,
+  type ContainerStatusResponse,
+  CriError,
+  type ExecRequest,
+  type ExecResult,
+  type ExecStreams,
+  type ExecSyncResult,
+  isCriError,
+  type LinuxContainerResources,
+  type PodSandbox,
+  type PodSandboxConfig,
+  type PodSandboxFilter,
+  type PodSandboxStats,
+  type PodSandboxStatsFilter,
+  type PodSandboxStatusResponse,
+  type RuntimeConfig,
+  type RuntimeService,
+  type StatusResponse,
+  type VersionResponse,
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { execOverSpdy, portForwardOverSpdy } from '#machinery/streams/remotecommand/index.ts';

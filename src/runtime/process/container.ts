@@ -3,18 +3,14 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
-import { CriError, toNanoseconds } from '#cri/index.ts';
-import type { LogStream, StopSignal } from '#cri/index.ts';
+import { CriError, type LogStream, type StopSignal, toNanoseconds } from '#cri/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import { identify, isAlive, signalProcess } from '../process-identity.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
-import { exitReason } from '../records.ts';
-import type { ContainerRecord } from '../records.ts';
+import { identify, isAlive, type ProcessIdentity, signalProcess } from '../process-identity.ts';
+import { type ContainerRecord, exitReason } from '../records.ts';
 import { LogWriter } from './log-writer.ts';
 import type { Program, Tools } from './program.ts';
-import { readExit, readPids } from './state.ts';
-import type { ProcessState } from './state.ts';
+import { type ProcessState, readExit, readPids } from './state.ts';
 import { launch, readOutput } from './supervisor.ts';
 
 /** The outcome of a process whose end was not observed, with upstream's values. */

@@ -14,8 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { formatLogEntry } from '#cri/index.ts';
-import type { LogStream } from '#cri/index.ts';
+import { formatLogEntry, type LogStream } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { describeType, FileTypeError } from '#machinery/files/untrusted.ts';
 import type { Logger } from '#machinery/log.ts';

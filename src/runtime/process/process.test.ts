@@ -1,11 +1,9 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { criConformance } from '#cri/conformance.ts';
-import type { Claim } from '#cri/conformance.ts';
+import { type Claim, criConformance } from '#cri/conformance.ts';
 import type { ContainerConfig, ContainerStatus, PodSandboxConfig, Runtime } from '#cri/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';

@@ -4,8 +4,7 @@
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { CriError } from '#cri/index.ts';
-import type { ContainerConfig, PodSandboxConfig } from '#cri/index.ts';
+import { type ContainerConfig, CriError, type PodSandboxConfig } from '#cri/index.ts';
 import type { Program, RunAs, Tools } from './program.ts';
 
 function refuse(message: string): never {

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import { readUntrustedSync } from '#machinery/files/untrusted.ts';
 import { hostProcesses, killAll } from '../host-processes.ts';
-import { signalProcess } from '../process-identity.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import { type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import { ID_VARIABLE } from './supervisor.ts';
 
 /**

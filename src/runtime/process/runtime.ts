@@ -7,46 +7,41 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { complete, CriError, toNanoseconds } from '#cri/index.ts';
-import type {
-  AttachRequest,
-  CallOptions,
-  ContainerConfig,
-  ContainerStats,
-  ContainerStatsFilter,
-  ExecRequest,
-  ExecResult,
-  ExecStreams,
-  ExecSyncResult,
-  Input,
-  PodSandboxConfig,
-  PodSandboxStats,
-  PodSandboxStatsFilter,
-  Runtime,
-  RuntimeService,
-  StatusResponse,
+import {
+  type AttachRequest,
+  type CallOptions,
+  complete,
+  type ContainerConfig,
+  type ContainerStats,
+  type ContainerStatsFilter,
+  CriError,
+  type ExecRequest,
+  type ExecResult,
+  type ExecStreams,
+  type ExecSyncResult,
+  type Input,
+  type PodSandboxConfig,
+  type PodSandboxStats,
+  type PodSandboxStatsFilter,
+  type Runtime,
+  type RuntimeService,
+  type StatusResponse,
+  toNanoseconds,
 } from '#cri/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
-import { silentLogger } from '#machinery/log.ts';
-import type { Logger } from '#machinery/log.ts';
-import { systemRandom } from '#machinery/random.ts';
-import type { Random } from '#machinery/random.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
+import { type Logger, silentLogger } from '#machinery/log.ts';
+import { type Random, systemRandom } from '#machinery/random.ts';
 import { NamedImages } from '../named-images.ts';
 import { PodRuntime } from '../pod-runtime.ts';
-import { attributesOf, PodTable } from '../pod-table.ts';
-import type { Sandbox } from '../pod-table.ts';
-import { identify, signalProcess } from '../process-identity.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
+import { identify, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
 import type { Tools } from './program.ts';
 import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
-import { ProcessState, readPids } from './state.ts';
-import type { StoredContainer } from './state.ts';
-import { findGroupLeader, hasStats, usageByGroup } from './stats.ts';
-import type { Usage } from './stats.ts';
+import { ProcessState, readPids, type StoredContainer } from './state.ts';
+import { findGroupLeader, hasStats, type Usage, usageByGroup } from './stats.ts';
 import {
   absoluteOnly,
   ID_VARIABLE,

@@ -10,15 +10,13 @@
 // variables. They are in a file and not in arguments, since every user of the host can read the
 // arguments of a process.
 
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chownSync, closeSync, constants, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readlink, symlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join, posix } from 'node:path';
 import { promisify } from 'node:util';
-import { CriError } from '#cri/index.ts';
-import type { ContainerConfig, LogStream } from '#cri/index.ts';
+import { type ContainerConfig, CriError, type LogStream } from '#cri/index.ts';
 import { openOrMakeDirectory, openRoot, pathOf, type Place } from '#machinery/files/directory.ts';
 import { openUntrustedSync } from '#machinery/files/untrusted.ts';
 import type { Program, Tools } from './program.ts';

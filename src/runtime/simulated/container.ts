@@ -4,13 +4,18 @@
 
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CriError, formatLogEntry, toMilliseconds, toNanoseconds } from '#cri/index.ts';
-import type { ExecStreams, LogStream } from '#cri/index.ts';
+import {
+  CriError,
+  type ExecStreams,
+  formatLogEntry,
+  type LogStream,
+  toMilliseconds,
+  toNanoseconds,
+} from '#cri/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { exitReason } from '../records.ts';
-import type { ContainerRecord } from '../records.ts';
+import { type ContainerRecord, exitReason } from '../records.ts';
 import type { ContainerSimulation } from './annotations.ts';
 import { inputFrom } from './exec.ts';
 import { isSimulated, type ProgramContext, runProgram } from './run.ts';

@@ -2,8 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ContainerConfig, Input, Runtime } from '#cri/index.ts';
-import { complete } from '#cri/index.ts';
+import { complete, type ContainerConfig, type Input, type Runtime } from '#cri/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';

@@ -253,7 +253,7 @@ export class SimulationJournal {
 /** `resources`: of a container that was resized. */
 type Change = Partial<Omit<ContainerRecord, 'state'>> & {
   readonly state: string;
-  readonly resources?: LinuxContainerResources | undefined;
+  readonly resources?: LinuxContainerResources;
 };
 
 function changeOf(record: SandboxRecord | ContainerRecord): Change {

@@ -28,7 +28,7 @@ export interface ProgramContext {
   readonly files: () => FileSystem;
   readonly unknown: UnknownPolicy;
   /** Set for a program that was started in the past. */
-  readonly replay?: Replay | undefined;
+  readonly replay?: Replay;
 }
 
 const SHELLS = new Set(['sh', 'bash', 'ash', 'dash', 'busybox']);

@@ -3,34 +3,33 @@
 // journal the records survive a restart of the process.
 
 import type { Duplex } from 'node:stream';
-import { complete, CriError, isCriError } from '#cri/index.ts';
-import type {
-  AttachRequest,
-  CallOptions,
-  ContainerConfig,
-  ContainerStats,
-  ContainerStatsFilter,
-  ExecRequest,
-  ExecResult,
-  ExecStreams,
-  ExecSyncResult,
-  LinuxContainerResources,
-  PodSandboxConfig,
-  PodSandboxStats,
-  PodSandboxStatsFilter,
-  Runtime,
-  RuntimeConfig,
-  RuntimeService,
-  StatusResponse,
+import {
+  type AttachRequest,
+  type CallOptions,
+  complete,
+  type ContainerConfig,
+  type ContainerStats,
+  type ContainerStatsFilter,
+  CriError,
+  type ExecRequest,
+  type ExecResult,
+  type ExecStreams,
+  type ExecSyncResult,
+  isCriError,
+  type LinuxContainerResources,
+  type PodSandboxConfig,
+  type PodSandboxStats,
+  type PodSandboxStatsFilter,
+  type Runtime,
+  type RuntimeConfig,
+  type RuntimeService,
+  type StatusResponse,
 } from '#cri/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
-import { systemRandom } from '#machinery/random.ts';
-import type { Random } from '#machinery/random.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
+import { type Random, systemRandom } from '#machinery/random.ts';
 import { AddressPool } from '../address-pool.ts';
 import { PodRuntime } from '../pod-runtime.ts';
-import { attributesOf, PodTable } from '../pod-table.ts';
-import type { Sandbox } from '../pod-table.ts';
+import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { NamedImages } from '../named-images.ts';
 import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';

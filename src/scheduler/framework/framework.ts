@@ -3,8 +3,7 @@
 import type { Clock } from '#machinery/clock.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
 import { type CycleState, type StateKey, stateKey } from './cycle-state.ts';
-import type { ClusterEventWithHint } from './events.ts';
-import { ALL_ACTIONS, clusterEvent } from './events.ts';
+import { ALL_ACTIONS, clusterEvent, type ClusterEventWithHint } from './events.ts';
 import type { PodNominator } from './handle.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { SnapshotReader } from './snapshot.ts';

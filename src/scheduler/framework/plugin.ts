@@ -99,7 +99,7 @@ export interface PostFilterResult {
    * Set by a plugin that preempts, for metrics: the number of victims; undefined: preemption was
    * attempted and would not help. Absent: no preemption.
    */
-  readonly victims?: number | undefined;
+  readonly victims?: number;
   /**
    * The node to which the pod is nominated. Absent: its nomination stays; '': its nomination is
    * removed.

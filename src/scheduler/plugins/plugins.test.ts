@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { NodeSelectorTerm, Taint, Toleration } from '#api/groups/core/v1/index.ts';
 import { CycleState } from '../framework/cycle-state.ts';
-import { ActionType, type EventObjects, matchesEvent } from '../framework/events.ts';
-import { assignedPodAdd, assignedPodDelete, nodeAdd } from '../framework/events.ts';
+import {
+  ActionType,
+  assignedPodAdd,
+  assignedPodDelete,
+  type EventObjects,
+  matchesEvent,
+  nodeAdd,
+} from '../framework/events.ts';
 import { nodeUpdateEvent, podUpdateEvent } from '../framework/changes.ts';
 import type { Handle, PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';

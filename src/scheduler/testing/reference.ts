@@ -2,13 +2,12 @@
 // spread: every pod is compared with every node and every other pod. The plugins have to agree with
 // it. It shares no code with them.
 
-import type { LabelSelector } from '#api/machinery/meta/v1/index.ts';
+import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
 import type {
   PodAffinityTerm,
   TopologySpreadConstraint,
   WeightedPodAffinityTerm,
 } from '#api/groups/core/v1/index.ts';
-import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import { toleratesAll, wantsNode } from './reference-nodes.ts';
 

@@ -23,7 +23,7 @@ export interface KernelConfig {
   readonly uid: number;
   readonly unknown: UnknownPolicy;
   /** Absent: the program starts now. */
-  readonly replay?: Replay | undefined;
+  readonly replay?: Replay;
   /** Aborts the program: the container is stopped, or the session is closed. */
   readonly signal: AbortSignal;
 }

@@ -1,8 +1,7 @@
 // Devices that must be made ready for a node after their allocation: their drivers report it by
 // conditions.
 
-import type { Condition } from '#api/machinery/meta/v1/index.ts';
-import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import { claimText, deviceKey, type ResourceClaim } from './objects.ts';
 

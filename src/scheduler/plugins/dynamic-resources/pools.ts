@@ -1,8 +1,7 @@
 // The devices that drivers publish, in pools: the devices that a node can use, and whether the pool
 // is complete.
 
-import type { CounterSet } from '#api/groups/resource/v1/index.ts';
-import { resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { type CounterSet, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Handle } from '#scheduler/framework/handle.ts';
 import type { Node } from '#scheduler/framework/objects.ts';

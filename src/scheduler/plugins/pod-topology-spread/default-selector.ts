@@ -1,8 +1,7 @@
 // The default group among which a pod is spread: pods of the same services and the same controller.
 
 import { replicationControllers, services } from '#api/groups/core/v1/index.ts';
-import { replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
-import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
+import { replicaSets, type StatefulSet, statefulSets } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Lister } from '#client/informers/index.ts';
 import {
