@@ -28,7 +28,7 @@ describe('tidy', () => {
 
   test.each([
     ['src/api/a.ts', '// No client waits.\n/** Returns what is stored. */'],
-    ['src/api/a.ts', "import { isIP } from 'node:net';\nimport type { Socket } from 'node:net';"],
+    ['src/api/a.ts', "import { isIP, type Socket } from 'node:net';"],
     ['src/kubelet/logs/a.ts', "import { readFile } from 'node:fs/promises';"],
     ['src/api/a.test.ts', "import { readFile } from 'node:fs/promises';"],
   ])('passes what is right: %s', (path, text) => {
