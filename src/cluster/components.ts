@@ -86,13 +86,13 @@ export interface ComponentsConfig {
   /** Absent: kubelets open no ports. */
   readonly kubeletPorts?: KubeletPorts;
   /** What pods find in resolv.conf. */
-  readonly podDns?: PodDns | undefined;
+  readonly podDns?: PodDns;
   /** On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make each of them. */
-  readonly heartbeats?: NodeHeartbeats | undefined;
+  readonly heartbeats?: NodeHeartbeats;
   /** The components go on from a state: kubelets take over their nodes. Default: false. */
   readonly resumes?: boolean;
   /** Nodes whose kubelets start() does not start. Default: none. */
-  readonly stoppedNodes?: ReadonlySet<string> | undefined;
+  readonly stoppedNodes?: ReadonlySet<string>;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }

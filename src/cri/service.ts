@@ -2,10 +2,13 @@
 // are in src/runtime; criConformance (conformance.ts) is the one suite that they all pass.
 //
 // Promised by every implementation:
-// - stopPodSandbox, stopContainer, removePodSandbox and removeContainer are idempotent: doing them again, or on something
+// - stopPodSandbox, stopContainer, removePodSandbox and removeContainer are idempotent: doing them
+// again, or on something
 //   that is gone, succeeds. Status calls on something that is gone reject with NotFound.
-// - A container's log is a file in CRI format (`<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <content>`) at the
-//   sandbox's logDirectory joined with the container's logPath, if both are given. A runtime in the kubelet's own process may have it in
+// - A container's log is a file in CRI format (`<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P>
+// <content>`) at the
+//   sandbox's logDirectory joined with the container's logPath, if both are given. A runtime in the
+// kubelet's own process may have it in
 //   memory instead (memoryLog).
 // - Timestamps are nanoseconds since the epoch; 0 is "not yet".
 // - A call that is aborted while it waits rejects with the signal's reason. Its effect is unknown.
@@ -215,7 +218,10 @@ export interface RuntimeService {
    */
   containerEvents?(signal: AbortSignal): AsyncIterable<ContainerEvent>;
 
-  /** Returns the log of a container that has it in memory; undefined for others, and if there is no such container. */
+  /**
+   * Returns the log of a container that has it in memory; undefined for others, and if there is no
+   * such container.
+   */
   memoryLog?(containerId: string): MemoryLog | undefined;
 }
 
@@ -224,7 +230,9 @@ export interface MemoryLog {
   /** The position of the oldest byte that is kept. */
   readonly start: number;
   readonly end: number;
-  /** Returns at most so many bytes from the position on; none at the end. They must not be changed. */
+  /**
+   * Returns at most so many bytes from the position on; none at the end. They must not be changed.
+   */
   read(position: number, length: number): Buffer;
 }
 

@@ -16,8 +16,12 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ANYTHING, pause } from '#machinery/clock.ts';
 import {
@@ -64,16 +68,19 @@ export interface NodeLifecycleConfig extends ControllerConfig {
   readonly startupGracePeriodMs?: number;
   readonly evictionRates?: EvictionRates;
   /**
-   * Reports whether a node cannot fall silent without a write to the API. While that is so of all nodes, passes are left out on a lazy
-   * virtual clock. Such nodes have this clock. Default: it is so of no node.
+   * Reports whether a node cannot fall silent without a write to the API. While that is so of all
+   * nodes, passes are left out on a lazy virtual clock. Such nodes have this clock. Default: it is
+   * so of no node.
    */
   readonly isAlive?: (nodeName: string) => boolean;
   /**
-   * The controller takes over from one that ran until this moment: it does not report the nodes that are there as new, and counts silence
-   * from what they have last reported. Default: false.
+   * The controller takes over from one that ran until this moment: it does not report the nodes
+   * that are there as new, and counts silence from what they have last reported. Default: false.
    */
   readonly takesOver?: boolean;
-  /** Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8. */
+  /**
+   * Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8.
+   */
   readonly workers?: number;
 }
 
@@ -262,7 +269,10 @@ export class NodeLifecycleController implements Controller {
     return heartbeat;
   }
 
-  /** Returns for how long the node has been silent when this controller takes over and sees it for the first time. */
+  /**
+   * Returns for how long the node has been silent when this controller takes over and sees it for
+   * the first time.
+   */
   #silentMs(node: ReadNode, renewal: string | null | undefined): number {
     const { takesOver = false, clock } = this.#config;
     // The lease may become known after the node.

@@ -22,7 +22,7 @@ export interface LogOptions {
 export interface LogSource {
   readonly path: string;
   /** The log, if it is in memory: there is no file then. */
-  readonly log?: MemoryLog | undefined;
+  readonly log?: MemoryLog;
   readonly clock: Clock;
   /** Reports whether the container may still write. Called at the end of the file. */
   readonly isRunning: () => Promise<boolean>;
@@ -173,7 +173,10 @@ function splitLines(data: Buffer): { readonly complete: Buffer[]; readonly rest:
   return { complete, rest: data.subarray(begin) };
 }
 
-/** Where the last `lines` lines begin: parts of one line count once, and only lines of `stream` count if it is given. */
+/**
+ * Where the last `lines` lines begin: parts of one line count once, and only lines of `stream`
+ * count if it is given.
+ */
 async function findTail(
   file: LogFile,
   lines: number,

@@ -38,7 +38,7 @@ export interface NodeReporterConfig {
   readonly reportMs: number;
   readonly leaseDurationSeconds: number;
   /** Absent: the kubelet makes each heartbeat itself. */
-  readonly keeper?: HeartbeatKeeper | undefined;
+  readonly keeper?: HeartbeatKeeper;
   /** Stirs (see `pause` of the clock) when something of the node may have changed. */
   readonly topic: string;
 }
@@ -90,7 +90,7 @@ export class NodeReporter {
 
   /** Maintains the Node until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    // What the start has found out was reported before.
+    // The status that the start has found was reported before.
     if (this.#config.takesOver === true && this.#wasReady === true) this.#isNudged = false;
     await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
   }
@@ -274,7 +274,10 @@ export class NodeReporter {
     }
   }
 
-  /** Leaves renewals to the keeper, if it can make them. Resolves with the time of the next renewal that it does not make. */
+  /**
+   * Leaves renewals to the keeper, if it can make them. Resolves with the time of the next renewal
+   * that it does not make.
+   */
   #leaveLease(nextDue: number, periodMs: number, signal: AbortSignal): Promise<number> {
     const { keeper, nodeName } = this.#config;
     return new Promise((resolve) => {
