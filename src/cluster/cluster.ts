@@ -301,7 +301,12 @@ export class Cluster {
 
   /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. It stays in the process. */
   connect(): Duplex {
-    return this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+    return this.connectAs({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+  }
+
+  /** Returns such a connection of another user. */
+  connectAs(user: User): Duplex {
+    return this.#server.connect(user);
   }
 
   /** Where the API server listens; undefined if it does not. */

@@ -1,8 +1,10 @@
 // docs/faults.md: its examples are taken out of the page and run.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
 import { configMaps, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { checkedScenario } from '../simulate/scenario.ts';
@@ -27,7 +29,27 @@ const manifest = {
   },
 };
 
-const world = { assert, configMaps, deployments, manifest, nodes, pods, replicaSets };
+/** A recording with one request. */
+const recording = join(mkdtempSync(join(tmpdir(), 'coxswain-faults-page-')), 'session.jsonl');
+writeFileSync(
+  recording,
+  [
+    { coxswain: 'recording', version: 1 },
+    {
+      atMs: 1000,
+      user: { name: 'someone', groups: ['system:masters', 'system:authenticated'] },
+      method: 'POST',
+      path: '/api/v1/namespaces/default/configmaps',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from('{"metadata":{"name":"recorded"}}').toString('base64'),
+    },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join(''),
+);
+afterAll(() => rmSync(dirname(recording), { recursive: true }));
+
+const world = { assert, configMaps, deployments, manifest, nodes, pods, recording, replicaSets };
 const AsyncFunction = (async () => undefined).constructor as new (
   ...args: string[]
 ) => (...args: unknown[]) => Promise<void>;

@@ -20,6 +20,7 @@ import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import {
   HistoryHash,
+  recorder,
   SERVER_COMPONENT,
   Simulation,
   TEST_COMPONENT,
@@ -39,6 +40,12 @@ import {
 import type { ClusterNode } from '../nodes.ts';
 import { Pki } from '../pki.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
+import {
+  openRecording,
+  readRecording,
+  type ReplayedRequest,
+  replayRecording,
+} from './recording.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */
@@ -80,6 +87,11 @@ export interface StartClusterOptions {
   readonly controlPlanes?: number;
   /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
   readonly hashHistory?: boolean;
+  /**
+   * Records the requests of clients that come by the port or the agent in this file, which is created. Watches, exec and port-forward are
+   * not recorded. The file has no credentials, but the bodies of the requests.
+   */
+  readonly recordTo?: string;
   /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
   readonly onHistory?: (line: string) => void;
   /** Default: nothing is logged. */
@@ -97,6 +109,11 @@ export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<
    * is the same each time, on every machine. Throws TypeError without `hashHistory`.
    */
   historyHash(): string;
+  /**
+   * Sends the requests of a recording (`recordTo`) in their order, as their users, each at its time after the beginning. Returns their status
+   * codes. Throws TypeError for a file that is none, and without a virtual clock.
+   */
+  replay(recording: string): Promise<readonly ReplayedRequest[]>;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
   /** Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep running. Idempotent. */
@@ -156,8 +173,13 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
   const history =
     options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
+  const recording = options.recordTo === undefined ? undefined : openRecording(options.recordTo);
+  const observers = [
+    ...(recording === undefined ? [] : [recorder(clock, (request) => recording.add(request))]),
+    ...(history === undefined ? [] : [history.filter]),
+  ];
   const simulation = new Simulation({
-    ...(history !== undefined && { observe: history.filter }),
+    observe: (next) => observers.reduce((handler, observer) => observer(handler), next),
     clock,
     random: random.derive('faults'),
     storage: createMemoryStorage({ clock, logger }),
@@ -226,6 +248,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
       try {
         await moving(cluster.stop());
       } finally {
+        recording?.close();
         process.off('exit', removeFiles);
         await rm(filesDir, { recursive: true, force: true });
       }
@@ -234,6 +257,14 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const embedded: EmbeddedCluster = {
     ...handle,
     faults: simulation.faults,
+    replay: async (path) => {
+      if (!(clock instanceof VirtualClock))
+        throw new TypeError("a recording is replayed on virtual time: start with clock: 'virtual'");
+      return replayRecording(readRecording(path), {
+        clock,
+        connect: (user) => cluster.connectAs(user),
+      });
+    },
     historyHash: () => {
       if (history === undefined)
         throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
