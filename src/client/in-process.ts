@@ -5,8 +5,7 @@
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { STATUS_CODES } from 'node:http';
 import * as apierrors from '#machinery/apierrors.ts';
-import { endedBy, mapWatch } from '#machinery/watch.ts';
-import type { WatchEventType, WatchStream } from '#machinery/watch.ts';
+import { endedBy, mapWatch, type WatchEventType, type WatchStream } from '#machinery/watch.ts';
 import { type Abortable, LinkedAbort, abortable } from './abort.ts';
 import { queryParameters } from './request.ts';
 import type { Transport, TransportRequest, WatchEvent } from './transport.ts';
@@ -274,11 +273,11 @@ function failureOf(request: TransportRequest, response: InProcessResponse): apie
     const object = body.object.object();
     if (isStatus(object)) return apierrors.fromStatus(object);
   }
-  const said = body.kind === 'text' ? body.text : (STATUS_CODES[code] ?? 'unknown');
+  const text = body.kind === 'text' ? body.text : (STATUS_CODES[code] ?? 'unknown');
   return apierrors.genericServerResponse({
     code,
     verb: request.method,
-    serverMessage: said,
+    serverMessage: text,
     isUnexpectedResponse: true,
   });
 }

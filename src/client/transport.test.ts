@@ -6,13 +6,16 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
-import { createHttpTransport } from './http/index.ts';
-import type { HttpTransportConfig } from './http/index.ts';
+import { createHttpTransport, type HttpTransportConfig } from './http/index.ts';
 import { createInProcessTransport } from './in-process.ts';
 import { ThreadClients, ThreadServer, type ThreadUser } from './thread/index.ts';
 import { makeCertificate } from './testing/certificate.ts';
-import { FakeServer, serveOverHttp } from './testing/fake-server.ts';
-import type { ServeOptions, ServedOverHttp } from './testing/fake-server.ts';
+import {
+  FakeServer,
+  serveOverHttp,
+  type ServeOptions,
+  type ServedOverHttp,
+} from './testing/fake-server.ts';
 import type { Transport, WatchEvent } from './transport.ts';
 
 type Made = {

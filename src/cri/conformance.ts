@@ -17,19 +17,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex, PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CriError, isCriError, parseLogEntry } from './index.ts';
-import type {
-  ContainerConfig,
-  ContainerEvent,
-  ContainerStatus,
-  CriErrorReason,
-  ExecRequest,
-  ImageService,
-  LogEntry,
-  PodSandboxConfig,
-  Runtime,
-  RuntimeService,
-  TerminalSize,
+import {
+  type ContainerConfig,
+  type ContainerEvent,
+  type ContainerStatus,
+  CriError,
+  type CriErrorReason,
+  type ExecRequest,
+  type ImageService,
+  isCriError,
+  type LogEntry,
+  parseLogEntry,
+  type PodSandboxConfig,
+  type Runtime,
+  type RuntimeService,
+  type TerminalSize,
 } from './index.ts';
 
 /** A runtime under test, and the environment that a test needs. */
@@ -819,7 +821,8 @@ export function criConformance(
           id,
           {
             command: shell(
-              'test -t 0 && test -t 1 && until [ "$(stty size 2>/dev/null)" = "37 101" ]; do sleep 0.05; done; stty size',
+              'test -t 0 && test -t 1 && until [ "$(stty size 2>/dev/null)" = "37 101" ]; do ' +
+                'sleep 0.05; done; stty size',
             ),
             tty: true,
           },

@@ -17,7 +17,7 @@ export interface PodHostname {
 export function podHostname(
   pod: Pod,
   clusterDomain: string,
-): PodHostname & { /* * The hostname for the runtime. */ readonly effective: string } {
+): PodHostname & { /** The host name for the runtime. */ readonly effective: string } {
   if (pod.spec.hostnameOverride !== undefined) {
     return { hostname: pod.spec.hostnameOverride, fqdn: '', effective: pod.spec.hostnameOverride };
   }
@@ -31,7 +31,8 @@ export function podHostname(
     return { hostname, fqdn, effective: hostname };
   if (fqdn.length > 64) {
     throw new Error(
-      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (64 characters is the max, ${fqdn.length} characters requested)`,
+      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too ` +
+        `long (64 characters is the max, ${fqdn.length} characters requested)`,
     );
   }
   return { hostname, fqdn, effective: fqdn };

@@ -23,11 +23,11 @@ describe('DNS', () => {
     ),
   };
   function dns(spec: Partial<PodSpec>, changes: Partial<DnsSettings> = {}) {
-    const told: string[] = [];
+    const eventTexts: string[] = [];
     const events = new PodEvents({
-      event: (_regarding, _type, reason, message) => told.push(`${reason}: ${message}`),
+      event: (_regarding, _type, reason, message) => eventTexts.push(`${reason}: ${message}`),
     });
-    return { config: podDns(makePod({ spec }), { ...settings, ...changes }, events), told };
+    return { config: podDns(makePod({ spec }), { ...settings, ...changes }, events), eventTexts };
   }
   const cluster = {
     servers: ['10.96.0.10'],
@@ -72,23 +72,24 @@ describe('DNS', () => {
     expect(dns(spec).config).toEqual(expected);
   });
 
-  test('without a DNS of the cluster, the node has to do', () => {
-    const { config, told } = dns({}, { clusterDNS: [] });
+  test('without cluster DNS, pods use the node’s DNS', () => {
+    const { config, eventTexts } = dns({}, { clusterDNS: [] });
     expect(config).toEqual(node);
-    expect(dns({}, { clusterDNS: undefined })).toEqual({ config: node, told: [] });
-    expect(told[0]).toContain(
+    expect(dns({}, { clusterDNS: undefined })).toEqual({ config: node, eventTexts: [] });
+    expect(eventTexts[0]).toContain(
       'MissingClusterDNS: pod: "web_default(uid-1)". kubelet does not have ClusterDNS IP configured',
     );
   });
 
-  test('is cut to what resolvers take', () => {
-    const { config, told } = dns({
+  test('is truncated to the limits of resolvers', () => {
+    const { config, eventTexts } = dns({
       dnsPolicy: 'None',
       dnsConfig: { nameservers: ['1', '2', '3', '4'] },
     });
     expect(config.servers).toEqual(['1', '2', '3']);
-    expect(told).toEqual([
-      'DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1 2 3',
+    expect(eventTexts).toEqual([
+      'DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted,' +
+        ' the applied nameserver line is: 1 2 3',
     ]);
   });
 
@@ -101,7 +102,7 @@ describe('the host name', () => {
   const named = (spec: Partial<PodSpec>, name = 'web') =>
     podHostname(makePod({ metadata: { name }, spec }), 'cluster.local');
 
-  test('is that of the pod, cut to what fits', () => {
+  test('is derived from the pod’s name, truncated to the limit', () => {
     expect(named({}).effective).toBe('web');
     expect(named({ hostname: 'db' }).effective).toBe('db');
     expect(named({}, `${'a'.repeat(62)}-tail`).effective).toBe('a'.repeat(62));
@@ -185,7 +186,7 @@ describe('resources', () => {
     expect(given(resources)).toEqual(expected);
   });
 
-  test('who asks for more memory is killed later', () => {
+  test('containers with higher memory requests are killed later', () => {
     const pod = makePod({
       spec: { containers: [makeContainer('main', { resources: { requests: { memory: '2Gi' } } })] },
     });
@@ -201,7 +202,7 @@ describe('resources', () => {
 });
 
 describe('security', () => {
-  test("a container's own settings win over its pod's", () => {
+  test('a container’s settings take precedence over the pod’s', () => {
     const pod = makePod({
       spec: {
         securityContext: {

@@ -2,8 +2,7 @@
 // their Config.
 
 import { pino } from 'pino';
-import { systemClock } from './clock.ts';
-import type { Clock } from './clock.ts';
+import { systemClock, type Clock } from './clock.ts';
 
 export type LogValues = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest';
 
 import type { Awaitable } from './awaitable.ts';
-import { nextTurn, runSteps, runStepsInTurns, runWaitingSteps, waitFor } from './turn.ts';
-import type { Steps, WaitingSteps } from './turn.ts';
+import {
+  nextTurn,
+  runSteps,
+  runStepsInTurns,
+  runWaitingSteps,
+  waitFor,
+  type Steps,
+  type WaitingSteps,
+} from './turn.ts';
 
 function* sum(values: readonly number[], onStep: (value: number) => void): Steps<number> {
   let total = 0;

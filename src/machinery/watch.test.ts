@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { endedBy, forEachEvent, mapWatch, WatchOverflowError, WatchQueue } from './watch.ts';
-import type { WatchStream } from './watch.ts';
+import {
+  endedBy,
+  forEachEvent,
+  mapWatch,
+  WatchOverflowError,
+  WatchQueue,
+  type WatchStream,
+} from './watch.ts';
 
 async function collect<E>(stream: WatchStream<E>): Promise<E[]> {
   const events: E[] = [];

@@ -1,4 +1,4 @@
-// Finds the address for a request to pods/proxy or services/proxy.
+// Finds the address for a request to pods/proxy, services/proxy or nodes/proxy.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -7,6 +7,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { isGlobalUnicast } from '#machinery/net/ip.ts';
 import type { Random } from '#machinery/random.ts';
 import { isValidPortNum } from '#machinery/validation/validation.ts';
+import type { NodeTarget } from '../node-connector.ts';
 import { podOf } from '../node-proxy/pod-target.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import { noEndpoints, readyInObject, servicePort } from '../service-resolver/resolve.ts';
@@ -17,7 +18,7 @@ export interface Location {
   readonly port: number;
 }
 
-interface Target {
+export interface Target {
   readonly scheme: 'http' | 'https';
   readonly name: string;
   /** The name or number of the port; '' if the request has none. */
@@ -48,9 +49,21 @@ export async function locatePod(find: Find, namespace: string, id: string): Prom
   const host = checked(status.podIPs?.[0]?.ip ?? '');
   const { scheme, port } = target;
   if (port === '') return { scheme, host, port: first ?? (scheme === 'https' ? 443 : 80) };
+  return { scheme, host, port: portNumber(port) };
+}
+
+/**
+ * Returns the address of a port of a node. Throws StatusError (400) for an invalid port. The address
+ * is checked when the connection is made, since it may be a host name.
+ */
+export function locateNodePort({ host }: NodeTarget, { scheme, port }: Target): Location {
+  return { scheme, host, port: portNumber(port) };
+}
+
+function portNumber(port: string): number {
   if (isValidPortNum(Number(port)).length > 0)
     throw apierrors.badRequest(`invalid port ${JSON.stringify(port)}`);
-  return { scheme, host, port: Number(port) };
+  return Number(port);
 }
 
 /**

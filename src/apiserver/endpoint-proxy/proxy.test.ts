@@ -15,7 +15,7 @@ import { startTestServer } from '../testing/server.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiResponse } from '../request.ts';
 import { type Location, splitTarget } from './locate.ts';
-import { podProxySubresource, serviceProxySubresource } from './proxy.ts';
+import { nodeProxySubresource, podProxySubresource, serviceProxySubresource } from './proxy.ts';
 import { HtmlLinks } from './html-links.ts';
 import { rewriteLocation } from '../node-proxy/location.ts';
 
@@ -25,6 +25,8 @@ const PREFIX = `${PODS}/web/proxy`;
 let backend: Server;
 let seen: { url: string; headers: IncomingMessage['headers'] }[];
 let dialed: Location[];
+/** The nodes whose kubelet was reached. */
+let kubelets: string[];
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 
 const dial = (location: Location): Promise<Duplex> => {
@@ -78,6 +80,13 @@ const OBJECTS: Readonly<Record<string, object>> = {
   'pods/nat64': pod('nat64', '64:ff9b::7f00:1'),
   'pods/everyone': pod('everyone', 'FF02::1'),
   'pods/link': pod('link', '169.254.169.254'),
+  'nodes/n1': {
+    metadata: { name: 'n1' },
+    status: {
+      addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+      daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    },
+  },
   'services/web': service,
   'endpoints/web': endpoints,
   'services/empty': { ...service, metadata: { name: 'empty' } },
@@ -127,6 +136,23 @@ function request(
   return connect(state, name, '');
 }
 
+/** Sends a request to nodes/proxy. Returns what the kubelet or the port of the node has answered. */
+async function nodeRequest(id: string, path: string): Promise<string> {
+  const [near, far] = duplexPair();
+  const nodeConnector = {
+    connect: ({ name }: { readonly name: string }) => {
+      kubelets.push(name);
+      near.once('close', () => far.destroy());
+      backend.emit('connection', far);
+      return Promise.resolve(near);
+    },
+  };
+  const { rest } = nodeProxySubresource({ find, clock: systemClock, nodeConnector }, { dial });
+  const state = rawRequest({ path: `/api/v1/nodes/${id}/proxy/${path}` });
+  if (rest.connect === undefined) throw new Error('not a proxy');
+  return textOf(await rest.connect(state, id, path));
+}
+
 async function textOf(response: ApiResponse): Promise<string> {
   return (await bytesOf(response)).toString();
 }
@@ -141,6 +167,7 @@ async function bytesOf({ body }: ApiResponse): Promise<Buffer> {
 beforeEach(() => {
   seen = [];
   dialed = [];
+  kubelets = [];
   answer = (_request, response) => response.end('said');
   backend = createServer((message, response) => {
     seen.push({ url: `${message.method} ${message.url}`, headers: message.headers });
@@ -435,4 +462,32 @@ test('the server serves both subresources', async () => {
   } finally {
     await t.stop();
   }
+});
+
+describe('nodes/proxy', () => {
+  test.each(['n1', 'n1:10250', 'https:n1:10250', 'http:n1:'])('%s is the kubelet', async (id) => {
+    expect(await nodeRequest(id, 'metrics')).toBe('said');
+    expect([kubelets, dialed]).toEqual([['n1'], []]);
+    expect(seen[0]?.url).toBe('GET /metrics');
+  });
+
+  test('another port is one of the node', async () => {
+    expect(await nodeRequest('n1:8080', 'healthz')).toBe('said');
+    expect(await nodeRequest('https:n1:8443', 'healthz')).toBe('said');
+    expect(kubelets).toEqual([]);
+    expect(dialed).toEqual([
+      { scheme: 'http', host: '10.0.0.1', port: 8080 },
+      { scheme: 'https', host: '10.0.0.1', port: 8443 },
+    ]);
+    expect(seen.map(({ url }) => url)).toEqual(['GET /healthz', 'GET /healthz']);
+  });
+
+  test.each([
+    ['ftp:n1:21', 'invalid node request "ftp:n1:21"'],
+    ['n1:0', 'invalid port "0"'],
+    ['n1:x', 'invalid port "x"'],
+    ['none:8080', 'nodes "none" not found'],
+  ])('%s is rejected', async (id, message) => {
+    await expect(nodeRequest(id, '')).rejects.toThrow(message);
+  });
 });

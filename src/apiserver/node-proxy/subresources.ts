@@ -11,6 +11,7 @@ import { joinHostPort } from '#machinery/net/peer/index.ts';
 import { parseBoolean } from '../endpoints/query-options.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { Find } from '../catalog/internal-client.ts';
+import type { Rest } from '../registry/rest.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { rewriteLocation } from './location.ts';
@@ -26,7 +27,6 @@ export interface NodeProxyServices {
 
 const PODS = { group: '', resource: 'pods' } as const;
 const NODES = { group: '', resource: 'nodes' } as const;
-const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 const UPGRADE_METHODS = ['GET', 'POST'] as const;
 
 /** A subresource without its name, which its kind adds. */
@@ -36,26 +36,20 @@ function relayOf({ clock, nodeConnector }: NodeProxyServices): NodeRelay {
   return new NodeRelay({ clock, connector: nodeConnector });
 }
 
-/** Returns the subresource nodes/proxy. */
-export function nodeProxySubresource(services: NodeProxyServices): Unnamed {
+/** Returns the part of nodes/proxy that forwards requests to a kubelet. The name is the node's. */
+export function kubeletProxy(services: NodeProxyServices): NonNullable<Rest['connect']> {
   const { find } = services;
   const relay = relayOf(services);
-  return {
-    kind: { group: '', version: 'v1', kind: 'NodeProxyOptions' },
-    connectMethods: ALL_METHODS,
-    rest: {
-      connect: async (request, name, path) => {
-        const query = request.query.toString();
-        const target: RelayTarget = {
-          node: { ...(await nodeTargetOf(find, name)), anyPath: true },
-          path: `/${path}${query === '' ? '' : `?${query}`}`,
-          resource: NODES,
-          name,
-        };
-        if (request.upgrade !== undefined) return relay.upgrade(request, target);
-        return withoutRedirect(await relay.forward(request, target), request, target);
-      },
-    },
+  return async (request, name, path) => {
+    const query = request.query.toString();
+    const target: RelayTarget = {
+      node: { ...(await nodeTargetOf(find, name)), anyPath: true },
+      path: `/${path}${query === '' ? '' : `?${query}`}`,
+      resource: NODES,
+      name,
+    };
+    if (request.upgrade !== undefined) return relay.upgrade(request, target);
+    return withoutRedirect(await relay.forward(request, target), request, target);
   };
 }
 

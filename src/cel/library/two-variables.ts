@@ -4,8 +4,7 @@
 import { global, type Library } from '../declarations.ts';
 import { MAP_INSERT, twoVariableMacros } from '../macros.ts';
 import { map, parameter } from '../types.ts';
-import type { MapValue } from '../values.ts';
-import { mapGet, mapKeys, type AbstractMap, type Value } from '../values.ts';
+import { mapGet, mapKeys, type MapValue, type AbstractMap, type Value } from '../values.ts';
 
 const K = parameter('K');
 const V = parameter('V');

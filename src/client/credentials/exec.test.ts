@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
-import { ExecCredentials } from './exec.ts';
-import type { ExecCredentialsConfig } from './exec.ts';
-import type { CommandRequest } from './run-command.ts';
-import { runCommand } from './run-command.ts';
+import { ExecCredentials, type ExecCredentialsConfig } from './exec.ts';
+import { runCommand, type CommandRequest } from './run-command.ts';
 
 const V1 = 'client.authentication.k8s.io/v1';
 

@@ -6,8 +6,7 @@ import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { createClient } from '../create-client.ts';
-import { createInProcessTransport } from '../in-process.ts';
-import type { InProcessHandler } from '../in-process.ts';
+import { createInProcessTransport, type InProcessHandler } from '../in-process.ts';
 import { EventRecorder } from './event-recorder.ts';
 
 const pod = {

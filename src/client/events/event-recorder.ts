@@ -2,8 +2,7 @@
 // never fails for the caller: events are sent one after the other in the background, and dropped if
 // too many are waiting.
 
-import { events } from '#api/groups/core/v1/index.ts';
-import type { Event, ObjectReference } from '#api/groups/core/v1/index.ts';
+import { events, type Event, type ObjectReference } from '#api/groups/core/v1/index.ts';
 import type { Immutable, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -12,8 +11,7 @@ import type { Random } from '#machinery/random.ts';
 import type { Client } from '../client.ts';
 import { TokenBucket } from '../workqueue/rate-limiter.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { EventCorrelator } from './correlator.ts';
-import type { EventCorrelatorConfig } from './correlator.ts';
+import { EventCorrelator, type EventCorrelatorConfig } from './correlator.ts';
 
 export interface EventRecorderConfig {
   readonly client: Client;

@@ -5,8 +5,12 @@ import http2 from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '#machinery/clock.ts';
 import { abortable, sharedByMany } from '../abort.ts';
-import { NotProcessedError } from './exchange.ts';
-import type { Exchange, ExchangeRequest, ExchangeResponse } from './exchange.ts';
+import {
+  NotProcessedError,
+  type Exchange,
+  type ExchangeRequest,
+  type ExchangeResponse,
+} from './exchange.ts';
 
 export interface Http2ExchangeConfig {
   readonly origin: URL;

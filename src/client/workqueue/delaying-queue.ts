@@ -3,8 +3,7 @@
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { KeyedHeap } from '#machinery/collections/heap.ts';
 import type { QueueMetrics } from './metrics.ts';
-import { WorkQueue } from './work-queue.ts';
-import type { WorkQueueConfig } from './work-queue.ts';
+import { WorkQueue, type WorkQueueConfig } from './work-queue.ts';
 
 export interface DelayingQueueConfig<K = string> extends WorkQueueConfig<K> {
   readonly clock: Clock;

@@ -1,9 +1,7 @@
 // A work queue with back-off: failed keys wait, longer each time.
 
-import { DelayingQueue } from './delaying-queue.ts';
-import type { DelayingQueueConfig } from './delaying-queue.ts';
-import { defaultControllerRateLimiter } from './rate-limiter.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import { DelayingQueue, type DelayingQueueConfig } from './delaying-queue.ts';
+import { defaultControllerRateLimiter, type RateLimiter } from './rate-limiter.ts';
 
 export interface RateLimitingQueueConfig<K> extends DelayingQueueConfig<K> {
   /** Default: `defaultControllerRateLimiter`. */

@@ -2,8 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
-import { reconciled, requeue, requeueAfter, runWorkers } from './run-workers.ts';
-import type { ReconcileResult } from './run-workers.ts';
+import {
+  reconciled,
+  requeue,
+  requeueAfter,
+  runWorkers,
+  type ReconcileResult,
+} from './run-workers.ts';
 
 function setUp() {
   const clock = new VirtualClock();

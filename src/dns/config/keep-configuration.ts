@@ -1,8 +1,7 @@
 // Watches the ConfigMap: each valid version is reported, and after an invalid one the last valid
 // version stays in force.
 
-import { configMaps } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap } from '#api/groups/core/v1/index.ts';
+import { type ConfigMap, configMaps } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';

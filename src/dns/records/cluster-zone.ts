@@ -1,8 +1,7 @@
 // The records of the cluster: a pure function of the index, by the Kubernetes DNS specification
 // 1.1. Where the specification leaves a choice, answers are those of CoreDNS.
 
-import type { Labels } from '../wire/names.ts';
-import { isBelow } from '../wire/names.ts';
+import { isBelow, type Labels } from '../wire/names.ts';
 import { addressRecord, nameRecord, soaRecord, type ResourceRecord } from '../wire/records.ts';
 import { RCODE, TYPE } from '../wire/types.ts';
 import { addressKey, addressLabel, parseAddressLabel, type AddressKey } from './addresses.ts';

@@ -1,8 +1,7 @@
 // The ingress component: watches the cluster's objects, decides, configures the proxy, and writes
 // statuses.
 
-import { namespaces, services } from '#api/groups/core/v1/index.ts';
-import type { Service } from '#api/groups/core/v1/index.ts';
+import { namespaces, type Service, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import { ingressClasses, ingresses } from '#api/groups/networking/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';

@@ -1,8 +1,7 @@
 // The Secrets that the configuration references. Each has its own watch: other Secrets are never
 // read.
 
-import { secrets } from '#api/groups/core/v1/index.ts';
-import type { Secret } from '#api/groups/core/v1/index.ts';
+import { type Secret, secrets } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { SharedInformer } from '#client/informers/index.ts';

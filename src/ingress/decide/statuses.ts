@@ -1,8 +1,7 @@
 // Computes the statuses. Only the parts of this controller are changed: parents with its name,
 // conditions of its types.
 
-import { ingresses } from '#api/groups/networking/v1/index.ts';
-import type { Ingress } from '#api/groups/networking/v1/index.ts';
+import { type Ingress, ingresses } from '#api/groups/networking/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import {

@@ -1,5 +1,4 @@
-// Updates the runtime with the pod CIDRs of its Node: runtimes with a network of their own need
-// them.
+// Passes the pod CIDRs of the Node to the runtime: runtimes with their own network need them.
 
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -11,11 +10,11 @@ export interface PodCidrUpdaterConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Called when the runtime knows new addresses. */
+  /** Called after the runtime has accepted new ranges. */
   readonly onUpdate: () => void;
 }
 
-/** The spec of a Node, as far as it matters here. */
+/** The fields of a Node's spec with its ranges. */
 export interface NodeRanges {
   readonly podCIDR?: string;
   readonly podCIDRs?: readonly string[];
@@ -33,8 +32,8 @@ export class PodCidrUpdater {
   }
 
   /**
-   * The Node has been seen. Does nothing if its ranges are those that the runtime knows, or if it
-   * has none.
+   * Updates the runtime after an observation of the Node. Does nothing if the runtime has these
+   * ranges already, or the Node has none.
    */
   nodeSeen({ podCIDR, podCIDRs }: NodeRanges): void {
     const cidrs = podCIDRs ?? (podCIDR === undefined ? [] : [podCIDR]);

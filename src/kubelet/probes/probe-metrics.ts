@@ -1,5 +1,5 @@
-// /metrics/probes: how often the probes of the node's pods succeeded and failed, and how long they
-// took.
+// /metrics/probes: counts successes and failures of the probes of the node's pods, and measures
+// their duration.
 
 import type { Clock } from '#machinery/clock.ts';
 import {
@@ -22,8 +22,8 @@ const TYPES: Readonly<Record<ProbeType, string>> = {
 };
 
 /**
- * The counts of one probe of one container. They outlive restarts of the container and go with the
- * pod.
+ * The counts of one probe of one container. They outlive restarts of the container and are dropped
+ * with the pod.
  */
 interface ProbeCounts {
   readonly pod: Pod;
@@ -46,8 +46,7 @@ export class ProbeMetrics {
   }
 
   /**
-   * Runs a probe and counts its outcome. A probe that could not be run at all counts nowhere, as
-   * upstream.
+   * Runs a probe and counts its outcome. A probe that could not be run is not counted, as upstream.
    */
   async timed(
     pod: Pod,
@@ -58,7 +57,7 @@ export class ProbeMetrics {
   ): Promise<ProbeOutcome> {
     const start = this.#clock.monotonic();
     const outcome = await run();
-    // A probe that ends after its pod was forgotten would leave a series behind.
+    // A probe that ends after its pod was dropped would leave a series behind.
     if (outcome.result === 'error' || signal.aborted) return outcome;
     const counts = this.#counts(pod, container, type);
     counts.duration.observe((this.#clock.monotonic() - start) / 1000);

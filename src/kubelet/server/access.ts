@@ -1,4 +1,4 @@
-// Authentication and authorization of requests to the kubelet's API by the API server: TokenReview
+// Authenticates and authorizes requests to the kubelet's API through the API server: TokenReview
 // for bearer tokens, and SubjectAccessReview for every user. Anonymous requests are never served.
 
 import { createHash } from 'node:crypto';
@@ -18,19 +18,16 @@ export interface ServerUser {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/**
- * Decides who a caller is and what the caller may do. Both methods reject if no decision can be
- * made.
- */
+/** Authenticates and authorizes requests. Both methods reject if no decision can be made. */
 export interface ServerAccess {
-  /** Returns the user of a bearer token; undefined for a token that is not valid. */
+  /** Returns the user of a bearer token; undefined for an invalid token. */
   authenticate(token: string): Promise<ServerUser | undefined>;
   /** Reports whether the user may make the request. */
   authorize(user: ServerUser, attributes: RequestAttributes): Promise<boolean>;
 }
 
 export interface ApiAccessConfig {
-  /** Speaks as the node, which may create TokenReviews and SubjectAccessReviews. */
+  /** The node's client, which may create TokenReviews and SubjectAccessReviews. */
   readonly client: Client;
   readonly clock: Clock;
   readonly nodeName: string;
@@ -42,11 +39,11 @@ export interface ApiAccessConfig {
 export interface AccessSettings {
   /** Bearer tokens are checked by TokenReview. False: only client certificates identify users. */
   readonly tokenWebhook: boolean;
-  /** How long a valid token is not checked again, in milliseconds. */
+  /** How long a valid token is cached, in milliseconds. */
   readonly tokenTtlMs: number;
   /** 'AlwaysAllow': every authenticated user may make every request. */
   readonly authorizationMode: AuthorizationMode;
-  /** How long a decision holds, in milliseconds. */
+  /** How long decisions are cached, in milliseconds. */
   readonly authorizedTtlMs: number;
   readonly unauthorizedTtlMs: number;
 }
@@ -63,12 +60,12 @@ export const DEFAULT_ACCESS: AccessSettings = {
 };
 /** Bounds the memory that a stream of different tokens or users can take. */
 const CACHE_CAPACITY = 1024;
-/** The time that one review may take. */
+/** The time limit for one review. */
 const REVIEW_TIMEOUT_MS = 10_000;
 
 interface Cached<T> {
   readonly value: T;
-  /** Monotonic milliseconds. */
+  /** The expiry in monotonic milliseconds. */
   readonly until: number;
 }
 

@@ -1,4 +1,4 @@
-// Which instance's log is meant by a request for logs, and how much of it.
+// Resolves the container instance of a request for logs, and parses the request's options.
 
 import type { LogOptions } from '../logs/read-logs.ts';
 import type { LogStream } from '../logs/cri-log.ts';
@@ -10,12 +10,11 @@ import {
 } from '../pod/pod-status.ts';
 import type { ContainerStatus, Pod } from '../types.ts';
 
-/** There is no log to show; the message is for the user. */
+/** There is no log; the message is for the user. */
 export class LogTargetError extends Error {}
 
 /**
- * `now`: wall-clock milliseconds, for sinceSeconds. Values that cannot be read are as if they were
- * not given.
+ * Parses the options. Invalid values are ignored. `now`: wall-clock milliseconds, for sinceSeconds.
  */
 export function parseLogOptions(
   query: URLSearchParams,
@@ -54,7 +53,8 @@ function streamOf(name: string | null): LogStream | undefined {
 }
 
 /**
- * The instance whose log is meant. Throws LogTargetError, in the words that `kubectl logs` shows.
+ * Returns the requested instance. Throws LogTargetError, with upstream's message for `kubectl
+ * logs`.
  */
 export function findLogContainer(
   pod: Pod,

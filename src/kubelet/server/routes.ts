@@ -6,8 +6,8 @@ import {
   isStreamingUpgrade,
   servePortForward,
   serveRemoteCommand,
+  type StreamOptions,
 } from '#machinery/streams/remotecommand/index.ts';
-import type { StreamOptions } from '#machinery/streams/remotecommand/index.ts';
 import { readLogs, type LogOptions } from '../logs/read-logs.ts';
 import { findContainer, type ContainerRecord } from '../pod/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';
@@ -45,8 +45,8 @@ class HttpError extends Error {
 const MAX_RUN_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /**
- * Upstream's checks. They hold as long as the kubelet answers at all: pods are synced in the same
- * event loop.
+ * Upstream's checks. They pass whenever the kubelet responds at all, because pods are synced in the
+ * same event loop.
  */
 const HEALTH_CHECKS: readonly HealthCheck[] = [
   pingCheck,
@@ -98,7 +98,7 @@ export class Routes {
   readonly #config: KubeletServerConfig;
   readonly #port: () => number;
 
-  /** `port`: the one that is open; 0 while there is none. */
+  /** Creates the routes. `port`: returns the server's port; 0 without one. */
   constructor(config: KubeletServerConfig, port: () => number) {
     this.#config = config;
     this.#port = port;
@@ -140,7 +140,10 @@ export class Routes {
       const code = error instanceof HttpError ? error.code : 500;
       const message = `${errorMessage(error)}\n`;
       socket.end(
-        `HTTP/1.1 ${code} ${code === 404 ? 'Not Found' : code === 400 ? 'Bad Request' : 'Internal Server Error'}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`,
+        `HTTP/1.1 ${code} ` +
+          (code === 404 ? 'Not Found' : code === 400 ? 'Bad Request' : 'Internal Server Error') +
+          '\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ' +
+          `${Buffer.byteLength(message)}\r\n\r\n${message}`,
       );
     }
   }
@@ -194,8 +197,8 @@ export class Routes {
         json(response, { kubeletconfig: this.#config.configuration(this.#port()) });
         return;
       case 'logs':
-        // Upstream serves files of /var/log here. It is off: the node's own logs are not the
-        // cluster's.
+        // Upstream serves files of /var/log here. It is disabled, because logs of the machine do
+        // not belong to the cluster.
         throw new HttpError(405, 'logs endpoint is disabled.');
       case 'debug':
         if (rest[0] === 'pprof') throw new HttpError(405, 'profiling endpoint is disabled.');
@@ -265,7 +268,7 @@ export class Routes {
           ...(pod.spec.initContainers ?? []),
           ...(pod.spec.ephemeralContainers ?? []),
         ].find((container) => container.name === record.name);
-        // Whether there is a terminal was decided when the container was made.
+        // Whether there is a terminal was decided when the container was created.
         const options = { ...streamOptions(query), tty: spec?.tty === true };
         await serveRemoteCommand(
           request,
@@ -319,7 +322,7 @@ export class Routes {
         options.previous,
       );
     } catch (error) {
-      // The API server hands a 400 with its words on to the user.
+      // The API server forwards the message of a 400 to the user.
       throw error instanceof LogTargetError ? new HttpError(400, error.message) : error;
     }
     const gone = new AbortController();
@@ -338,7 +341,7 @@ export class Routes {
         if (!response.write(chunk)) await drained(response, gone.signal);
       }
     } catch (error) {
-      // A container that has written nothing may have no file.
+      // A container without output may have no file.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
     response.end();
@@ -372,8 +375,8 @@ export class Routes {
   }
 
   /**
-   * Returns undefined if the runtime does not answer: its metrics then say so, and the others are
-   * still there.
+   * Returns undefined if the runtime does not respond: a metric reports this, and other metrics are
+   * still served.
    */
   async #usage(): Promise<Usage | undefined> {
     try {
@@ -421,8 +424,8 @@ export class Routes {
   }
 
   /**
-   * Rejects every checkpoint, with upstream's errors: for pods and containers that do not exist,
-   * and for runtimes without CRIU.
+   * Rejects every checkpoint with upstream's errors: for missing pods and containers, and for
+   * runtimes without CRIU.
    */
   #checkpoint(
     [namespace = '', name = '', container = '', ...more]: readonly string[],
@@ -447,7 +450,8 @@ export class Routes {
     }
     throw new HttpError(
       500,
-      `checkpointing of ${namespace}/${name}/${container} failed (rpc error: code = Unimplemented desc = containers cannot be checkpointed)`,
+      `checkpointing of ${namespace}/${name}/${container} failed (rpc error: code = ` +
+        'Unimplemented desc = containers cannot be checkpointed)',
     );
   }
 
@@ -529,12 +533,14 @@ function parseUrl(request: IncomingMessage): {
   }
 }
 
-/** Returns the path as the routes see it, for authorization. Throws if it cannot be decoded. */
+/** Returns the decoded path, for routing and authorization. Throws if it cannot be decoded. */
 export function pathOf(request: IncomingMessage): string {
   return parseUrl(request).path.join('/');
 }
 
-/** Returns the label `path` of the metrics of requests: the route, so that there are few values. */
+/**
+ * Returns the label `path` of request metrics: the route, so that the number of values is bounded.
+ */
 function bucketOf(request: IncomingMessage): string {
   try {
     const [, first = '', second = ''] = parseUrl(request).path;

@@ -11,8 +11,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createDurableFile, renameDurably, writeDurableFile } from './durable-file.ts';
-import type { DurableFileSystem } from './durable-file.ts';
+import {
+  createDurableFile,
+  renameDurably,
+  writeDurableFile,
+  type DurableFileSystem,
+} from './durable-file.ts';
 
 let dir: string;
 let path: string;

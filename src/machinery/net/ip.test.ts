@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { contains, containsRange, formatIp, isHostOf, overlaps, parseCidr, parseIp } from './ip.ts';
-import type { IpAddress, IpRange } from './ip.ts';
+import {
+  contains,
+  containsRange,
+  formatIp,
+  isHostOf,
+  overlaps,
+  parseCidr,
+  parseIp,
+  type IpAddress,
+  type IpRange,
+} from './ip.ts';
 
 const ip = (text: string): IpAddress => parseIp(text) as IpAddress;
 const range = (text: string): IpRange => parseCidr(text) as IpRange;

@@ -6,10 +6,11 @@ import {
   applyJsonPatch,
   applyJsonPatchInParts,
   JsonPatchError,
+  type JsonPatchErrorKind,
+  type JsonPatchOperation,
   MAX_JSON_PATCH_OPERATIONS,
   parseJsonPatch,
 } from './json-patch.ts';
-import type { JsonPatchErrorKind, JsonPatchOperation } from './json-patch.ts';
 
 function apply(document: unknown, patch: unknown): unknown {
   return applyJsonPatch(deepFreeze(document), parseJsonPatch(deepFreeze(patch)));

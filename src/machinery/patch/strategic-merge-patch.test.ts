@@ -3,9 +3,10 @@ import { deepFreeze } from '../deep.ts';
 import {
   applyStrategicMergePatch,
   mapSchema,
+  type PatchField,
+  type PatchSchema,
   StrategicMergePatchError,
 } from './strategic-merge-patch.ts';
-import type { PatchField, PatchSchema } from './strategic-merge-patch.ts';
 
 function schema(name: string, fields: Record<string, PatchField>): PatchSchema {
   return { name, field: (key) => (Object.hasOwn(fields, key) ? fields[key] : undefined) };

@@ -1,7 +1,6 @@
 // The results of health checks as metrics, for /metrics/slis.
 
-import { Counter, counterText, Family, gaugeText } from '../metrics/instruments.ts';
-import type { Sample } from '../metrics/instruments.ts';
+import { Counter, counterText, Family, gaugeText, type Sample } from '../metrics/instruments.ts';
 
 export class HealthSlis {
   readonly #results = new Map<string, Sample>();

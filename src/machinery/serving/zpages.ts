@@ -6,8 +6,7 @@ import type { Clock } from '../clock.ts';
 import { formatTime } from '../text/time.ts';
 import type { VersionInfo } from '../version-info.ts';
 import { type AcceptRequest, parseAccept, wantsPretty } from './accept.ts';
-import { TEXT } from './health.ts';
-import type { TextResponse } from './health.ts';
+import { TEXT, type TextResponse } from './health.ts';
 
 export interface ZPageRequest extends AcceptRequest {
   /** Encodes an object as YAML, for clients that ask for it. */

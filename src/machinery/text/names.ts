@@ -1,8 +1,7 @@
 // Generated names: suffixes for generateName, and hashes as parts of names.
 
 import { fnv32a } from './hash.ts';
-import { NAME_ALPHABET } from '../random.ts';
-import type { Random } from '../random.ts';
+import { NAME_ALPHABET, type Random } from '../random.ts';
 import { stableStringify } from '../deep.ts';
 
 /** A generated name must fit a DNS label. */

@@ -7,8 +7,8 @@ import {
   newQuantity,
   newScaledQuantity,
   parseQuantity,
+  type QuantityFormat,
 } from './quantity.ts';
-import type { QuantityFormat } from './quantity.ts';
 
 describe('the text of a quantity', () => {
   test.each([

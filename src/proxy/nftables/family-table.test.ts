@@ -1,5 +1,4 @@
-// What is sent to nft, as text: the first rules of services, and the difference that each change
-// makes.
+// The text that is sent to nft: the first rules of services, and the difference of each change.
 
 import { expect, test } from 'vitest';
 import { decideService } from '../decide.ts';
@@ -20,12 +19,12 @@ const SETTINGS: TableSettings = {
 };
 const rules = (given: Service, endpoints: readonly string[]): ServiceRules | undefined =>
   decideService(given, endpoints.length === 0 ? [] : [slice(endpoints)], NODE);
-/** Commands without the table's name, one a line. */
+/** Returns the commands without the table's name, one per line. */
 const text = (commands: readonly string[]): string =>
   commands.map((command) => command.replace('ip cox ', '')).join('\n');
 const fresh = (): FamilyTable => new FamilyTable('IPv4', SETTINGS, undefined, false);
 
-test('a service with two endpoints, then one more, one less, none, and gone', () => {
+test('a service with two endpoints, then one more, one fewer, none, and deleted', () => {
   const table = fresh();
   const change = (endpoints: readonly string[] | undefined): string =>
     text(
@@ -38,11 +37,13 @@ test('a service with two endpoints, then one more, one less, none, and gone', ()
     [
       'add chain pick-cluster-tcp-2',
       'flush chain pick-cluster-tcp-2',
-      'add rule pick-cluster-tcp-2 dnat ip addr . port to ip daddr . tcp dport . numgen random mod 2 map @endpoints-cluster-tcp',
+      'add rule pick-cluster-tcp-2 dnat ip addr . port to ip daddr . tcp dport . numgen ' +
+        'random mod 2 map @endpoints-cluster-tcp',
       'add element cluster-ips { 10.96.0.10 }',
       'add element hairpin-connections { 10.0.0.1 . 10.0.0.1 . tcp . 8080 }',
       'add element service-ips { 10.96.0.10 . tcp . 80 : goto pick-cluster-tcp-2 }',
-      'add element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 : 10.0.0.1 . 8080, 10.96.0.10 . 80 . 1 : 10.0.0.2 . 8080 }',
+      'add element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 : 10.0.0.1 . 8080, 10.96.0.10 ' +
+        '. 80 . 1 : 10.0.0.2 . 8080 }',
     ].join('\n'),
   );
   expect(change(['10.0.0.1 here', '10.0.0.2'])).toBe('');
@@ -60,7 +61,8 @@ test('a service with two endpoints, then one more, one less, none, and gone', ()
       'delete element hairpin-connections { 10.0.0.1 . 10.0.0.1 . tcp . 8080 }',
       'flush chain pick-cluster-tcp-1',
       'flush chain pick-cluster-tcp-2',
-      'add rule pick-cluster-tcp-1 dnat ip addr . port to ip daddr . tcp dport . numgen random mod 1 map @endpoints-cluster-tcp',
+      'add rule pick-cluster-tcp-1 dnat ip addr . port to ip daddr . tcp dport . numgen ' +
+        'random mod 1 map @endpoints-cluster-tcp',
       'add element service-ips { 10.96.0.10 . tcp . 80 : goto pick-cluster-tcp-1 }',
       'add element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 : 10.0.0.3 . 8080 }',
     ].join('\n'),
@@ -79,14 +81,14 @@ test('a service with two endpoints, then one more, one less, none, and gone', ()
       'delete element no-endpoint-services { 10.96.0.10 . tcp . 80 }',
     ].join('\n'),
   );
-  // Empty chains are deleted once the kernel has let go of them.
+  // Empty chains are deleted once the kernel has released them.
   expect(table.deleteStaleChains(999)).toEqual([]);
   expect(text(table.deleteStaleChains(1000))).toBe(
     'delete chain pick-cluster-tcp-2\ndelete chain pick-cluster-tcp-1',
   );
 });
 
-test('policies of an external service', () => {
+test('traffic policies of an external service', () => {
   const local = service({
     type: 'NodePort',
     externalTrafficPolicy: 'Local',
@@ -98,7 +100,8 @@ test('policies of an external service', () => {
   expect(commands).toContain(
     [
       'add rule external-local-2-1-tcp-nodeport ip saddr { 10.0.0.0/16 } goto pick-nodeport-cluster-tcp-2',
-      'add rule external-local-2-1-tcp-nodeport fib saddr type local meta mark set mark or 0x00004000 goto pick-nodeport-cluster-tcp-2',
+      'add rule external-local-2-1-tcp-nodeport fib saddr type local meta mark set mark or ' +
+        '0x00004000 goto pick-nodeport-cluster-tcp-2',
       'add rule external-local-2-1-tcp-nodeport goto pick-nodeport-local-tcp-1',
     ].join('\n'),
   );
@@ -112,7 +115,7 @@ test('policies of an external service', () => {
   );
 });
 
-test('two services share an endpoint: it is forgotten with the second of them', () => {
+test('two services share an endpoint: it is removed with the second of them', () => {
   const table = fresh();
   const other = service({ clusterIP: '10.96.0.11' }, 'other');
   table.change([['default/web', rules(service(), ['10.0.0.1 here'])]], 0);
@@ -126,7 +129,7 @@ test('two services share an endpoint: it is forgotten with the second of them', 
   );
 });
 
-test('what users write does not get into commands', () => {
+test('user input is never written into commands', () => {
   const odd = service({
     sessionAffinity: 'ClientIP',
     ports: [{ name: 'x"; flush ruleset; "', port: 80, targetPort: 8080 }],
@@ -140,7 +143,7 @@ test('what users write does not get into commands', () => {
   expect(commands).not.toContain('ruleset');
 });
 
-test('a thousand endpoints and ports make bounded commands', () => {
+test('a thousand endpoints and ports need bounded commands', () => {
   const ports = Array.from({ length: 20 }, (_, index) => ({
     name: `p${index}`,
     port: 80 + index,
@@ -156,7 +159,7 @@ test('a thousand endpoints and ports make bounded commands', () => {
   const table = fresh();
   const commands = table.change([['default/web', decided]], 0);
   expect(Math.max(...commands.map((command) => command.length))).toBeLessThan(64 * 1024);
-  // The next one costs as much as in a small service: one element for each port, and the count.
+  // Another endpoint costs as much as in a small service: one element for each port, and the count.
   const next = decideService(
     service({ ports }),
     [slice([...many, '10.0.200.1'], { ports: endpointPorts as never })],
@@ -165,7 +168,7 @@ test('a thousand endpoints and ports make bounded commands', () => {
   expect(table.change([['default/web', next]], 0).join('\n').length).toBeLessThan(10_000);
 });
 
-test('a table that was there: what is right stays, what is wrong is repaired, what nobody wants goes', () => {
+test('an existing table: correct parts stay, wrong ones are repaired, unknown ones are removed', () => {
   const element = (key: unknown[], value: unknown): unknown[] => [{ concat: key }, value];
   const verdicts = { type: ['ipv4_addr', 'inet_proto', 'inet_service'], map: 'verdict' };
   const listing = JSON.stringify({
@@ -203,7 +206,8 @@ test('a table that was there: what is right stays, what is wrong is repaired, wh
       'add chain pick-cluster-tcp-1',
       'delete element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 }',
       'flush chain pick-cluster-tcp-1',
-      'add rule pick-cluster-tcp-1 dnat ip addr . port to ip daddr . tcp dport . numgen random mod 1 map @endpoints-cluster-tcp',
+      'add rule pick-cluster-tcp-1 dnat ip addr . port to ip daddr . tcp dport . numgen ' +
+        'random mod 1 map @endpoints-cluster-tcp',
       'add element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 : 10.0.0.1 . 8080 }',
     ].join('\n'),
   );

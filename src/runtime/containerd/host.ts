@@ -9,15 +9,15 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Where system tools are, for a user whose PATH leaves the sbin directories out. */
+/** The directories of system tools, for users whose PATH lacks the sbin directories. */
 const systemDirs = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** PATH with the system's directories at its end. */
+/** Returns PATH with the system's directories appended. */
 export function systemPath(path: string = process.env['PATH'] ?? ''): string {
   return [...new Set([...path.split(':').filter((dir) => dir !== ''), ...systemDirs])].join(':');
 }
 
-/** The absolute path of a program, or undefined. */
+/** Returns the absolute path of a program; undefined if it is not found. */
 export function findProgram(name: string, path: string = systemPath()): string | undefined {
   return path
     .split(':')
@@ -34,11 +34,11 @@ export function findProgram(name: string, path: string = systemPath()): string |
 
 export interface MissingTools {
   readonly missing: readonly string[];
-  /** The message for the user, with the command that helps. */
+  /** The message for the user, with a command that installs the tools. */
   readonly hint: string;
 }
 
-/** Why a private containerd cannot be started here, or undefined if it can. */
+/** Returns why a private containerd cannot be started here; undefined if it can. */
 export function missingContainerdTools(cniBinDir: string | undefined): MissingTools | undefined {
   const missing = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc'].filter(
     (name) => findProgram(name) === undefined,
@@ -48,13 +48,15 @@ export function missingContainerdTools(cniBinDir: string | undefined): MissingTo
   if (missing.length === 0) return undefined;
   return {
     missing,
-    hint: `containerd needs ${missing.join(', ')}: as root, apt-get install containerd runc containernetworking-plugins iptables`,
+    hint:
+      `containerd needs ${missing.join(', ')}: as root, apt-get install containerd runc ` +
+      'containernetworking-plugins iptables',
   };
 }
 
 /**
- * Whether this process may lower its OOM score, as containerd must for sandboxes unless it is told
- * not to.
+ * Reports whether this process may lower its OOM score, as containerd must for sandboxes unless it
+ * is configured otherwise.
  */
 export function canLowerOomScore(): boolean {
   const file = '/proc/self/oom_score_adj';
@@ -70,8 +72,8 @@ export function canLowerOomScore(): boolean {
 }
 
 /**
- * Whether overlayfs works on the file system of `dir` (it does not on another overlay, nor on some
- * network file systems).
+ * Reports whether overlayfs works on the file system of `dir` (it does not on another overlay, nor
+ * on some network file systems).
  */
 export async function overlayfsWorks(dir: string): Promise<boolean> {
   await mkdir(dir, { recursive: true });
@@ -105,9 +107,9 @@ export async function overlayfsWorks(dir: string): Promise<boolean> {
   }
 }
 
-/** Paths mounted at or below `dir`, deepest first. */
+/** Returns the paths mounted at or below `dir`, deepest first. */
 export function mountsBelow(dir: string): string[] {
-  // Octal escapes stand for blanks and the like.
+  // Blanks and other special characters are octal escapes.
   const unescape = (path: string): string =>
     path.replace(/\\([0-7]{3})/g, (_, octal: string) =>
       String.fromCharCode(Number.parseInt(octal, 8)),

@@ -26,8 +26,8 @@ const SELECTIONS: readonly PodSelection[] = [
   has('app', 'none'),
 ];
 
-/** What it was told, by the position that it was told of. */
-class Told implements PodCounter {
+/** Records the calls of a counter, by position. */
+class RecordingCounter implements PodCounter {
   readonly selection: PodSelection;
   readonly counts = new Map<number, number>();
 
@@ -50,7 +50,7 @@ describe('PodGroups', () => {
     follow: fc.boolean(),
   });
 
-  test('tells each counter of what it selects, whenever it began, as nodes and pods come and go', () => {
+  test('notifies each counter of its selected pods as nodes and pods change, whenever it subscribed', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
         const snapshot = new Snapshot();
@@ -63,7 +63,7 @@ describe('PodGroups', () => {
           snapshot.changes.restructure();
         };
         restructure();
-        const counters: Told[] = [];
+        const counters: RecordingCounter[] = [];
         for (const {
           node,
           add,
@@ -92,7 +92,7 @@ describe('PodGroups', () => {
           const { structure } = groups.nodeChanges;
           groups.update();
           if (follow && counters.length < 12) {
-            const counter = new Told(
+            const counter = new RecordingCounter(
               SELECTIONS[counters.length % SELECTIONS.length] as PodSelection,
             );
             counters.push(counter);
@@ -117,7 +117,7 @@ describe('PodGroups', () => {
     );
   });
 
-  test('tells nobody who has stopped following, and knows of no pod that is gone', () => {
+  test('does not notify a counter that unsubscribed, and forgets deleted pods', () => {
     const snapshot = new Snapshot();
     const put = (...pods: readonly PodInfo[]): void => {
       snapshot.nodes = [makeNodeInfo('a', {}, pods)];
@@ -126,7 +126,10 @@ describe('PodGroups', () => {
       snapshot.podGroups.update();
     };
     put();
-    const [stays, stops] = [new Told(has('app', 'web')), new Told(has('app', 'web'))];
+    const [stays, stops] = [
+      new RecordingCounter(has('app', 'web')),
+      new RecordingCounter(has('app', 'web')),
+    ];
     for (const counter of [stays, stops]) snapshot.podGroups.follow(counter);
     put(makePodInfo('p', { labels: { app: 'web' } }));
     snapshot.podGroups.unfollow(stops);

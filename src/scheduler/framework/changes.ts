@@ -17,7 +17,7 @@ export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undef
     action |= ActionType.UpdateNodeAllocatable;
   if (!semanticEqual(before.metadata.labels, after.metadata.labels))
     action |= ActionType.UpdateNodeLabel;
-  // Being unschedulable acts as a taint that all pods have to tolerate.
+  // An unschedulable node acts like a node with a taint.
   const uncordoned = before.spec.unschedulable === true && after.spec.unschedulable !== true;
   if (uncordoned || !semanticEqual(before.spec.taints, after.spec.taints))
     action |= ActionType.UpdateNodeTaint;
@@ -32,8 +32,8 @@ export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undef
 }
 
 /**
- * Whether a node counts the same in both versions: NodeInfo.setNode would compute the same of
- * either.
+ * Reports whether both versions of a node count the same: NodeInfo.setNode would compute equal
+ * values.
  */
 export function offersTheSame(before: Node, after: Node): boolean {
   return (
@@ -45,8 +45,8 @@ export function offersTheSame(before: Node, after: Node): boolean {
 }
 
 /**
- * Whether a pod on a node counts the same in both versions: for what is left on the node, and for
- * other pods.
+ * Reports whether both versions of a pod on a node count the same, for the node's remaining
+ * resources and for other pods.
  */
 export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
   return (
@@ -54,7 +54,7 @@ export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
     (!after.hasAffinity || semanticEqual(before.pod.spec.affinity, after.pod.spec.affinity)) &&
     before.priority === after.priority &&
     before.pod.metadata.deletionTimestamp === after.pod.metadata.deletionTimestamp &&
-    // How long it has run says how important it is among those of its priority.
+    // Among pods with equal priority, the start time decides the importance.
     before.pod.status.startTime === after.pod.status.startTime &&
     before.nonZeroMilliCpu === after.nonZeroMilliCpu &&
     before.nonZeroMemory === after.nonZeroMemory &&
@@ -65,9 +65,8 @@ export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
 }
 
 /**
- * What happened to a pod; what has no name of its own is an UpdateOther. Undefined if nothing of it
- * is anybody's intention: its status has moved on, such as when the scheduler notes there why the
- * pod has to wait.
+ * Returns the change of a pod; a change without a specific type is an UpdateOther. Returns
+ * undefined if only the status has changed, as when the scheduler writes why the pod waits.
  */
 export function podUpdateEvent(before: PodInfo, after: PodInfo): ClusterEvent | undefined {
   let action = 0;
@@ -116,7 +115,7 @@ function asksForLess(before: PodInfo, after: PodInfo): boolean {
 
 type Conditions = readonly Immutable<NodeCondition>[] | undefined;
 
-/** Status by type, whatever the times of the last heartbeat and transition. */
+/** Compares conditions by type and status, ignoring heartbeat and transition times. */
 function sameConditions(before: Conditions, after: Conditions): boolean {
   const [old, now] = [before ?? [], after ?? []];
   return (

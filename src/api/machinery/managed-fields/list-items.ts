@@ -1,10 +1,8 @@
 // The keys of the items of a granular list.
 
 import { quote } from '#machinery/text/go-format.ts';
-import { asMap } from './merge-type.ts';
-import type { ListShape } from './merge-type.ts';
-import { keyElement, valueElement } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import { asMap, type ListShape } from './merge-type.ts';
+import { keyElement, valueElement, type PathElement } from './path-element.ts';
 
 /** Returns the item's path element, or an error text. */
 export function itemElement(
@@ -19,7 +17,7 @@ export function itemElement(
     return { problem: 'associative list with keys may not have non-map elements' };
   const { keys } = list;
   if (keys.length === 1) {
-    const key = keys[0] as string;
+    const key = keys[0]!;
     const value = keyValue(list, map, key);
     return value === undefined ? omits(keys) : keyElement([[key, value]]);
   }

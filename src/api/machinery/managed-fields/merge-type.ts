@@ -3,8 +3,7 @@
 // list items.
 
 import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '../descriptor.ts';
-import { fieldElement } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import { fieldElement, type PathElement } from './path-element.ts';
 
 /** The JSON type of a scalar. 'untyped': any (quantities, times, int-or-string). */
 export type ScalarKind = 'numeric' | 'string' | 'boolean' | 'untyped';

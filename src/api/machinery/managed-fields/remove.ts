@@ -3,8 +3,15 @@
 import { setOwn } from '#machinery/deep.ts';
 import { FieldSet } from './field-set.ts';
 import { itemElement } from './list-items.ts';
-import { asList, asMap, isEmptyMap, shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType } from './merge-type.ts';
+import {
+  asList,
+  asMap,
+  isEmptyMap,
+  shapeOf,
+  type ListShape,
+  type MapShape,
+  type MergeType,
+} from './merge-type.ts';
 import { fieldElement, fieldNameOf, isKeyElement } from './path-element.ts';
 
 /**

@@ -2,10 +2,13 @@
 // of the object behind it. The owners are translated before the subresource is written, and back.
 
 import { runSteps } from '#machinery/turn.ts';
-import { FieldSet } from './field-set.ts';
-import type { Path } from './field-set.ts';
-import { decodeManagers, encodeManagers } from './managers.ts';
-import type { ManagedFieldsEntry, Manager } from './managers.ts';
+import { FieldSet, type Path } from './field-set.ts';
+import {
+  decodeManagers,
+  encodeManagers,
+  type ManagedFieldsEntry,
+  type Manager,
+} from './managers.ts';
 
 const SCALE_API_VERSION = 'autoscaling/v1';
 const SCALE_REPLICAS: Path = ['f:spec', 'f:replicas'];

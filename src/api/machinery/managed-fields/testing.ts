@@ -1,18 +1,14 @@
 // Helpers for the tests of this folder: types in one line each, sets as paths, and a history of
 // writes to one object.
 
-import { runWaitingSteps } from '#machinery/turn.ts';
-import type { WaitingSteps } from '#machinery/turn.ts';
+import { runWaitingSteps, type WaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
-import { FieldSet } from './field-set.ts';
-import type { Path } from './field-set.ts';
-import { managerId, noManagers } from './managers.ts';
-import type { Managers, Operation } from './managers.ts';
+import { FieldSet, type Path } from './field-set.ts';
+import { managerId, noManagers, type Managers, type Operation } from './managers.ts';
 import type { ListShape, MapShape, MergeField, MergeType } from './merge-type.ts';
 import { fieldElement, keyElement, valueElement } from './path-element.ts';
 import { validateTyped } from './validate.ts';
-import { applyManagers, updateManagers } from './updater.ts';
-import type { Merging, Versions } from './updater.ts';
+import { applyManagers, updateManagers, type Merging, type Versions } from './updater.ts';
 
 export const string: MergeType = { scalar: 'string' };
 export const number: MergeType = { scalar: 'numeric' };

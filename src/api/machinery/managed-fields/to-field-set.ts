@@ -1,10 +1,17 @@
 // Returns the fields that a value mentions: every scalar, atomic value, item and map entry. Structs
-// are no members; only their fields are.
+// are not members; only their fields are.
 
 import { FieldSet } from './field-set.ts';
 import { groupItems } from './list-items.ts';
-import { asList, asMap, isEmptyMap, shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType } from './merge-type.ts';
+import {
+  asList,
+  asMap,
+  isEmptyMap,
+  shapeOf,
+  type ListShape,
+  type MapShape,
+  type MergeType,
+} from './merge-type.ts';
 import { fieldElement } from './path-element.ts';
 
 export function toFieldSet(type: MergeType, value: unknown): FieldSet {

@@ -4,10 +4,14 @@
 
 import { formatValue, quote } from '#machinery/text/go-format.ts';
 import { itemElement } from './list-items.ts';
-import { shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType, ScalarKind } from './merge-type.ts';
-import { describePath, fieldElement, indexElement } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import {
+  shapeOf,
+  type ListShape,
+  type MapShape,
+  type MergeType,
+  type ScalarKind,
+} from './merge-type.ts';
+import { describePath, fieldElement, indexElement, type PathElement } from './path-element.ts';
 
 /** The value does not fit. The message lists every problem with its path. */
 export class TypedValueError extends Error {

@@ -24,7 +24,7 @@ import type { SchemaPool } from './schema-pool.ts';
 export interface CustomKindServices extends StoreServices {
   readonly pool: SchemaPool;
   /** Measures validation rules. Default: they are not measured. */
-  readonly ruleTimes?: RuleTimes | undefined;
+  readonly ruleTimes?: RuleTimes;
   /** The codec of the subresource scale. */
   readonly scaleCodec: ObjectCodec;
   /**

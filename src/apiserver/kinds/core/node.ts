@@ -5,10 +5,8 @@ import type * as core from '#api/groups/core/v1/index.ts';
 import { validateNode, validateNodeUpdate } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import {
-  type NodeProxyServices,
-  nodeProxySubresource,
-} from '#apiserver/node-proxy/subresources.ts';
+import { nodeProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
+import type { NodeProxyServices } from '#apiserver/node-proxy/subresources.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';

@@ -2,12 +2,9 @@
 // so a reset cannot become an uncaught error. A dial ends within a time that does not depend on the
 // peer.
 
-import { lookup } from 'node:dns';
-import type { LookupAddress } from 'node:dns';
-import { connect as connectTcp, isIP } from 'node:net';
-import type { LookupFunction, Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import type { ConnectionOptions } from 'node:tls';
+import { lookup, type LookupAddress } from 'node:dns';
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '#machinery/clock.ts';

@@ -5,8 +5,12 @@
 // A peer may reset, close, stall, or send anything at any byte. Each of these settles the
 // promise, or fails the response's body.
 
-import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import {
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 
 import type { Clock } from '#machinery/clock.ts';

@@ -1,17 +1,14 @@
 // The client: runs a command through a server's exec or attach endpoint, over SPDY (container
 // runtimes, older servers) or WebSocket (API servers since 1.29), and forwards ports over SPDY.
 
-import { request as httpRequest } from 'node:http';
-import type { RequestOptions } from 'node:http';
+import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { WebSocket } from 'ws';
-import { fromStatus } from '#machinery/apierrors.ts';
-import type { Status } from '#machinery/apierrors.ts';
+import { fromStatus, type Status } from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { SpdyConnection } from '../spdy/index.ts';
-import type { SpdyStream } from '../spdy/index.ts';
+import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
 import { decodeOutcome } from './outcome.ts';
 import { portForwardProtocol } from './port-forward-server.ts';
 import { encodeSize } from './resize.ts';
@@ -63,7 +60,7 @@ async function refusal(body: Readable, code: number): Promise<Error> {
     const status = JSON.parse(text) as Status;
     if (status.kind === 'Status') return fromStatus(status);
   } catch {
-    // The body is no Status: only its text is available.
+    // The body is not a Status: only its text is available.
   }
   return new Error(`unable to upgrade connection (HTTP ${code}): ${text}`);
 }

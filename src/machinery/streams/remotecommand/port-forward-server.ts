@@ -4,8 +4,7 @@
 
 import type { Duplex } from 'node:stream';
 import { errorMessage } from '#machinery/error-message.ts';
-import { SpdyConnection } from '../spdy/index.ts';
-import type { SpdyStream } from '../spdy/index.ts';
+import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
 import { endOutput } from './channels.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, DEFAULT_STREAM_CREATION_TIMEOUT_MS } from './spdy-server.ts';
 import type { PortForwardHandler, StreamingServerConfig } from './types.ts';
@@ -109,10 +108,10 @@ export async function servePortForwardOnSpdy(
       if (error === undefined || data === undefined) return;
       pair.cancelTimeout();
       pairs.delete(id);
-      const work = forward({ error, data }, handler, gone.signal).finally(() =>
-        running.delete(work),
+      const forwarding = forward({ error, data }, handler, gone.signal).finally(() =>
+        running.delete(forwarding),
       );
-      running.add(work);
+      running.add(forwarding);
     },
   });
   await connection.closed;

@@ -1,18 +1,13 @@
 import { once } from 'node:events';
-import { createServer, request as httpRequest } from 'node:http';
-import type { IncomingMessage, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { connect, createServer as createTcpServer } from 'node:net';
-import { PassThrough, Transform } from 'node:stream';
-import type { Duplex, Readable } from 'node:stream';
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
+import { connect, createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { PassThrough, Transform, type Duplex, type Readable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { badRequest, StatusError } from '#machinery/apierrors.ts';
-import { systemClock, VirtualClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import { SpdyConnection } from '../spdy/index.ts';
-import type { SpdyStream } from '../spdy/index.ts';
+import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
 import {
   execOverSpdy,
   execOverWebSocket,
@@ -20,14 +15,12 @@ import {
   portForwardOverSpdy,
   servePortForward,
   serveRemoteCommand,
+  type PortForwardHandler,
+  type RemoteCommandHandler,
+  type StreamOptions,
+  type TerminalSize,
 } from './index.ts';
 import { webSocketTunnel } from './tunnel.ts';
-import type {
-  PortForwardHandler,
-  RemoteCommandHandler,
-  StreamOptions,
-  TerminalSize,
-} from './index.ts';
 
 const logger: Logger = { error() {}, warn() {}, info() {}, debug() {}, with: () => logger };
 

@@ -5,10 +5,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { SpdyConnection } from '../spdy/index.ts';
-import type { SpdyStream } from '../spdy/index.ts';
-import { endOutput } from './channels.ts';
-import type { Channels } from './channels.ts';
+import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
+import { endOutput, type Channels } from './channels.ts';
 import { encodeOutcome } from './outcome.ts';
 import { decodeSizes } from './resize.ts';
 import type { StreamingServerConfig, StreamOptions } from './types.ts';

@@ -8,16 +8,16 @@
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import {
+  type ControlFrame,
+  type Frame,
   FrameDecoder,
   FrameEncoder,
   goAwayStatus,
   rstStatus,
   SpdyProtocolError,
 } from './frames.ts';
-import type { ControlFrame, Frame } from './frames.ts';
 import type { Headers } from './header-compression.ts';
-import { SpdyStream, SpdyStreamResetError } from './stream.ts';
-import type { StreamTransport } from './stream.ts';
+import { SpdyStream, SpdyStreamResetError, type StreamTransport } from './stream.ts';
 
 /** The time that the other side has to close after this side did. */
 const LINGER_MS = 5_000;
@@ -270,7 +270,7 @@ export class SpdyConnection {
     done: (err?: Error | null) => void,
   ): void {
     if (this.#over) {
-      // A FIN that cannot be delivered is no error; lost data is.
+      // A FIN that cannot be delivered is not an error; lost data is.
       done(data === undefined ? null : new SpdyStreamResetError('the SPDY connection is closed'));
       return;
     }

@@ -3,8 +3,12 @@
 //   control: 1 | version 15 | type 16 | flags 8 | length 24 | payload
 //   data:    0 | stream id 31          | flags 8 | length 24 | payload
 
-import { HeaderBlockError, HeaderCompressor, HeaderDecompressor } from './header-compression.ts';
-import type { Headers } from './header-compression.ts';
+import {
+  HeaderBlockError,
+  HeaderCompressor,
+  HeaderDecompressor,
+  type Headers,
+} from './header-compression.ts';
 
 export const rstStatus = {
   protocolError: 1,

@@ -1,15 +1,12 @@
 import { once } from 'node:events';
-import { PassThrough } from 'node:stream';
+import { PassThrough, type Duplex } from 'node:stream';
 import { createDeflate, createInflate, constants } from 'node:zlib';
-import type { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
-import { FrameDecoder, FrameEncoder } from './frames.ts';
-import type { ControlFrame, Frame } from './frames.ts';
+import { FrameDecoder, FrameEncoder, type ControlFrame, type Frame } from './frames.ts';
 import { HeaderCompressor, HeaderDecompressor, headerDictionary } from './header-compression.ts';
-import { SpdyConnection, SpdyProtocolError } from './index.ts';
-import type { SpdyStream } from './index.ts';
+import { SpdyConnection, SpdyProtocolError, type SpdyStream } from './index.ts';
 import { duplexPair } from './test-pair.ts';
 
 /** Decompresses the blocks of one direction with plain zlib. */

@@ -36,7 +36,7 @@ export function unionOf(ranges: readonly AddressRange[]): readonly AddressRange[
   return union;
 }
 
-/** Reports whether the ranges have every address of the family. They must be a union. */
+/** Reports whether the ranges contain every address of the family. They must be a union. */
 export const isWholeFamily = (ranges: readonly AddressRange[], family: IpFamily): boolean =>
   ranges.some(
     (range) =>

@@ -1,5 +1,5 @@
-// The builtins that read and change only the state of the shell. Those that run commands, or end
-// something, are in shell.ts.
+// The builtins that only read and change the state of the shell. Builtins that run commands, or end
+// the shell or a loop, are in shell.ts.
 
 import { COMMANDS } from './commands/index.ts';
 import { type FileSystem, resolvePath } from './file-system.ts';
@@ -14,9 +14,10 @@ export const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'ash', 'dash']
 
 /** The builtins that `type` and `command -v` know. */
 const NAMES = new Set(
-  ': exit return break continue cd pwd export readonly local unset set shift read eval . exec command type wait trap umask ulimit kill'.split(
-    ' ',
-  ),
+  (
+    ': exit return break continue cd pwd export readonly local unset set shift read eval . ' +
+    'exec command type wait trap umask ulimit kill'
+  ).split(' '),
 );
 
 /** The part of a shell that its builtins use. */
@@ -28,7 +29,7 @@ export interface BuiltinShell {
   readonly fail: (message: string, code: number) => Promise<number>;
 }
 
-/** Resolves with the exit code. `name`: as it was called. */
+/** Resolves with the exit code. `name`: the name by which it was called. */
 type Builtin = (shell: BuiltinShell, args: readonly string[], name: string) => Promise<number>;
 
 async function kill(shell: BuiltinShell, args: readonly string[]): Promise<number> {
@@ -160,7 +161,7 @@ async function read(shell: BuiltinShell, args: readonly string[]): Promise<numbe
 }
 
 /**
- * Prints what each name stands for, in the manner of the builtin `how`: command -v, type, which.
+ * Prints what each name resolves to, in the format of the builtin `how`: command -v, type, which.
  */
 export async function describe(
   shell: BuiltinShell,

@@ -9,7 +9,7 @@ import { topologyValue } from '../topology/labels.ts';
 import type { DomainCounts } from '../topology/tally.ts';
 import type { IndexedTerm } from './term-index.ts';
 
-/** A term of the pod itself, with the pods that it means. */
+/** A term of the pod itself, with the number of selected pods. */
 export interface OwnTerm {
   readonly topologyKey: string;
   readonly matches: (other: PodInfo) => boolean;
@@ -18,13 +18,13 @@ export interface OwnTerm {
 
 type Counts = ReadonlyMap<string, number>;
 
-/** By topology key: the domains from which pods that are there keep the pod away. */
+/** By topology key: the domains from which existing pods exclude the pod. */
 type Forbidden = ReadonlyMap<string, readonly Counts[]>;
 
-/** Beyond so many different terms, they are summed up once rather than at each node. */
+/** With more different terms, they are summed once instead of at each node. */
 const FEW_TERMS = 4;
 
-/** The terms of pods that are there which keep the pod away. */
+/** The anti-affinity terms of existing pods that exclude the pod. */
 export class Existing {
   readonly terms: readonly IndexedTerm[];
   #forbidden: Forbidden | undefined;
@@ -33,7 +33,7 @@ export class Existing {
     this.terms = terms;
   }
 
-  /** Made when it is needed: for nodes of which the position is not known. */
+  /** Computed on demand: for nodes whose position is unknown. */
   get forbidden(): Forbidden {
     this.#forbidden ??= byTopology(this.terms);
     return this.#forbidden;
@@ -42,16 +42,16 @@ export class Existing {
 
 export class AffinityState {
   /**
-   * Results about nodes from other pods of the template, where they apply; not in a copy for
+   * Remembered results about nodes for the template, where they apply; not in a copy for
    * hypothetical pods.
    */
   readonly known: NodeAnswers<Answer> | undefined;
   readonly #affinity: readonly OwnTerm[];
   readonly #antiAffinity: readonly OwnTerm[];
   readonly #existing: Existing;
-  /** The changes to #existing by hypothetically added and removed pods. */
+  /** Changes of #existing by hypothetically added and removed pods. */
   readonly #trial: Map<string, Map<string, number>>;
-  /** The pod meets its own affinity: as long as no pod does, it may begin anywhere. */
+  /** The pod matches its own affinity terms: as long as no other pod does, it may run anywhere. */
   readonly #firstOfItsKind: boolean;
 
   constructor(
@@ -83,8 +83,7 @@ export class AffinityState {
   }
 
   /**
-   * `other` is (by 1) or is not (by -1) on the node after all. `pod`: the one that is being
-   * scheduled.
+   * Adds `other` to the node (`by` 1) or removes it (-1). `pod`: the pod that is being scheduled.
    */
   count(
     pod: PodInfo,
@@ -107,9 +106,9 @@ export class AffinityState {
   }
 
   /**
-   * There is a pod that all terms mean in each of their topologies; or there is none anywhere and
-   * the pod is its own kind. `position`: that of the node in the snapshot; undefined if it is not
-   * as it is there.
+   * Reports whether a pod matches all terms in each of their topologies; or none does anywhere and
+   * the pod matches itself. `position`: of the node in the snapshot; undefined if the node differs
+   * from the snapshot.
    */
   meetsAffinity(node: NodeInfo, position: number | undefined): boolean {
     let present = true;
@@ -123,7 +122,8 @@ export class AffinityState {
   }
 
   /**
-   * No pod that one of the terms means is in the node's domain. `position`: as for meetsAffinity.
+   * Reports whether no pod in the node's domains matches an anti-affinity term. `position`: as for
+   * meetsAffinity.
    */
   meetsAntiAffinity(node: NodeInfo, position: number | undefined): boolean {
     for (const term of this.#antiAffinity)
@@ -132,8 +132,8 @@ export class AffinityState {
   }
 
   /**
-   * No pod in one of the node's domains demands that this one stays away. `position`: as for
-   * meetsAffinity.
+   * Reports whether no existing pod's anti-affinity excludes this pod from the node's domains.
+   * `position`: as for meetsAffinity.
    */
   meetsExisting({ node }: NodeInfo, position: number | undefined): boolean {
     const { terms } = this.#existing;
@@ -158,7 +158,10 @@ export class AffinityState {
   }
 }
 
-/** How many pods the term means in the node's domain; undefined if it is in none. */
+/**
+ * Returns the number of pods that match the term in the node's domain; undefined if the node is in
+ * none.
+ */
 function countFor(
   { topologyKey, counts }: OwnTerm,
   { node }: NodeInfo,

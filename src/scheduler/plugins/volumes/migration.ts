@@ -1,5 +1,5 @@
-// Volumes of in-tree plugins whose disks CSI drivers attach by now: how many of them fit on a node,
-// and from which nodes they can be used, is the driver's to say.
+// Volumes of in-tree plugins that CSI drivers attach: the driver determines their limit per node,
+// and the nodes that can use them.
 
 import {
   CsiMigrationError,
@@ -13,7 +13,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { CSINode } from '#api/groups/storage/v1/index.ts';
 import type { PersistentVolume } from './claims.ts';
 
-/** On a CSINode: the plugins whose volumes its kubelet leaves to drivers. */
+/** Annotation of a CSINode: the plugins whose volumes its kubelet leaves to drivers. */
 const MIGRATED_PLUGINS = 'storage.alpha.kubernetes.io/migrated-plugins';
 
 /**
@@ -34,7 +34,10 @@ export interface Attachable {
   readonly handle: string;
 }
 
-/** undefined: nothing that counts, or nothing that its driver would understand. */
+/**
+ * Returns the driver's volume; undefined if it does not count, or its driver would not understand
+ * it.
+ */
 export function attachableOf(volume: PersistentVolume): Attachable | undefined {
   const { csi = ofMigrated(volume) } = volume.spec;
   return csi === undefined ? undefined : { driver: csi.driver, handle: csi.volumeHandle };
@@ -72,12 +75,12 @@ export function driverOf(provisioner: string): string | undefined {
   return PLUGINS.has(provisioner) ? driver : undefined;
 }
 
-/** Whether nodes that leave its plugin to a driver see the volume differently. */
+/** Reports whether nodes that leave its plugin to a driver see the volume differently. */
 export function isMigratable(volume: PersistentVolume): boolean {
   return PLUGINS.has(pluginOfSource(volume.spec) ?? '');
 }
 
-/** The volume as a node sees it. Throws CsiMigrationError. */
+/** Returns the volume as a node sees it. Throws CsiMigrationError. */
 export function seenFrom(
   volume: PersistentVolume,
   node: Immutable<CSINode> | undefined,

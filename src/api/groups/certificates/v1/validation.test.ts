@@ -6,10 +6,10 @@ import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { NAME_MESSAGES, rows, variation } from '#api/testing/variation.ts';
 import type * as certificates from './types.ts';
 import {
+  type AllowedUpdates,
   validateCertificateSigningRequest,
   validateCertificateSigningRequestUpdate,
 } from './validation.ts';
-import type { AllowedUpdates } from './validation.ts';
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64');
@@ -206,7 +206,7 @@ describe.each([
   const update = (change: object, before: object): string[] =>
     text(validateCertificateSigningRequestUpdate(of(change), of(before), allowed));
 
-  test('may change the metadata of what is wrong already', () => {
+  test('may change the metadata of an invalid request', () => {
     const twice = { spec: { usages: ['fly', 'fly'] } };
     for (const spec of [{}, none, twice, signer('kubernetes.io/legacy-unknown')])
       expect(update(spec, spec)).toEqual([]);
@@ -224,7 +224,7 @@ describe.each([
     ]);
   });
 
-  test('may say that it failed, and takes back nothing', () => {
+  test('may report a failure, and cannot remove conditions', () => {
     expect(update(conditions(failed), {})).toEqual([]);
     for (const condition of [approved, denied, failed]) {
       const expected = [
@@ -234,7 +234,7 @@ describe.each([
     }
   });
 
-  test('decides if he is an approver', () => {
+  test('may be decided by an approver', () => {
     for (const condition of [approved, denied]) {
       const refused = (verb: string): string[] => [
         `status.conditions: Forbidden: updates may not ${verb} a condition of type "${condition.type}"`,
@@ -246,7 +246,7 @@ describe.each([
     }
   });
 
-  test('issues the certificate if he is a signer, once', () => {
+  test('gets its certificate from a signer, once', () => {
     const set = 'status.certificate: Forbidden: updates may not set certificate content';
     const change =
       'status.certificate: Forbidden: updates may not modify existing certificate content';

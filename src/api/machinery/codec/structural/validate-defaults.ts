@@ -1,8 +1,7 @@
 // Validates the defaults of a schema: a default must be valid as a value of an object.
 
 import { Budget } from '#cel/index.ts';
-import { runSteps } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import { Pace } from './pace.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';

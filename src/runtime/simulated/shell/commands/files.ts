@@ -1,4 +1,4 @@
-// Programs for files.
+// Commands for files.
 
 import { type DirectoryNode, FileError, type FsNode, partsOf } from '../file-system.ts';
 import { Pattern } from '../pattern.ts';
@@ -43,7 +43,8 @@ const ls: CommandFunction = async (process) => {
         (flags.has('F') || flags.has('p')) && entry.kind === 'directory' ? '/' : '';
       const lines = listed.map(
         ([name, entry]) =>
-          `${flags.has('l') ? longFormat(entry) : ''}${name}${suffix(entry)}${flags.has('l') && entry.kind === 'link' ? ` -> ${entry.target}` : ''}\n`,
+          `${flags.has('l') ? longFormat(entry) : ''}${name}${suffix(entry)}` +
+          `${flags.has('l') && entry.kind === 'link' ? ` -> ${entry.target}` : ''}\n`,
       );
       await print(process, heading + lines.join(''));
     },
@@ -120,7 +121,7 @@ const touch: CommandFunction = (process) => {
   );
 };
 
-/** Copies or moves operands to the last of them. */
+/** Returns a command that copies or moves its operands to the last one. */
 function transfer(move: boolean): CommandFunction {
   return (process) => {
     const { flags, operands } = parseOptions(process.args, 'rRafpvnLPd');
@@ -263,7 +264,9 @@ const stat: CommandFunction = (process) => {
       };
       await print(
         process,
-        `${format.replace(/%([a-zA-Z])/g, (whole, letter: string) => (Object.hasOwn(fields, letter) ? (fields[letter] as string) : whole))}\n`,
+        format.replace(/%([a-zA-Z])/g, (whole, letter: string) =>
+          Object.hasOwn(fields, letter) ? fields[letter]! : whole,
+        ) + '\n',
       );
     },
   );

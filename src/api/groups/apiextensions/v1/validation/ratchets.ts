@@ -3,9 +3,9 @@
 
 import {
   structuralSchema,
+  type StructuralSchema,
   UnsupportedSchemaError,
 } from '#api/machinery/codec/structural/structural-schema.ts';
-import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import { validateDefaults } from '#api/machinery/codec/structural/validate-defaults.ts';
 import {

@@ -25,10 +25,10 @@ import {
   deviceConfiguration,
   MAX_CONFIGS,
   requestNames,
+  type RequestNames,
   requestReference,
   requestReferences,
 } from './requests.ts';
-import type { RequestNames } from './requests.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
 type ResourceClaimTemplate = Immutable<resource.ResourceClaimTemplate>;
