@@ -12,7 +12,7 @@ export interface RecordedRequest {
   readonly method: string;
   /** With its query. */
   readonly path: string;
-  /** Those that the response depends on. */
+  /** The headers that the response depends on. */
   readonly headers: Readonly<Record<string, string>>;
   /** Base64; '' without a body. */
   readonly body: string;
