@@ -35,9 +35,11 @@ import {
 } from '../network-ranges.ts';
 import type { ClusterNode } from '../nodes.ts';
 import { Pki } from '../pki.ts';
-import { makeWebhooks, type Webhooks } from './extensions/index.ts';
+import { makeWebhooks } from './extensions/index.ts';
+import type { Webhooks } from './extensions/types.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
-import { makeInsight, type Insight } from './insight/index.ts';
+import { makeInsight } from './insight/index.ts';
+import type { Insight } from './insight/types.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */

@@ -1,6 +1,6 @@
 // A bounded log of records. The oldest records make room for new ones.
 
-import type { ClusterEvent } from './records.ts';
+import type { ClusterEvent, EventLog } from './records.ts';
 
 const LIMIT = 50_000;
 /** The objects in the records have so many bytes of JSON at most, about. */
@@ -9,20 +9,6 @@ const LIMIT_BYTES = 64 * 1024 * 1024;
 interface Kept<E> {
   readonly event: E;
   readonly bytes: number;
-}
-
-/**
- * What happened, in order: iterate for all until now, or with `for await` also for all that is
- * still to come.
- */
-export interface EventLog extends Iterable<ClusterEvent>, AsyncIterable<ClusterEvent> {
-  /** The records of one type that the filter takes. */
-  filter<T extends ClusterEvent['type']>(
-    type: T,
-    filter?: (event: Extract<ClusterEvent, { type: T }>) => boolean,
-  ): readonly Extract<ClusterEvent, { type: T }>[];
-  /** How many old records had to make room. */
-  readonly dropped: number;
 }
 
 export class RecordLog<E extends ClusterEvent> implements EventLog {
