@@ -12,6 +12,8 @@ interface Kept<E> {
 }
 
 export class RecordLog<E extends ClusterEvent> implements EventLog {
+  readonly #limit: number;
+  readonly #limitBytes: number;
   #kept: Kept<E>[] = [];
   /** Records before this index are dropped. */
   #start = 0;
@@ -19,6 +21,11 @@ export class RecordLog<E extends ClusterEvent> implements EventLog {
   #dropped = 0;
   #ended = false;
   #waiters: (() => void)[] = [];
+
+  constructor({ limit = LIMIT, limitBytes = LIMIT_BYTES } = {}) {
+    this.#limit = limit;
+    this.#limitBytes = limitBytes;
+  }
 
   get dropped(): number {
     return this.#dropped;
@@ -28,7 +35,8 @@ export class RecordLog<E extends ClusterEvent> implements EventLog {
   push(event: E, bytes = 0): void {
     this.#kept.push({ event, bytes });
     this.#bytes += bytes;
-    while (this.#kept.length - this.#start > LIMIT || this.#bytes > LIMIT_BYTES) this.#drop();
+    while (this.#kept.length - this.#start > this.#limit || this.#bytes > this.#limitBytes)
+      this.#drop();
     for (const wake of this.#waiters.splice(0)) wake();
   }
 
