@@ -7,6 +7,7 @@ import { COXSWAIN_VERSION, KUBERNETES_VERSION } from '#cluster/version.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
+import { addInspectCommands } from './inspect/commands.ts';
 import { typed } from './own-command.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
@@ -247,6 +248,8 @@ Examples:
       const { reset } = await import('./reset.ts');
       await reset(options);
     });
+
+  addInspectCommands(program);
 
   const snapshot = program
     .command('snapshot')

@@ -76,7 +76,9 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   if (options.detach) return detach(options);
   const progress = progressLine(options.quiet === true);
   const level: LogLevel = options.verbose ? 'debug' : 'warn';
-  const logging = { format: options.logFormat, level };
+  // A log in a file is read days later.
+  const dated = process.env[DETACHED_VARIABLE] !== undefined;
+  const logging = { format: options.logFormat, level, dated };
   const logger = createLogger({ ...logging, destination: process.stderr });
 
   const stop = stopSignal();

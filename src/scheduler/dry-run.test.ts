@@ -18,20 +18,18 @@ describe('the dry run', () => {
     await client
       .resource(nodes)
       .create({ metadata: { name: 'small', labels: { disk: 'ssd' } }, status });
-    await client
-      .resource(nodes)
-      .create({
-        metadata: { name: 'tainted', labels: { disk: 'hdd' } },
-        spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] },
-        status,
-      });
+    await client.resource(nodes).create({
+      metadata: { name: 'tainted', labels: { disk: 'hdd' } },
+      spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] },
+      status,
+    });
     const pod: Immutable<Pod> = await client
       .resource(pods)
       .namespace('default')
       .create({
         metadata: { name: 'p' },
         spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
-      } as never);
+      });
     const before = await client.resource(pods).list();
     const verdicts = await dryRun(
       {

@@ -1,5 +1,6 @@
-// What the scheduler would decide about pods now, with each plugin's verdict on each node. It reads the cluster as a scheduler does and
-// writes nothing: a scheduling cycle stops at the first plugin that rejects, this one asks all of them.
+// Repeats the scheduler's decision about pods without effect, with each plugin's verdict on each node. It reads the
+// cluster as a scheduler does and writes nothing: a scheduling cycle stops at the first plugin that rejects, this one
+// asks all of them.
 
 import { nodes as nodeType, pods as podType } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -19,9 +20,9 @@ import type { NodeInfo } from './framework/node-info.ts';
 import type { Pod } from './framework/objects.ts';
 import type { FilterPlugin } from './framework/plugin.ts';
 import { PodInfo } from './framework/pod-info.ts';
-import { Status } from './framework/status.ts';
+import type { Status } from './framework/status.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
-import { inTreeRegistry, type Registry } from './plugins/registry.ts';
+import { inTreeRegistry } from './plugins/registry.ts';
 import { resolveProfile } from './profile.ts';
 import { Nominator } from './queue/nominator.ts';
 
@@ -41,8 +42,8 @@ const SLICE_NODES = 100;
 const MAX_SCORED = 1000;
 
 /**
- * Returns a verdict for each pod, by UID. The pods need not be the cluster's present ones. Rejects with ConfigurationError, and with the
- * signal's reason if it aborts before everything has been read.
+ * Returns a verdict for each pod, by UID. The pods need not be the cluster's present ones. Rejects with
+ * ConfigurationError, and with the signal's reason if it aborts before everything has been read.
  */
 export async function dryRun(
   config: DryRunConfig,
@@ -93,7 +94,7 @@ class DryRun {
     for (const profile of readConfiguration(config.configuration).profiles) {
       const framework = new Framework({
         profileName: profile.schedulerName,
-        plugins: resolveProfile(profile, inTreeRegistry as Registry, handle),
+        plugins: resolveProfile(profile, inTreeRegistry, handle),
         clock,
         nominator: this.#nominator,
         waitingPods,

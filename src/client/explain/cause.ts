@@ -1,4 +1,5 @@
-// The explanation as a value: a tree from an object to the causes of its state. Renderers turn it into text, JSON or a picture.
+// The explanation as a value: a tree from an object to the causes of its state. Renderers turn it into text, JSON or
+// a picture.
 
 /**
  * - problem: does not work, and will not by itself;
@@ -21,7 +22,10 @@ export interface Cause {
   readonly severity: Severity;
   /** One sentence without a period at its end. It may contain text of users: renderers escape it. */
   readonly text: string;
-  /** Where the fact was read: 'condition Ready', 'event FailedMount', 'scheduler plugin NodeAffinity', 'spec.nodeSelector'. */
+  /**
+   * Where the fact was read: 'condition Ready', 'event FailedMount', 'scheduler plugin NodeAffinity',
+   * 'spec.nodeSelector'.
+   */
   readonly source?: string;
   /** The object that the fact is about. */
   readonly object?: ObjectRef;
@@ -35,16 +39,20 @@ export interface CauseParts {
   readonly causes?: readonly Cause[];
 }
 
+/** Returns a cause. What waits for something that is a problem is one, too. */
 export function cause(severity: Severity, text: string, parts: CauseParts = {}): Cause {
   const { source, object, causes = [] } = parts;
   return {
-    severity,
+    severity: severity === 'waiting' && worst(causes) === 'problem' ? 'problem' : severity,
     text,
     ...(source !== undefined && { source }),
     ...(object !== undefined && { object }),
     causes: bySeverity(causes),
   };
 }
+
+/** Returns the cause as one that explains nothing, since another one does. */
+export const asInfo = (each: Cause): Cause => ({ ...each, severity: 'info' });
 
 const RANK: Readonly<Record<Severity, number>> = { problem: 0, waiting: 1, ok: 2, info: 3 };
 
@@ -60,8 +68,8 @@ export function worst(causes: readonly Cause[]): 'problem' | 'waiting' | 'ok' {
 }
 
 /**
- * Returns the ends of the chains of the tree's own severity: the answers to "why". Causes with the same text are one. Empty if the tree
- * has neither a problem nor something to wait for.
+ * Returns the ends of the chains of the tree's own severity: the answers to "why". Causes with the same text are one.
+ * Empty if the tree has neither a problem nor something to wait for.
  */
 export function rootCauses(tree: Cause): readonly Cause[] {
   const severity = worst([tree, ...tree.causes]);
@@ -76,7 +84,10 @@ export function rootCauses(tree: Cause): readonly Cause[] {
   return [...found.values()];
 }
 
-/** Reports whether the cause is of this severity itself. What is below one of another severity is no cause of the tree's state. */
+/**
+ * Reports whether the cause is of this severity itself. What is below one of another severity is no cause of the
+ * tree's state.
+ */
 const leadsTo = (each: Cause, severity: Severity): boolean => each.severity === severity;
 
 /** Returns the object as a user types it: 'pod/web-0', 'widget.example.com/a'. */

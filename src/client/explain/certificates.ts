@@ -5,7 +5,7 @@ import { humanDuration } from '#machinery/text/duration.ts';
 import { type Cause, cause } from './cause.ts';
 
 const DAY_MS = 86_400_000;
-/** Whoever renews certificates does so before a third, or at least a tenth, of their time is left. */
+/** A certificate that is renewed automatically is never this near its end. */
 const WARN_SHARE = 0.1;
 const WARN_AT_MOST_MS = 30 * DAY_MS;
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
@@ -13,8 +13,8 @@ const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 const MAX_CERTIFICATES = 100;
 
 /**
- * Returns the problem of a certificate, or of the last valid one of a bundle: expired, not valid yet, or near its end. `what` begins the
- * text: 'the client certificate of the kubeconfig'.
+ * Returns the problem of a certificate, or of the last valid one of a bundle: expired, not valid yet, or near its
+ * end. `what` begins the text: 'the client certificate of the kubeconfig'.
  */
 export function certificateProblem(pem: string, what: string, now: number): Cause | undefined {
   const certificates = (pem.match(PEM) ?? []).slice(0, MAX_CERTIFICATES).flatMap(parse);

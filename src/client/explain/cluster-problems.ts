@@ -1,4 +1,4 @@
-// What is wrong in a cluster, from what was observed of it. Pure; observe-cluster.ts reads it.
+// Decides what is wrong in a cluster, from what was observed of it. Pure; observe-cluster.ts reads it.
 
 import type { ValidatingWebhookConfiguration } from '#api/groups/admissionregistration/v1/index.ts';
 import type { APIService } from '#api/groups/apiregistration/v1/index.ts';

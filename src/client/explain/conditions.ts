@@ -1,4 +1,5 @@
-// Which conditions of an object are bad news. Types of built-in kinds are known; those of custom resources follow their names.
+// Which conditions of an object are bad news. Types of built-in kinds are known; those of custom resources follow
+// their names.
 
 import type { Severity } from './cause.ts';
 
@@ -11,14 +12,18 @@ export interface Condition {
 }
 
 /** True is bad. */
-const NEGATIVE =
-  /(Pressure|Failure|Failed|Error|Errors|Conflict|Conflicts|Conflicted|Degraded|Stalled|Unavailable|Denied|Violation|ReplicaMismatch)$|^(NamesNotAccepted|KubernetesAPIApprovalPolicyNonconformant|NonStructuralSchema|FailureTarget|Dangling)$/;
+const NEGATIVE = new RegExp(
+  '(Pressure|Failure|Failed|Errors?|Conflicts?|Degraded|Stalled|Unavailable|Denied|Violation|' +
+    'NonStructuralSchema|Nonconformant|FailureTarget)$',
+);
 /** False is bad, Unknown as well. */
-const POSITIVE =
-  /(Ready|Available|Healthy|Established|NamesAccepted|Accepted|Programmed|ResolvedRefs|Synced|Reconciled|Initialized|Bound|Valid|Active|Installed|Progressing|Complete|ContainersReady|PodScheduled|AbleToScale|ScalingActive|Reconciling|Succeeded)$/;
+const POSITIVE = new RegExp(
+  '(Ready|Available|Healthy|Established|Accepted|Programmed|ResolvedRefs|Synced|Reconciled|Initialized|Bound|' +
+    'Valid|Active|Installed|Progressing|PodScheduled|AbleToScale)$',
+);
 /** False is a state like any other: a job that runs is not complete, a claim need not be resized. */
 const NEUTRAL =
-  /^(Complete|Succeeded|Reconciling|SuccessCriteriaMet|Suspended|DisruptionAllowed|PodReadyToStartContainers|PodCompleted)$/;
+  /^(Complete|Succeeded|Reconciling|SuccessCriteriaMet|Suspended|DisruptionAllowed|PodReadyToStartContainers)$/;
 
 /** Returns the conditions of an object; none if it has no list of them. */
 export function conditionsOf(object: unknown): readonly Condition[] {
@@ -33,7 +38,10 @@ export function conditionsOf(object: unknown): readonly Condition[] {
   );
 }
 
-/** Returns 'problem' for a condition that says that something is wrong, 'ok' for one that says that it is right, otherwise 'info'. */
+/**
+ * Returns 'problem' for a condition that says that something is wrong, 'ok' for one that says that it is right,
+ * otherwise 'info'.
+ */
 export function conditionSeverity({ type, status }: Condition): Severity {
   if (NEUTRAL.test(type)) return 'info';
   if (NEGATIVE.test(type)) return status === 'True' ? 'problem' : 'ok';

@@ -1,4 +1,4 @@
-// What the explainers of kinds share: the objects, the time, and a way down to other objects.
+// The context that the explainers of kinds share: the objects, the time, and a way down to other objects.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Cause, ObjectRef } from './cause.ts';
@@ -15,8 +15,8 @@ export interface World {
 
 export interface Context extends World {
   /**
-   * Explains another object, one level deeper. An object that is being explained already, or is too deep, has no causes of its own.
-   * `text`: how the object is connected, such as 'owned by'.
+   * Explains another object, one level deeper. An object that is being explained already, or is too deep, has no
+   * causes of its own. `text`: how the object is connected, such as 'owned by'.
    */
   readonly descend: (object: KubeObject, text: string) => Cause;
 }

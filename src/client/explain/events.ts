@@ -1,4 +1,4 @@
-// What events say about an object: the latest of each reason.
+// Turns the events about an object into causes: the latest of each reason.
 
 import { type Cause, cause } from './cause.ts';
 import { eventTime, type EventObject, type ObjectSet } from './object-set.ts';
@@ -10,7 +10,7 @@ const SHOWN = 5;
 /** A warning that is older says nothing about the present. */
 const RECENT_MS = 3_600_000;
 
-/** What a rejection by admission is called, by the text of the server's message. */
+/** Names for rejections by admission, by the text of the server's message. */
 const ADMISSION: readonly (readonly [RegExp, string])[] = [
   [/exceeded quota/, 'a quota rejects it'],
   [/failed quota/, 'a quota rejects it'],
@@ -39,7 +39,7 @@ export function warnings(object: KubeObject, objects: ObjectSet, now: number): r
 }
 
 /** Returns an event as a cause. It is no problem by itself: whether it still holds, the object's status says. */
-export function eventCause(event: EventObject, now: number): Cause {
+function eventCause(event: EventObject, now: number): Cause {
   const { reason = '', message = '', type } = event;
   const component = event.reportingComponent || event.source?.component || '';
   const times = event.series?.count ?? event.count ?? 1;

@@ -11,7 +11,7 @@ import type { NetworkPolicy } from '#api/groups/networking/v1/index.ts';
 import type { PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as labels from '#machinery/selectors/labels.ts';
-import { type Cause, cause, type ObjectRef, refText, worst } from './cause.ts';
+import { asInfo, bySeverity, type Cause, cause, type ObjectRef, refText, worst } from './cause.ts';
 import type { Context } from './context.ts';
 import { warnings } from './events.ts';
 import { nodeStateCauses } from './node-state.ts';
@@ -33,27 +33,41 @@ export function explainPod(object: KubeObject, context: Context): readonly Cause
   const scheduled = conditionOf(pod, 'PodScheduled')?.status === 'True' || !!pod.spec.nodeName;
   const dependencies = scheduled
     ? [...nodeCauses(pod, context), ...volumeCauses(pod, context), ...configCauses(pod, context)]
-    : [...(decision(pod, context) ?? []), ...claimCauses(pod, context)];
+    : decision(pod, context);
   // A condition repeats its event.
   const said = state.map(({ text }) => text).join('\n');
-  const events = warnings(object, objects, now).filter(
-    ({ source, text }) =>
-      source !== 'event FailedScheduling' && !said.includes(text.replace(/ \([^()]*\)$/, '')),
-  );
-  const deeper = [...dependencies, ...events.map((each) => ({ ...each, severity }) as Cause)];
-  const [first, ...others] = [...state].sort((a, b) => rank(a) - rank(b));
-  const main =
-    first === undefined
-      ? []
-      : [cause(first.severity, first.text, { ...first, causes: [...first.causes, ...deeper] })];
-  return [...main, ...others, ...rules(pod, context)];
+  const [first, ...others] = bySeverity(state);
+  if (first === undefined) return rules(pod, context);
+  const events = warnings(object, objects, now)
+    .filter(({ source, text }) => {
+      const message = text.replace(/ \([^()]*\)$/, '');
+      return source !== 'event FailedScheduling' && !said.includes(message);
+    })
+    .map((each) =>
+      explainsItself(first) || worst(dependencies) === 'problem' ? asInfo(each) : each,
+    );
+  const main = cause(first.severity, first.text, {
+    ...first,
+    causes: [...first.causes, ...dependencies, ...events],
+  });
+  return [main, ...others, ...rules(pod, context)];
 }
 
-const rank = ({ severity }: Cause): number => (severity === 'problem' ? 0 : 1);
+/** Containers that wait for a reason name it; those that wait for nothing, or whose probes fail, leave it to events. */
+const explainsItself = ({ severity, text }: Cause): boolean =>
+  severity === 'problem' && !text.includes(' runs, but ');
 
-function decision(pod: PodObject, { scheduling }: Context): readonly Cause[] | undefined {
-  const verdict = scheduling?.get(pod.metadata.uid);
-  return verdict === undefined ? undefined : schedulingCauses(verdict);
+/** The scheduler's verdict. Claims that are not bound are the cause of that of VolumeBinding. */
+function decision(pod: PodObject, context: Context): readonly Cause[] {
+  const claims = claimCauses(pod, context);
+  const verdict = context.scheduling?.get(pod.metadata.uid);
+  if (verdict === undefined) return claims;
+  const causes = schedulingCauses(verdict);
+  const byVolumes = (each: Cause): boolean => each.source?.includes('VolumeBinding') ?? false;
+  if (!causes.some(byVolumes)) return [...causes, ...claims];
+  return causes.map((each) =>
+    byVolumes(each) ? cause(each.severity, each.text, { ...each, causes: claims }) : each,
+  );
 }
 
 function nodeCauses(pod: PodObject, { objects }: Context): readonly Cause[] {
@@ -100,7 +114,7 @@ function claimName(pod: PodObject, volume: Immutable<Volume>): string | undefine
 interface Needed {
   readonly kind: 'ConfigMap' | 'Secret';
   readonly name: string;
-  /** What needs it: 'volume data'. */
+  /** The part of the pod that needs it: 'volume data'. */
   readonly by: string;
 }
 
@@ -184,7 +198,10 @@ const inNamespace = (pod: PodObject, group: string, kind: string, name: string):
   name,
 });
 
-/** Budgets that protect the pod, and policies that restrict its traffic: no cause of its state, but of evictions and connections. */
+/**
+ * Budgets that protect the pod, and policies that restrict its traffic: no cause of its state, but of evictions and
+ * connections.
+ */
 function rules(pod: PodObject, { objects }: Context): readonly Cause[] {
   const { namespace = '', labels: own } = pod.metadata;
   const budgets = objects
@@ -206,9 +223,12 @@ function rules(pod: PodObject, { objects }: Context): readonly Cause[] {
     .map(({ metadata, spec }) =>
       cause(
         'info',
-        `networkpolicy/${metadata.name} restricts its ${(spec?.policyTypes ?? ['Ingress']).join(' and ').toLowerCase()} traffic`,
+        `networkpolicy/${metadata.name} restricts its ${directions(spec?.policyTypes)} traffic`,
         { object: inNamespace(pod, 'networking.k8s.io', 'NetworkPolicy', metadata.name) },
       ),
     );
   return [...budgets, ...policies];
 }
+
+const directions = (types: readonly string[] = ['Ingress']): string =>
+  types.join(' and ').toLowerCase();

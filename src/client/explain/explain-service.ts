@@ -91,31 +91,34 @@ function withSelector(
 
 const SLICES = { group: 'discovery.k8s.io', kind: 'EndpointSlice' };
 
-/** Pods that match all but one of the labels. */
+/** The pod that comes nearest: it has all labels but one, and that one with a value that begins alike. */
 function nearMisses(
   selector: Readonly<Record<string, string>>,
   { objects }: Context,
   namespace: string,
 ): readonly Cause[] {
   const entries = Object.entries(selector);
-  for (const [key, value] of entries) {
+  const near = entries.flatMap(([key, value]) => {
     const others = labels.selectorFromSet(
       Object.fromEntries(entries.filter(([other]) => other !== key)),
     );
-    const near = objects
-      .ofKind<Pod>('', 'Pod', namespace)
-      .find(
-        ({ metadata }) => metadata.labels?.[key] !== undefined && others.matches(metadata.labels),
-      );
-    if (near !== undefined)
-      return [
-        cause(
-          'info',
-          `pod/${near.metadata.name} has ${key}=${near.metadata.labels?.[key]}, not ${key}=${value}`,
-        ),
-      ];
-  }
-  return [];
+    return objects.ofKind<Pod>('', 'Pod', namespace).flatMap((pod) => {
+      const own = pod.metadata.labels?.[key];
+      if (own === undefined || !others.matches(pod.metadata.labels)) return [];
+      const alike = commonPrefix(own, value);
+      return alike >= 2 || entries.length > 1 ? [{ pod, key, value, own, alike }] : [];
+    });
+  });
+  const [best] = near.toSorted((a, b) => b.alike - a.alike);
+  if (best === undefined) return [];
+  const { pod, key, value, own } = best;
+  return [cause('info', `pod/${pod.metadata.name} has ${key}=${own}, not ${key}=${value}`)];
+}
+
+function commonPrefix(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
 }
 
 /** Named target ports that no container has. */

@@ -3,7 +3,7 @@
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
 import type { StorageClass } from '#api/groups/storage/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { type Cause, cause } from './cause.ts';
+import { asInfo, type Cause, cause } from './cause.ts';
 import type { Context } from './context.ts';
 import { warnings } from './events.ts';
 
@@ -35,7 +35,7 @@ export function explainClaim(object: KubeObject, context: Context): readonly Cau
   return [
     cause(events.length > 0 ? 'problem' : severity, `is not bound: ${text}`, {
       source: 'status',
-      causes: [...events, ...causes],
+      causes: [...(severity === 'problem' ? events.map(asInfo) : events), ...causes],
     }),
     ...used,
   ];

@@ -2,7 +2,7 @@
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { type Cause, cause, type ObjectRef, refText, worst } from './cause.ts';
+import { asInfo, type Cause, cause, type ObjectRef, refText, worst } from './cause.ts';
 import type { Context } from './context.ts';
 import { conditionsOf, conditionSeverity, conditionText } from './conditions.ts';
 import { warnings } from './events.ts';
@@ -40,10 +40,12 @@ export function explainWorkload(object: KubeObject, context: Context): readonly 
     return [...(counted.length > 0 ? counted : [cause('ok', 'nothing is wrong')]), ...bad];
   const [main, ...others] = [...counted.filter(({ severity }) => severity !== 'ok'), ...bad];
   if (main === undefined) return [...counted, ...deeper];
-  // What keeps its pods from running is the cause of what the workload itself says.
+  // The causes that keep its pods from running explain all that the workload says about itself: its conditions are
+  // symptoms.
+  const symptoms = worst(deeper) === 'ok' ? others : others.map(asInfo);
   return [
     cause(main.severity, main.text, { ...main, causes: [...main.causes, ...deeper] }),
-    ...others,
+    ...symptoms,
   ];
 }
 

@@ -93,7 +93,8 @@ function explainOne(
       : [];
   const causes = [...going, ...own];
   const severity = worst(causes);
-  return cause(severity, `${title} ${WORDS[severity]}`, { object: ref, causes });
+  const state = relation === '' ? ` ${WORDS[severity]}` : `, which ${WORDS[severity]}`;
+  return cause(severity, `${title}${state}`, { object: ref, causes });
 }
 
 /** The chain of controllers up, with what each says about itself: their children are not explained again. */
@@ -112,7 +113,7 @@ function ownersOf(object: KubeObject, world: World): readonly Cause[] {
       owners.push(
         cause('info', `${refText(ref)} ${WORDS[severity as keyof typeof WORDS] ?? ''}`, {
           object: ref,
-          causes: causes.map(({ causes: _, ...flat }) => ({ ...flat, causes: [] })),
+          causes: causes.map((each) => ({ ...each, causes: [] })),
         }),
       );
     } else {

@@ -1,4 +1,5 @@
-// Reads what an explanation of one object needs: the object, its owners, its namespace's objects, and what those refer to.
+// Reads what an explanation of one object needs: the object, its owners, its namespace's objects, and what those
+// refer to.
 
 import type { Pod, Service } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -14,7 +15,7 @@ import { ObjectReader } from './read-objects.ts';
 
 export interface GatherConfig {
   readonly client: Client;
-  /** What the server has: servedResources. */
+  /** The result of servedResources. */
   readonly resources: readonly ServedResource[];
   readonly signal?: AbortSignal;
 }
@@ -71,7 +72,7 @@ export async function gather(config: GatherConfig, target: Target): Promise<Gath
     name,
     signal ? { signal } : {},
   );
-  const object = withType(read as KubeObject, type);
+  const object = withType(read, type);
   objects.add(object);
   const list = (typed: string, request: Partial<Parameters<ObjectReader['list']>[1]> = {}) => {
     const found = findResource(config.resources, typed);

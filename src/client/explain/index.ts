@@ -1,4 +1,5 @@
-// Explains the state of objects and clusters: read (gather), decide (explain, clusterProblems), and a tree of causes as the result.
+// Explains the state of objects and clusters: read (gather), decide (explain, clusterProblems), and a tree of causes
+// as the result.
 
 export { type Cause, type ObjectRef, refText, rootCauses, type Severity } from './cause.ts';
 export { clusterProblems, type ClusterState, type Problem } from './cluster-problems.ts';

@@ -53,8 +53,9 @@ export async function servedResources(
 }
 
 /**
- * Returns the resource that a user means by 'pod', 'po', 'deployments.apps', 'Widget.example.com' or 'widgets.v1.example.com'.
- * Undefined if there is none. Where several groups have the name, the first one in the order of discovery.
+ * Returns the resource that a user means by 'pod', 'po', 'deployments.apps', 'Widget.example.com' or
+ * 'widgets.v1.example.com'. Undefined if there is none. Where several groups have the name, the first one in the
+ * order of discovery.
  */
 export function findResource(
   resources: readonly ServedResource[],

@@ -1,4 +1,4 @@
-// What is wrong with a node, from the node alone.
+// Decides what is wrong with a node, from the node alone.
 
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

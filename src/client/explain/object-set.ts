@@ -1,5 +1,5 @@
-// The objects that an explanation is made of, indexed. A set knows the difference between an object that does not exist and one that was
-// not read: only the first is a cause.
+// The objects that an explanation is made of, indexed. A set knows the difference between an object that does not
+// exist and one that was not read: only the first is a cause.
 
 import type { Event } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';

@@ -62,7 +62,10 @@ export class ObjectReader {
       this.objects.addUnreadable(type, `only the first ${max} of them have been read`);
   }
 
-  /** Adds one object, or that it does not exist. `metadataOnly`: its data stays on the server, as that of Secrets should. */
+  /**
+   * Adds one object, or that it does not exist. `metadataOnly`: its data stays on the server, as that of Secrets
+   * should.
+   */
   async get(
     type: ServedResource,
     ref: Pick<ObjectRef, 'namespace' | 'name'>,

@@ -1,4 +1,5 @@
-// What the scheduler would decide about a pod now, as a value. The scheduler makes it (scheduler/dry-run.ts); here it becomes causes.
+// The scheduler's present decision about a pod, as a value. The scheduler makes it (scheduler/dry-run.ts); here it
+// becomes causes.
 
 import { type Cause, cause } from './cause.ts';
 
@@ -76,7 +77,8 @@ export function schedulingCauses(verdict: SchedulingVerdict): readonly Cause[] {
   const best = fitting.toSorted((a, b) => (b.total ?? 0) - (a.total ?? 0));
   const fits = cause(
     'waiting',
-    `${fitting.length} of ${nodes.length} nodes fit now: the pod is about to be scheduled, or waits for another to leave (${named(best.map(({ node }) => node))})`,
+    `${fitting.length} of ${nodes.length} nodes fit now: the pod is about to be scheduled, ` +
+      `or waits for another to leave (${named(best.map(({ node }) => node))})`,
     { source: `scheduler ${profile}`, causes: best.slice(0, NAMED_NODES).map(scoreCause) },
   );
   return [fits, ...rejecting];
@@ -93,7 +95,7 @@ const sourceOf = ({ plugin, point }: PluginVerdict): string =>
   `scheduler plugin ${plugin} (${point})`;
 
 /** Returns the first names, and how many more there are. */
-export function named(names: readonly string[]): string {
+function named(names: readonly string[]): string {
   const shown = names.slice(0, NAMED_NODES).join(', ');
   const more = names.length - NAMED_NODES;
   return more > 0 ? `${shown} and ${more} more` : shown;

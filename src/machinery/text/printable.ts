@@ -1,9 +1,9 @@
-// Makes text from elsewhere (names, messages, log lines) safe to print at a terminal: it can neither move the cursor, nor change colours,
-// the title or the order of characters.
+// Makes text from elsewhere (names, messages, log lines) safe to print at a terminal: it can neither move the cursor,
+// nor change colours, the title or the order of characters.
 
 /**
- * Control characters of ASCII and of Latin-1 (U+009B begins a sequence as ESC [ does), line and paragraph separators, and the characters
- * that reorder text. Lone surrogates are invalid in UTF-8.
+ * Control characters of ASCII and of Latin-1 (U+009B begins a sequence as ESC [ does), line and paragraph separators,
+ * and the characters that reorder text. Lone surrogates are invalid in UTF-8.
  */
 const UNSAFE =
   // eslint-disable-next-line no-control-regex
@@ -14,7 +14,10 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, visible);
 }
 
-/** Returns the text with its newlines and tabs; all else as `printable`. A carriage return before a newline is dropped. */
+/**
+ * Returns the text with its newlines and tabs; all else as `printable`. A carriage return before a newline is
+ * dropped.
+ */
 export function printableLines(text: string): string {
   return text
     .replaceAll('\r\n', '\n')

@@ -2,7 +2,7 @@
 
 export { createContainerdRuntime } from './create.ts';
 export type { ContainerdRuntimeConfig } from './create.ts';
-export { missingContainerdTools } from './host.ts';
+export { missingContainerdTools, overlayfsWorks } from './host.ts';
 export type { MissingTools } from './host.ts';
 export { imageArchive } from './image-archive.ts';
 export type { ImageArchiveConfig, ImageFile } from './image-archive.ts';
