@@ -1,5 +1,6 @@
-// Every group and version that comes with Coxswain, in the order in which discovery lists the groups. The last three are not
-// served as groups: they hold what all groups share, discovery documents and webhook reviews.
+// Every built-in group and version, in the order in which discovery lists the groups. The last
+// three are not served as groups: they contain the types that all groups share, discovery documents
+// and webhook reviews.
 
 import { schema as admissionV1 } from './groups/admission/v1/schema.ts';
 import { schema as admissionregistrationV1 } from './groups/admissionregistration/v1/schema.ts';

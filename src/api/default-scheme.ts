@@ -1,5 +1,5 @@
-// The Scheme of everything that Coxswain knows: the kinds of every group, with their defaults and conversions. Each group keeps its own
-// beside its schema; here is one entry for each group and version.
+// The Scheme of all built-in kinds, with their defaults and conversions. Each group has its own
+// beside its schema; this file has one entry for each group and version.
 
 import { defaulters as admissionregistrationV1 } from './groups/admissionregistration/v1/defaults.ts';
 import { defaulters as apiextensionsV1 } from './groups/apiextensions/v1/defaults.ts';
@@ -18,12 +18,11 @@ import { defaulters as schedulingV1 } from './groups/scheduling/v1/defaults.ts';
 import { defaulters as storageV1 } from './groups/storage/v1/defaults.ts';
 import { conversions as autoscalerConversions } from './groups/autoscaling/v1/conversion.ts';
 import { conversions as eventConversions } from './groups/events/v1/conversion.ts';
-import { parseApiVersion, Scheme } from './machinery/scheme.ts';
-import type { Conversions, Defaulters } from './machinery/scheme.ts';
+import { type Conversions, type Defaulters, parseApiVersion, Scheme } from './machinery/scheme.ts';
 import type { GroupVersionKind } from './machinery/descriptor.ts';
 import { allSchemas } from './all-schemas.ts';
 
-/** By apiVersion. Exported for tests. */
+/** Defaulters by apiVersion. Exported for tests. */
 export const DEFAULTERS: Readonly<Record<string, Defaulters>> = {
   'admissionregistration.k8s.io/v1': admissionregistrationV1,
   'apiextensions.k8s.io/v1': apiextensionsV1,
@@ -42,13 +41,13 @@ export const DEFAULTERS: Readonly<Record<string, Defaulters>> = {
   'storage.k8s.io/v1': storageV1,
 };
 
-/** By kind. */
+/** Conversions by kind. */
 const CONVERSIONS: Readonly<Record<string, Conversions>> = {
   Event: eventConversions,
   HorizontalPodAutoscaler: autoscalerConversions,
 };
 
-/** Returns a new Scheme; registering more in it changes no other. */
+/** Returns a new Scheme. Registrations in it do not affect others. */
 export function newDefaultScheme(): Scheme {
   const scheme = new Scheme(allSchemas);
   for (const [apiVersion, defaulters] of Object.entries(DEFAULTERS)) {

@@ -1,5 +1,6 @@
-// From an object as it is in memory to values of its declared type, as far as it is read and no further. Types whose JSON already
-// is the value (text, ints, structs and lists of such) pass as they are; others are wrapped, and their parts adapted when asked for.
+// Converts an in-memory object to values of its declared type, lazily. Types whose JSON already is
+// the value (text, ints, structs and lists of such) are passed unchanged. Others are wrapped, and
+// their parts are converted on access.
 
 import { evaluationError } from './errors.ts';
 import { parseDuration, parseTimestamp } from './standard/time-text.ts';
@@ -25,12 +26,15 @@ import { WorkLimit } from './work-limit.ts';
 
 type Adapter = (raw: unknown) => Value;
 
-/** Where nothing has to be done beyond what reading any JSON does. */
+/** For types that need no conversion beyond that of any JSON. */
 const asIs: Adapter = adaptDynamic;
 
 const adapters = new WeakMap<Type, Adapter>();
 
-/** What makes values of the type. The adapter throws EvaluationError for what cannot be one; null stays null. */
+/**
+ * Returns the function that converts raw JSON to values of the type. It throws EvaluationError for
+ * unsuitable values; null stays null.
+ */
 export function adapterOf(type: Type): Adapter {
   const known = adapters.get(type);
   if (known !== undefined) return known;
@@ -101,7 +105,10 @@ function mapOrThrow(raw: unknown): Readonly<Record<string, unknown>> {
 const text = (parse: (text: string) => Value): Adapter =>
   scalar((raw) => (typeof raw === 'string' ? parse(raw) : raw));
 
-/** `open`: types that are being looked at, taken as plain while they are. */
+/**
+ * Reports whether values of the type need no conversion. `open`: types whose check is in progress;
+ * they count as plain meanwhile.
+ */
 function isPlain(type: Type, open: Set<string>): boolean {
   if ('read' in type && type.read !== undefined) return false;
   switch (type.kind) {
@@ -111,7 +118,7 @@ function isPlain(type: Type, open: Set<string>): boolean {
     case 'timestamp':
     case 'duration':
     case 'int':
-      // An int may come as a bigint; no list or struct of plain values has one.
+      // An int may be a bigint; lists and structs of plain values contain none.
       return type.kind === 'int';
     case 'wrapper':
       return isPlain(type.of, open);
@@ -220,15 +227,18 @@ class AdaptedObject extends AbstractMap {
     return this.#names();
   }
 
-  /** As expressions write them; what the type does not know is not seen. */
+  /**
+   * Returns the names as expressions write them. Fields that the type does not declare are
+   * invisible.
+   */
   #names(): string[] {
     return (this.#type.fieldNames?.() ?? Object.keys(this.#raw)).filter((name) => this.has(name));
   }
 }
 
 /**
- * An object of a custom kind (or a part of one) as its schema describes it. Fields that are null count as absent, but for the size; fields
- * without a schema cannot be seen, but are compared.
+ * An object of a custom kind, or a part of one, with the type of its schema. Null fields count as
+ * absent, except for the size. Fields without a schema are invisible, but are compared.
  */
 class UnstructuredObject extends AbstractMap {
   readonly #raw: Readonly<Record<string, unknown>>;
@@ -269,7 +279,7 @@ class UnstructuredObject extends AbstractMap {
     }
     if (!(other instanceof UnstructuredObject)) return true;
     const seen = new Set(names.map((name) => this.#type.field(name)?.property ?? name));
-    // As upstream: an unknown field that only one of them has makes no difference.
+    // As upstream: an unknown field of only one of the objects makes no difference.
     return Object.keys(this.#raw).every((name) => {
       const theirs = seen.has(name) ? undefined : other.#rawOf(name);
       return theirs === undefined || equal(this.#raw[name], theirs);
@@ -281,7 +291,10 @@ class UnstructuredObject extends AbstractMap {
   }
 }
 
-/** A value as plain JSON, for patches, messages and statuses. Throws EvaluationError for values that have none, or too much. */
+/**
+ * Returns a value as plain JSON, for patches, messages and statuses. Throws EvaluationError for
+ * values without a JSON form, or with too many parts.
+ */
 export function toJson(value: Value, limit: WorkLimit = new WorkLimit()): unknown {
   limit.part();
   if (typeof value === 'bigint') throw evaluationError('integer is too large for JSON');

@@ -1,4 +1,5 @@
-// Expressions made at random, and another evaluator of the same language: both must say the same, or both that it is an error.
+// Compares random expressions with another evaluator of the same language: both must return the
+// same value, or both an error.
 import {
   celEnv,
   celUint,
@@ -40,7 +41,7 @@ const { expression } = fc.letrec<
 >((tie) => {
   const either = (...arbitraries: fc.Arbitrary<string>[]): fc.Arbitrary<string> =>
     fc.oneof({ maxDepth: 4, withCrossShrink: true }, ...arbitraries);
-  /** Fills the places of a template with expressions. */
+  /** Fills the gaps of a template with expressions. */
   const fill = (template: string, ...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> =>
     fc
       .tuple(...parts)
@@ -174,7 +175,7 @@ const THEIRS = {
   ]),
 };
 
-/** Both sides' values in one form. */
+/** Converts the values of both sides to one form. */
 function ours(value: Value): unknown {
   if (typeof value === 'number' || typeof value === 'bigint') return `int ${value}`;
   if (value instanceof Uint) return `uint ${value.value}`;
@@ -201,7 +202,7 @@ function theirs(value: unknown): unknown {
 const sorted = (entries: unknown[][]): unknown[][] =>
   entries.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 
-/** It divides uints as ints. */
+/** The other evaluator divides uints as ints. */
 const MISTAKEN = /^int overflow during divide by/;
 
 test('agree', () => {
@@ -210,7 +211,8 @@ test('agree', () => {
   fc.assert(
     fc.property(expression, (source) => {
       const { program } = environment.compile(source);
-      // Of an item of `[]` nobody knows the type: the first function that takes it decides, as in cel-go.
+      // The type of an item of `[]` is unknown: as in cel-go, the first function that accepts it
+      // decides.
       if (program === undefined) return;
       const mine = program.evaluate(VALUES, { costLimit: Infinity });
       const its = plan(other, parse(source))(THEIRS);

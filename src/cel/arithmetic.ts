@@ -1,4 +1,5 @@
-// Arithmetic of 64 bits, exact or refused. Ints are numbers while they are safe, so that the usual case is the machine's own.
+// Exact 64-bit arithmetic; overflow is an error. Ints are numbers while they are safe integers, so
+// the usual case uses native operations.
 
 import { evaluationError, noSuchOverload } from './errors.ts';
 import { Double, Duration, normalizeInt, Timestamp, Uint, type Value } from './values.ts';
@@ -25,7 +26,7 @@ export function subtractInts(a: Int, b: Int): Int {
 
 export function multiplyInts(a: Int, b: Int): Int {
   if (typeof a === 'number' && typeof b === 'number') {
-    // Plus zero: there is no negative zero among ints.
+    // Adding zero turns -0 into 0: ints have no negative zero.
     const product = a * b + 0;
     if (product <= MAX && product >= -MAX) return product;
   }
@@ -35,7 +36,7 @@ export function multiplyInts(a: Int, b: Int): Int {
 const divisionByZero = (): Error => evaluationError('division by zero');
 const modulusByZero = (): Error => evaluationError('modulus by zero');
 
-/** Rounds towards zero. */
+/** Divides and rounds towards zero. */
 export function divideInts(a: Int, b: Int): Int {
   if (typeof a === 'number' && typeof b === 'number') {
     if (b === 0) throw divisionByZero();
@@ -45,7 +46,7 @@ export function divideInts(a: Int, b: Int): Int {
   return normalizeInt(BigInt(a) / BigInt(b));
 }
 
-/** Has the sign of `a`. */
+/** Returns the remainder, which has the sign of `a`. */
 export function moduloInts(a: Int, b: Int): Int {
   if (b === 0) throw modulusByZero();
   if (typeof a === 'number' && typeof b === 'number') return (a % b) + 0;
@@ -89,17 +90,18 @@ export const times = {
     Duration.checked(a.nanoseconds - b.nanoseconds),
 };
 
-/** A double to an int, towards zero. */
+/** Converts a double to an int, rounding towards zero. */
 export function doubleToInt(value: number): Int {
   if (!Number.isFinite(value)) throw evaluationError('integer overflow');
   const whole = Math.trunc(value);
   if (Number.isSafeInteger(whole)) return whole + 0;
-  // Values at the very edge are refused too: they may have been beyond it before they were rounded.
+  // The limits themselves are errors, too: the value may have been beyond them before it was
+  // rounded.
   if (whole >= 2 ** 63 || whole <= -(2 ** 63)) throw evaluationError('integer overflow');
   return normalizeInt(BigInt(whole));
 }
 
-/** An index into a list: an int, or a number that is one. */
+/** Returns an index into a list: an int, or another number with an integer value. */
 export function toIndex(value: Value): Int {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
   if (value instanceof Uint) return normalizeIndex(value.value);

@@ -1,19 +1,23 @@
-// The tree that the parser makes: cel-go's, macros expanded, so that what upstream says of an expression can be said of ours.
+// The tree that the parser produces. It is equal to cel-go's with expanded macros, so that
+// upstream's rules about trees apply.
 
 interface Place {
-  /** Where messages point to, in UTF-16 units: the operator, the dot, the opening bracket, or the start of a name or literal. */
+  /**
+   * The position for messages, in UTF-16 units: the operator, the dot, the opening bracket, or the
+   * start of a name or literal.
+   */
   readonly offset: number;
 }
 
 export interface Literal extends Place {
   readonly kind: 'literal';
-  /** A value as evaluation knows them: null, boolean, int, Uint, Double, string, Uint8Array (see values.ts). */
+  /** A literal value: null, boolean, int, Uint, Double, string, Uint8Array (see values.ts). */
   readonly value: unknown;
 }
 
 export interface Identifier extends Place {
   readonly kind: 'identifier';
-  /** With a leading dot if it was written so: looked up from the root, not from the container. */
+  /** A leading dot means that the name is resolved from the root, not from the container. */
   readonly name: string;
 }
 
@@ -27,7 +31,7 @@ export interface Select extends Place {
 
 export interface Call extends Place {
   readonly kind: 'call';
-  /** Operators are functions too: '_+_', '!_', '_?_:_', '_[_]', '@in'. */
+  /** Operators are functions, too: '_+_', '!_', '_?_:_', '_[_]', '@in'. */
   readonly function: string;
   readonly target?: Expression;
   readonly arguments: readonly Expression[];
@@ -75,7 +79,7 @@ export interface Comprehension extends Place {
   readonly condition: Expression;
   readonly step: Expression;
   readonly result: Expression;
-  /** What it was written as, so that it can be evaluated as that. */
+  /** The macro that the loop comes from, so that it can be evaluated directly. */
   readonly shape?: ComprehensionShape;
 }
 
@@ -93,7 +97,7 @@ export type Expression =
   | StructLiteral
   | Comprehension;
 
-/** `a.b.c` as one name, if it is nothing but names; undefined otherwise. */
+/** Returns `a.b.c` as one name; undefined if the expression contains anything but names. */
 export function qualifiedName(expression: Expression): string | undefined {
   if (expression.kind === 'identifier') return expression.name;
   if (expression.kind !== 'select' || expression.testOnly) return undefined;
@@ -101,7 +105,7 @@ export function qualifiedName(expression: Expression): string | undefined {
   return operand === undefined ? undefined : `${operand}.${expression.field}`;
 }
 
-/** Names that operators go by in messages and declarations. */
+/** The names of operators in messages and declarations. */
 export const operators = {
   conditional: '_?_:_',
   and: '_&&_',

@@ -1,4 +1,5 @@
-// Gives each part of an expression its type, and each name and call what it refers to; or tells what does not fit.
+// The type checker: determines the type of each part of an expression, and the declaration of each
+// name and call. Reports errors for parts that do not fit.
 
 import {
   operators,
@@ -37,14 +38,14 @@ import { Double, isInt, Uint, type Value } from './values.ts';
 export interface NamedValue {
   readonly name: string;
   readonly type: Type;
-  /** Present: it is a constant. */
+  /** Present for a constant. */
   readonly constant?: { readonly value: Value };
 }
 
 /** The part of an environment that the checker uses. */
 export interface Declarations {
   readonly container: string;
-  /** By its name as a container's names are tried: the innermost first. */
+  /** Looks a name up in the container and its parents, the innermost first. */
   lookupName(name: string): NamedValue | undefined;
   lookupFunction(
     name: string,
@@ -77,7 +78,7 @@ export function check(expression: Expression, declarations: Declarations): Check
   return { types, references: checker.references, issues: checker.issues };
 }
 
-/** No expression that means something comes near. */
+/** The largest size of a type. Useful expressions are far below it. */
 const MAX_TYPE_SIZE = 2000;
 
 /** The types of literals. */
@@ -97,7 +98,7 @@ class Checker {
   readonly types = new Map<Expression, Type>();
   readonly references = new Map<Expression, Reference>();
   readonly issues: Issue[] = [];
-  /** Variables of loops around what is checked now, innermost last. */
+  /** The variables of the enclosing loops, innermost last. */
   readonly #locals: { readonly name: string; readonly type: Type }[] = [];
 
   constructor(declarations: Declarations) {
@@ -108,12 +109,12 @@ class Checker {
     this.issues.push({ offset, message });
   }
 
-  /** Nodes that a macro uses twice are checked once: it uses them in one scope. */
+  /** Nodes that a macro uses twice are checked once: both uses are in the same scope. */
   check(node: Expression): Type {
     const known = this.types.get(node);
     if (known !== undefined) return known;
     let type = this.#typeOf(node);
-    // A map of a map of itself, and so on, has a type that is small in memory and endless to look through.
+    // A deeply nested map of itself has a type that is small in memory and endless to traverse.
     if (typeSize(type) > MAX_TYPE_SIZE) {
       this.#report(node.offset, 'type of the expression is too complex');
       type = ERROR;
@@ -171,7 +172,7 @@ class Checker {
     return ERROR;
   }
 
-  /** The type of what a name stands for, if it stands for anything. */
+  /** Returns the type of a name; undefined if it is not declared. */
   #resolve(node: Expression, name: string): Type | undefined {
     for (let index = this.#locals.length - 1; index >= 0; index--) {
       const local = this.#locals[index] as { name: string; type: Type };
@@ -280,7 +281,7 @@ class Checker {
     return result;
   }
 
-  /** && and ||: what is wrong is each operand that is no boolean. */
+  /** Checks && and ||. Each operand that is no boolean is reported separately. */
   #logical(
     node: Call,
     name: string,
@@ -313,7 +314,7 @@ class Checker {
     return this.substitution.apply(type);
   }
 
-  /** The type that two items of a literal have in common. */
+  /** Returns the common type of two items of a literal. */
   #join(previous: Type | undefined, current: Type): Type {
     if (previous === undefined) return current;
     if (this.substitution.assignable(previous, current)) return mostGeneral(previous, current);

@@ -1,14 +1,14 @@
-// Lists put together of others. Upstream counts `a + b` as one step, so it must be one: long lists are joined, not copied, or a few
-// names for `a + a` of one another would fill the memory.
+// Concatenated lists. Upstream charges one step for `a + b`, so it must take constant time: long
+// lists are joined, not copied. Otherwise a few nested `a + a` would fill the memory.
 
 import { evaluationError } from './errors.ts';
 import { listItem, listItems, listSize, ListValue, type Value } from './values.ts';
 
 type List = readonly unknown[] | ListValue;
 
-/** Copying this many is no more work than joining. */
+/** Up to this length, copying takes no longer than joining. */
 const COPIED = 256;
-/** No request holds so many items. */
+/** The largest list. No request holds so many items. */
 const MAX_ITEMS = 10_000_000;
 
 class ConcatList extends ListValue {
@@ -32,7 +32,7 @@ class ConcatList extends ListValue {
   }
 }
 
-/** Throws EvaluationError if there are too many items. */
+/** Returns the concatenation. Throws EvaluationError if there are too many items. */
 export function concatenate(a: List, b: List): Value {
   const size = listSize(a) + listSize(b);
   if (size > MAX_ITEMS) throw evaluationError(`list of ${size} items is too large`);

@@ -1,4 +1,5 @@
-// cel-spec's conformance tests, all files of them. What is left out is left out by name, with the reason.
+// cel-spec's conformance tests, all files of them. Skipped tests are listed by name, with the
+// reason.
 import { describe, expect, test } from 'vitest';
 import type { Library, Overload } from './declarations.ts';
 import { Environment } from './environment.ts';
@@ -8,7 +9,7 @@ import { conformanceTests, readType, readValue, type ConformanceTest } from './t
 import { formatType, type Type } from './types.ts';
 import { Double, runtimeTypeName, type Value } from './values.ts';
 
-/** Reasons for leaving tests out, by what they have in them. */
+/** The reasons for skipped tests, by a pattern of their content. */
 const UNSUPPORTED: readonly [RegExp, string][] = [
   [
     /TestAllTypes|TestRequired|NestedEnum|GlobalEnum|proto\.(hasExt|getExt)/,
@@ -83,7 +84,7 @@ const same = (actual: Value, wanted: Value): boolean => {
   return bothNaN || equals(actual, wanted);
 };
 
-/** Undefined if it passes. */
+/** Runs a test. Returns undefined if it passes. */
 function run(it: ConformanceTest): string | undefined {
   const { program, error } = environmentOf(it).compile(it.expr, { unchecked: it.disableCheck });
   if (program === undefined) return it.fails ? undefined : error.message;
@@ -112,7 +113,7 @@ for (const it of conformanceTests()) {
   files.set(file, [...(files.get(file) ?? []), it]);
 }
 
-test('what is left out, and why', () => {
+test('skipped tests, with reasons', () => {
   const left: Record<string, number> = {};
   for (const it of [...files.values()].flat()) {
     const reason = unsupported(it);
@@ -125,7 +126,7 @@ test('what is left out, and why', () => {
   });
 });
 
-/** How many run, so that none is lost unseen. */
+/** The number of tests that run, so that none is lost unnoticed. */
 const EXPECTED: Readonly<Record<string, number>> = {
   basic: 43,
   bindings_ext: 5,

@@ -1,4 +1,4 @@
-// What evaluating costs, beside figures that cel-go's and Kubernetes' authors wrote into their tests.
+// Compares evaluation costs with figures from the tests of cel-go and Kubernetes.
 import { describe, expect, test } from 'vitest';
 import { Budget } from './cost.ts';
 import { Environment } from './environment.ts';
@@ -45,10 +45,10 @@ const CASES: readonly Case[] = [
     input: { input: { key: 'v' } },
   },
   { expr: 'input[3-3]', cost: 3, variables: { input: list(STRING) }, input: { input: ['v'] } },
-  // Presence costs nothing in Kubernetes, the way to it does.
+  // In Kubernetes, `has` costs nothing, but the path to the field does.
   { expr: 'has(input.single_int32)', cost: 0, variables: { input: struct }, input: { input: {} } },
   { expr: 'has(input.a.b)', cost: 1, variables: { input: DYN }, input: { input: { a: {} } } },
-  // Literals of literals are made when the expression is compiled.
+  // Nested literals are created when the expression is compiled.
   { expr: '[1, 2, 3]', cost: 0 },
   { expr: '{"a": 1, "b": 2, "c": 3}', cost: 0 },
   { expr: '[1 + 0]', cost: 11 },
@@ -123,7 +123,7 @@ describe('limits', () => {
   const { program } = environment.compile('items.all(x, items.all(y, x + y >= 0)) || true');
   const items = Array.from({ length: 100 }, (_, index) => index);
 
-  test('end an evaluation; nothing absorbs that', () => {
+  test('end an evaluation; no operator absorbs the error', () => {
     const result = program?.evaluate({ items }, { costLimit: 1000 });
     expect(result?.error).toMatchObject({
       message: 'operation cancelled: actual cost limit exceeded',
@@ -133,7 +133,7 @@ describe('limits', () => {
     expect(program?.evaluate({ items }).value).toBe(true);
   });
 
-  test('are shared by those who share a budget', () => {
+  test('are shared by evaluations with a common budget', () => {
     const budget = new Budget(100_000);
     const first = program?.evaluate({ items }, { budget });
     expect(first?.value).toBe(true);

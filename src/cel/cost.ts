@@ -1,5 +1,5 @@
-// What evaluating costs, in upstream's units, so that a limit means the same here: about one for each step and each ten
-// characters of text that are gone through.
+// The cost of evaluation in upstream's units, so that a limit means the same here: about one per
+// step, and one per ten characters of traversed text.
 
 import { evaluationError } from './errors.ts';
 import type { CallCost } from './declarations.ts';
@@ -23,11 +23,14 @@ export const STRUCT_CREATE = 40;
 export const TEXT_FACTOR = 0.1;
 export const REGEX_FACTOR = 0.25;
 
-/** Upstream's limits: of one expression, and of all expressions of one policy (or one custom resource). */
+/**
+ * Upstream's limits: for one expression, and for all expressions of one policy (or one custom
+ * resource).
+ */
 export const PER_CALL_LIMIT = 1_000_000;
 export const RUNTIME_BUDGET = 10_000_000;
 
-/** The budget of several evaluations together. */
+/** The common budget of several evaluations. */
 export class Budget {
   remaining: number;
 
@@ -40,7 +43,7 @@ export class Budget {
   }
 }
 
-/** One evaluation: its variables and what it has cost so far. */
+/** One evaluation: its variables and its cost so far. */
 export class Frame {
   readonly slots: Value[];
   readonly limit: number;
@@ -58,7 +61,10 @@ export class Frame {
   }
 }
 
-/** The size that a value's part in costs goes by: of text, bytes, lists and maps their length, of all else 1. */
+/**
+ * Returns the size of a value for cost calculations: the length of text, bytes, lists and maps, 1
+ * for other values.
+ */
 export function sizeOf(value: Value): number {
   if (typeof value === 'string') return codePointLength(value);
   if (typeof value !== 'object' || value === null) return 1;
@@ -70,7 +76,10 @@ export function sizeOf(value: Value): number {
 
 export const traversal = (size: number): number => Math.ceil(size * TEXT_FACTOR);
 
-/** Going through a value and all that is in it, text by the bytes of its UTF-8. Throws EvaluationError if that is too much. */
+/**
+ * Returns the cost of traversing a value with all of its parts; text counts in bytes of UTF-8.
+ * Throws EvaluationError if there is too much.
+ */
 function traversalOf(value: Value, limit: WorkLimit = new WorkLimit()): number {
   if (typeof value === 'string') return Math.floor(Buffer.byteLength(value) * TEXT_FACTOR);
   if (value instanceof Uint8Array) return Math.floor(value.length * TEXT_FACTOR);
@@ -87,16 +96,16 @@ function traversalOf(value: Value, limit: WorkLimit = new WorkLimit()): number {
   return cost;
 }
 
-/** Going through the first argument and all that is in it. */
+/** The cost of traversing the first argument with all of its parts. */
 export const traversesDeeply: CallCost = (args) => traversalOf(args[0]);
-/** Going through the first argument. */
+/** The cost of traversing the first argument. */
 export const traversesFirst: CallCost = (args) => traversal(sizeOf(args[0]));
-/** Going through the first argument, and making a result of about the same size. */
+/** The cost of traversing the first argument and creating a result of about the same size. */
 export const rewritesFirst: CallCost = (args) => traversal(sizeOf(args[0]) * 2);
-/** Comparing two values, up to the shorter one's end. */
+/** Returns the cost of comparing two values, up to the end of the shorter one. */
 export function comparison(a: Value, b: Value): number {
   if (typeof a === 'string' && typeof b === 'string') {
-    // Short texts, nearly all, need no counting.
+    // Nearly all texts are short and need no counting.
     const shorter = a.length < b.length ? a.length : b.length;
     if (shorter <= 10) return shorter === 0 ? 0 : 1;
   } else if (typeof a !== 'object' || typeof b !== 'object') {
@@ -105,6 +114,6 @@ export function comparison(a: Value, b: Value): number {
   return traversal(Math.min(sizeOf(a), sizeOf(b)));
 }
 export const comparesTwo: CallCost = (args) => comparison(args[0], args[1]);
-/** Searching the first argument with a regular expression. */
+/** The cost of searching the first argument with a regular expression. */
 export const matchesRegex: CallCost = (args) =>
   Math.ceil((1 + sizeOf(args[0])) * TEXT_FACTOR) * Math.ceil(sizeOf(args[1]) * REGEX_FACTOR);

@@ -1,4 +1,4 @@
-// Declarations of an environment: functions with their overloads, and libraries of them.
+// Declarations of an environment: functions with their overloads, and libraries of functions.
 
 import type { Macro } from './macros.ts';
 import { OPTIONAL, type ObjectType, type Type } from './types.ts';
@@ -21,26 +21,30 @@ import {
   type Value,
 } from './values.ts';
 
-/** Gets values of the declared types, the receiver first. Answers a value or throws EvaluationError. */
+/**
+ * Implements an overload. Gets values of the declared types, the receiver first. Returns a value or
+ * throws EvaluationError.
+ */
 export type Implementation = (...args: never[]) => Value;
 
 /**
- * What a call costs, in units of about one operation on a scalar. One that does not look at the result (has one parameter) is asked
- * before the call is made, so that what cannot be paid for is not done.
+ * Returns the cost of a call, in units of about one operation on a scalar. A function with one
+ * parameter does not use the result and is called before the call is made, so that calls beyond the
+ * limit are not made.
  */
 export type CallCost = (args: readonly Value[], result: Value) => number;
 
 export interface Overload {
-  /** Unique among all overloads, named as cel-go names them. */
+  /** The ID, unique among all overloads and equal to cel-go's. */
   readonly id: string;
-  /** Written `receiver.name(…)`; the receiver is the first parameter. */
+  /** Called as `receiver.name(…)`; the receiver is the first parameter. */
   readonly member: boolean;
   readonly parameters: readonly Type[];
   readonly result: Type;
   readonly call: Implementation;
-  /** Absent: 1. */
+  /** Default: 1. */
   readonly cost?: CallCost;
-  /** At run time, its arguments may be of any types. Default: false. */
+  /** Skip the check of argument types at run time. Default: false. */
   readonly unguarded?: boolean;
 }
 
@@ -50,17 +54,17 @@ export interface Library {
   readonly name: string;
   readonly functions?: Functions;
   readonly macros?: readonly Macro[];
-  /** Names with values of their own. */
+  /** Named constants. */
   readonly constants?: Readonly<Record<string, { readonly type: Type; readonly value: Value }>>;
-  /** Types that expressions may name; object types with `construct` may be made by literals. */
+  /** Types that expressions may name. Object types with `construct` may be created by literals. */
   readonly types?: readonly Type[];
-  /** Types that are told by their names, of which there is no end. */
+  /** Returns the type of a name, for libraries with an unlimited number of types. */
   readonly resolve?: (name: string) => ObjectType | undefined;
-  /** Lets the parser take `?.`, `[?` and `{?`. */
+  /** Lets the parser accept `?.`, `[?` and `{?`. */
   readonly optionalSyntax?: boolean;
 }
 
-/** A function called by its name. */
+/** Declares a function that is called by its name. */
 export function global(
   id: string,
   parameters: readonly Type[],
@@ -71,7 +75,9 @@ export function global(
   return { id, member: false, parameters, result, call, ...(cost !== undefined && { cost }) };
 }
 
-/** A function called on a value; `parameters` begins with its type. */
+/**
+ * Declares a function that is called on a value; `parameters` begins with the type of that value.
+ */
 export function member(
   id: string,
   parameters: readonly Type[],
@@ -82,10 +88,13 @@ export function member(
   return { id, member: true, parameters, result, call, ...(cost !== undefined && { cost }) };
 }
 
-/** The function without checks of its arguments at run time. */
+/** Returns the overload without checks of its arguments at run time. */
 export const unguarded = (overload: Overload): Overload => ({ ...overload, unguarded: true });
 
-/** Whether a value may be passed as a parameter of the type. Looks at the first item of a list or map only. */
+/**
+ * Reports whether a value may be passed as a parameter of the type. Checks only the first item of a
+ * list or map.
+ */
 export function matches(type: Type, value: Value): boolean {
   switch (type.kind) {
     case 'dyn':

@@ -1,5 +1,5 @@
-// Types of Kubernetes' own kinds, from the descriptions of their fields that the API's schema is made of. Only as much of a
-// description is asked for as types need.
+// Types of Kubernetes' own kinds, from the field descriptions of the API's schemas. Parts of a
+// description are read only when needed.
 
 import {
   BOOL,
@@ -47,7 +47,10 @@ const SCALARS: Readonly<Record<string, Type>> = {
 
 const known = new WeakMap<DescribedMessage, ObjectType>();
 
-/** The type of a message's objects. Fields are looked up when they are asked for: messages may contain themselves. */
+/**
+ * Returns the type of a message's objects. Fields are resolved lazily, because messages may contain
+ * themselves.
+ */
 export function typeOfMessage(message: DescribedMessage): ObjectType {
   let type = known.get(message);
   if (type === undefined) {

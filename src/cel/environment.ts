@@ -1,14 +1,16 @@
-// An environment: the variables and libraries that expressions may use. It compiles expressions to programs.
+// An environment: the variables and libraries that expressions may use. It compiles expressions to
+// programs.
 //
-//     const env = new Environment({ variables: { device: deviceType }, libraries: kubernetesLibraries });
-//     const { program, error } = env.compile('device.driver == "gpu.example.com"', { resultType: BOOL });
+//     const env = new Environment({ variables: { device: deviceType }, libraries:
+//     kubernetesLibraries });
+//     const { program, error } = env.compile('device.driver == "gpu.example.com"', { resultType:
+//     BOOL });
 //     const { value, error } = program.evaluate({ device });
 
 import { adapterOf } from './adapt.ts';
 import type { Expression } from './ast.ts';
 import { check, type Checked, type Declarations, type NamedValue } from './checker.ts';
-import type { Budget } from './cost.ts';
-import { Frame, PER_CALL_LIMIT } from './cost.ts';
+import { type Budget, Frame, PER_CALL_LIMIT } from './cost.ts';
 import type { Library } from './declarations.ts';
 import {
   CompileError,
@@ -30,28 +32,36 @@ import { TypeValue, type Value } from './values.ts';
 export interface EnvironmentConfig {
   /** Names (possibly with dots) and their types. */
   readonly variables?: Readonly<Record<string, Type>>;
-  /** Beside the standard one. */
+  /** The libraries in addition to the standard one. */
   readonly libraries?: readonly Library[];
-  /** Names are looked up in this package first, then in the ones around it. Default: ''. */
+  /** Names are resolved in this package first, then in its parents. Default: ''. */
   readonly container?: string;
-  /** Literals of lists and maps must be of one type. Default: true, as in Kubernetes. */
+  /**
+   * Require that the items of a list or map literal have one type. Default: true, as in Kubernetes.
+   */
   readonly homogeneousLiterals?: boolean;
-  /** `1 < 1.5` checks. Default: true, as in Kubernetes. */
+  /**
+   * Allow comparisons of different number types, such as `1 < 1.5`. Default: true, as in
+   * Kubernetes.
+   */
   readonly crossTypeComparisons?: boolean;
-  /** Names of fields may be written in backticks. Default: false, as in Kubernetes. */
+  /** Allow field names in backticks. Default: false, as in Kubernetes. */
   readonly quotedNames?: boolean;
   /** The limits of expressions; see PARSER_LIMITS for the defaults. */
   readonly limits?: Partial<ParserLimits>;
 }
 
 export interface CompileOptions {
-  /** The allowed types of the result, or dynamic. Absent: any. */
+  /** The allowed result types, in addition to dynamic. Absent: any. */
   readonly resultType?: Type | readonly Type[];
-  /** A dynamic result is rejected, as for admission policies. Default: false. */
+  /** Reject a dynamic result, as admission policies do. Default: false. */
   readonly exactResult?: boolean;
-  /** Skips the type checker: everything is decided at run time. Default: false. */
+  /** Skip the type checker: all types are checked at run time. Default: false. */
   readonly unchecked?: boolean;
-  /** Estimates what evaluating may cost, over a variable of this type; see `estimateCost`. Default: nothing is estimated. */
+  /**
+   * Estimates the cost of evaluation over a variable of this type; see `estimateCost`. Default: no
+   * estimate.
+   */
   readonly estimateOver?: Type;
 }
 
@@ -70,12 +80,15 @@ export interface EvaluateOptions {
   readonly budget?: Budget;
 }
 
-/** A variable's values, by name. They may be API objects as they are: what is declared of them says how they are read. */
+/**
+ * The values of variables, by name. API objects are passed unchanged; the declared types determine
+ * how they are read.
+ */
 export type Activation = Readonly<Record<string, unknown>>;
 
 const NO_LIBRARIES: readonly Library[] = [];
 
-/** Immutable. */
+/** An immutable environment. */
 export class Environment {
   readonly #config: EnvironmentConfig;
   readonly #tables: Tables;
@@ -109,7 +122,9 @@ export class Environment {
       : { name, type: typeOf(type), constant: { value: new TypeValue(name) } };
   }
 
-  /** This environment and more: variables and libraries are added, the rest is replaced. */
+  /**
+   * Returns an environment with additional variables and libraries. Other settings are replaced.
+   */
   extend(config: EnvironmentConfig): Environment {
     const own = this.#config.libraries ?? NO_LIBRARIES;
     return new Environment({
@@ -130,7 +145,7 @@ export class Environment {
     });
   }
 
-  /** For tools and tests: the types of an expression's parts. */
+  /** Checks an expression, for tools and tests. Returns the types of its parts. */
   check(expression: Expression): Checked {
     return check(expression, this.#declarations);
   }
@@ -172,8 +187,8 @@ export class Environment {
   }
 
   /**
-   * What evaluating may cost, from least to most, as far as the types of the variables say how large they can be (those that
-   * `typeOfSchema` makes do). The source must compile.
+   * Returns the minimal and maximal cost of evaluation. It is as precise as the variables' types
+   * describe sizes (those of `typeOfSchema` do). The source must compile.
    */
   estimateCost(source: string): Range {
     const { expression, issues } = this.parse(source);
@@ -183,7 +198,7 @@ export class Environment {
     return estimateCost(expression, checked);
   }
 
-  /** References of an expression that is not checked: names that are declared. */
+  /** Returns the references of an unchecked expression: its declared names. */
   #guess(expression: Expression): Checked['references'] {
     return check(expression, this.#declarations).references;
   }
@@ -202,7 +217,7 @@ function wrongResult(
     : `must evaluate to one of [${names.join(' ')}]`;
 }
 
-/** The names that a name may mean in a container, in the order in which they are tried. */
+/** Returns the names to which a name may resolve in a container, in the order of attempts. */
 function candidates(container: string, name: string): string[] {
   if (name.startsWith('.')) return [name.slice(1)];
   const found: string[] = [];
@@ -224,14 +239,14 @@ function firstOf<T, R>(items: readonly T[], find: (item: T) => R | undefined): R
   return undefined;
 }
 
-/** A compiled expression. May be evaluated any number of times. */
+/** A compiled expression. It can be evaluated any number of times. */
 export class Program {
   readonly source: string;
   readonly expression: Expression;
-  /** dyn where only evaluation can tell. */
+  /** dyn if the type is only known at run time. */
   readonly resultType: Type;
   readonly #plan: Plan;
-  /** Empty; copying is much quicker than making. */
+  /** The initial slots: copying them is much faster than creating them. */
   readonly #slots: readonly Value[];
   readonly #variables: readonly {
     readonly name: string;
@@ -258,12 +273,12 @@ export class Program {
     }));
   }
 
-  /** The variables that it reads. */
+  /** The variables that the program reads. */
   get variables(): readonly string[] {
     return this.#variables.map(({ name }) => name);
   }
 
-  /** As `evaluate`, for values that may be asynchronous, such as an authorizer. */
+  /** Evaluates with values that may be asynchronous, such as an authorizer. */
   async evaluateAsync(activation: Activation, options: EvaluateOptions = {}): Promise<Evaluation> {
     for (;;) {
       const before = options.budget?.remaining;
@@ -271,14 +286,14 @@ export class Program {
         return this.evaluate(activation, options);
       } catch (error) {
         if (!(error instanceof Suspension)) throw error;
-        // What is gone through again is paid for once.
+        // Repeated steps are charged once.
         if (options.budget !== undefined && before !== undefined) options.budget.remaining = before;
         await error.answer;
       }
     }
   }
 
-  /** Throws Suspension if a value has to wait for an answer. */
+  /** Evaluates the program. Throws Suspension if a value is not available yet. */
   evaluate(activation: Activation, options: EvaluateOptions = {}): Evaluation {
     const limit = options.costLimit ?? PER_CALL_LIMIT;
     const slots = this.#slots.slice();

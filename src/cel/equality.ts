@@ -1,4 +1,5 @@
-// Equality and order across types: numbers compare by what they mean, values of other types are simply not equal.
+// Equality and order across types: numbers compare by their value; values of other types are not
+// equal.
 
 import { noSuchOverload } from './errors.ts';
 import { sameItems } from './set-lists.ts';
@@ -27,8 +28,8 @@ import {
 import { WorkLimit } from './work-limit.ts';
 
 /**
- * -1, 0, 1; undefined if one of them is NaN. Integers compare exactly, however large; an integer and a double as doubles, as
- * cel-spec has it, unless the double is beyond what the integer's type can hold.
+ * Returns -1, 0 or 1; undefined if a number is NaN. Integers compare exactly. As in cel-spec, an
+ * integer and a double compare as doubles, unless the double is outside the integer type's range.
  */
 function compareNumbers(
   a: number | bigint | Uint | Double,
@@ -43,7 +44,7 @@ function compareNumbers(
   return order(x, y);
 }
 
-/** JavaScript compares bigints with numbers by their mathematical values. */
+/** Compares two numbers. JavaScript compares bigints with numbers by their mathematical values. */
 function order(x: number | bigint, y: number | bigint): -1 | 0 | 1 | undefined {
   if (x < y) return -1;
   if (x > y) return 1;
@@ -56,11 +57,13 @@ const isNumber = (value: Value): value is number | bigint | Uint | Double =>
   value instanceof Double ||
   value instanceof Uint;
 
-/** Throws EvaluationError if it takes too much. */
+/**
+ * Reports whether two values are equal. Throws EvaluationError if the comparison exceeds the limit.
+ */
 export function equals(a: Value, b: Value, limit?: WorkLimit): boolean {
   if (typeof a !== 'object' || a === null) {
     if (a === b) return true;
-    // Ints have one form each: a number or a bigint, never either.
+    // Each int has exactly one form, a number or a bigint.
     if (typeof b !== 'object' || b === null) return false;
     return isNumber(a) && isNumber(b) && compareNumbers(a, b) === 0;
   }
@@ -126,7 +129,10 @@ function objectsEqual(a: CelObject, b: CelObject, limit: WorkLimit | undefined):
   return a === b;
 }
 
-/** -1, 0, 1; undefined where a NaN is compared. Throws EvaluationError for values that have no order. */
+/**
+ * Returns -1, 0 or 1; undefined if a value is NaN. Throws EvaluationError for values without an
+ * order.
+ */
 export function compare(a: Value, b: Value): -1 | 0 | 1 | undefined {
   if (isNumber(a) && isNumber(b)) return compareNumbers(a, b);
   if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);

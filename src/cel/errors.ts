@@ -1,13 +1,17 @@
-// Errors of expressions: problems of the text (with positions, shown as cel-go shows them), and errors of evaluation.
+// Errors of expressions: issues of the text (with positions, formatted as by cel-go), and errors of
+// evaluation.
 
-/** A problem found in an expression's text. */
+/** A problem in an expression's text. */
 export interface Issue {
-  /** Where, in UTF-16 units from the start of the source; -1: no place in particular. */
+  /** The position in UTF-16 units from the start of the source; -1: no specific position. */
   readonly offset: number;
   readonly message: string;
 }
 
-/** Why an evaluation failed: an ordinary error, which `||` and `&&` may absorb, or the cost ran over a limit. */
+/**
+ * The reason of a failed evaluation: an ordinary error, which `||` and `&&` may absorb, or an
+ * exceeded cost limit.
+ */
 export type EvaluationErrorReason = 'error' | 'costLimitExceeded';
 
 export class EvaluationError extends Error {
@@ -20,7 +24,10 @@ export class EvaluationError extends Error {
   }
 }
 
-/** Thrown through an evaluation that has to wait for an answer, which its asker keeps; then it is gone through again. */
+/**
+ * Ends an evaluation that needs a pending value. The evaluation is repeated once `answer` has
+ * resolved; its source keeps the result.
+ */
 export class Suspension extends Error {
   readonly answer: Promise<unknown>;
 
@@ -31,7 +38,10 @@ export class Suspension extends Error {
   }
 }
 
-/** Made without a stack: an expression that fails on each of thousands of devices is no exception, but costs like one. */
+/**
+ * Returns an error without a stack: an expression that fails for each of thousands of devices is a
+ * normal case, and stacks are expensive.
+ */
 export function evaluationError(message: string, reason?: EvaluationErrorReason): EvaluationError {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
@@ -45,14 +55,15 @@ export function evaluationError(message: string, reason?: EvaluationErrorReason)
 export const noSuchOverload = (): EvaluationError => evaluationError('no such overload');
 export const noSuchKey = (key: string): EvaluationError => evaluationError(`no such key: ${key}`);
 
-/** The largest number of reported problems of one expression. */
+/** The maximum number of reported issues of one expression. */
 export const MAX_ISSUES = 100;
 
-/** A longer line is not shown with its problems. */
+/** The longest line that is shown with its issues. */
 const MAX_SHOWN_LINE = 16_384;
 
 /**
- * The problems as text, in the order of their places, each with its line and a mark below the place:
+ * Returns the issues as text, in the order of their positions, each with its line and a mark below
+ * the position:
  *
  *     ERROR: <input>:1:5: undeclared reference to 'x' (in container '')
  *      | 1 + x
@@ -89,23 +100,27 @@ export function formatIssues(
   return shown.join('\n');
 }
 
-/** `column`: in UTF-16 units. */
+/** Returns one issue as text. `column`: in UTF-16 units. */
 function formatIssue(place: string, line: string, column: number, message: string): string {
   const before = Array.from(line.slice(0, column));
   const head = `ERROR: ${place}:${before.length + 1}: ${message}`;
-  // A line of megabytes is not repeated for each of a hundred problems.
+  // A line of megabytes is not repeated for each of a hundred issues.
   if (line.length > MAX_SHOWN_LINE) return head;
   const at = line.codePointAt(column);
-  // Wide characters get wide marks, so that the mark stands below its place.
+  // Wide characters have wide marks, so that the mark is below its position.
   const dots = before.map((character) => (character > '\x7f' ? '\uff0e' : '.')).join('');
   const mark = at !== undefined && at > 0x7f ? '\uff3e' : '^';
   return `${head}\n | ${line.replaceAll('\t', ' ')}\n | ${dots}${mark}`;
 }
 
-/** What is wrong: the expression, or only that it evaluates to something else than it must. */
+/**
+ * The reason why an expression does not compile: it is invalid, or its result has the wrong type.
+ */
 export type CompileErrorReason = 'invalid' | 'resultType';
 
-/** An expression that does not compile. The message is what clients are shown, without the prefix that their server puts before it. */
+/**
+ * An expression does not compile. The message is the one for clients, without the server's prefix.
+ */
 export class CompileError extends Error {
   readonly reason: CompileErrorReason;
   readonly issues: readonly Issue[];

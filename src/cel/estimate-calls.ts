@@ -1,5 +1,5 @@
-// What a call is estimated to cost beyond its arguments, and how large its result can be. The figures are upstream's: they decide
-// which rules a CustomResourceDefinition may have.
+// The estimated cost of a call beyond its arguments, and the size of its result. The figures are
+// upstream's: they decide which rules a CustomResourceDefinition may have.
 
 import { operators, type Expression } from './ast.ts';
 import { LIST_CREATE, REGEX_FACTOR, TEXT_FACTOR } from './cost.ts';
@@ -20,9 +20,9 @@ import type { Type } from './types.ts';
 export interface EstimatedNode {
   readonly expression: Expression;
   readonly type: Type;
-  /** Undefined: nothing is known. */
+  /** Undefined: the size is unknown. */
   readonly size: Range | undefined;
-  /** Of the items of a list that is part of a variable. */
+  /** The size of the items, for a list that is part of a variable. */
   readonly itemSize: Range | undefined;
 }
 
@@ -40,11 +40,11 @@ const sizeOf = (node: EstimatedNode | undefined): Range => node?.size ?? UNKNOWN
 const traversal = (size: Range): Range => scaled(size, TEXT_FACTOR);
 const fixed = (): CallEstimate => ({ cost: ONE });
 
-/** Reads its first argument, or its receiver. */
+/** Estimates a function that reads its first argument, or its receiver. */
 const reads = ({ target, args }: Estimated): CallEstimate => ({
   cost: traversal(sizeOf(target ?? args[0])),
 });
-/** And makes a text of the same size. */
+/** Estimates a function that also creates a text of the same size. */
 const transforms = ({ target, args }: Estimated): CallEstimate => {
   const size = sizeOf(target ?? args[0]);
   return { cost: traversal(size), size };
@@ -60,7 +60,8 @@ function overList({ target }: Estimated): CallEstimate {
 
 function replaces({ target, args }: Estimated): CallEstimate {
   const [text, old, by] = [sizeOf(target), sizeOf(args[0]), sizeOf(args[1])];
-  // An empty text is replaced before each character and at the end; else what is replaced makes room.
+  // An empty text is replaced before each character and at the end. Otherwise each replacement
+  // removes the old text.
   const longest =
     old.min === 0
       ? { count: text.max + 1, kept: text.max }
@@ -121,7 +122,7 @@ const contains =
     ),
   });
 
-/** Of the longest pattern of a named format. */
+/** The length of the longest pattern of a named format. */
 const FORMAT_REGEX = 128;
 
 const selects = ({ args }: Estimated): CallEstimate => {
@@ -134,7 +135,7 @@ type Estimator = (call: Estimated, overload: string) => CallEstimate;
 const each = (names: string, estimator: Estimator): [string, Estimator][] =>
   names.split(' ').map((name) => [name, estimator]);
 
-/** By the name of the function. */
+/** Estimators by the name of the function. */
 const BY_NAME: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   ['check', () => ({ cost: exactly(350_000) })],
   ...each(
@@ -187,13 +188,13 @@ const productOfArguments =
     cost: plus(ONE, scaled(times(sizeOf(args[0]), sizeOf(args[1])), factor)),
   });
 
-/** The call, and the list that it makes. */
+/** Returns the estimate of a call that creates a list. */
 const allocates = (size: Range, factor: number): CallEstimate => ({
   cost: plus(scaled(size, factor), exactly(1 + LIST_CREATE)),
   size,
 });
 
-/** The value of an int that is written out. Undefined: it is none. */
+/** Returns the value of an int literal; undefined for other expressions. */
 function writtenInt(node: EstimatedNode | undefined): number | undefined {
   const literal = node?.expression;
   if (literal?.kind !== 'literal') return undefined;
@@ -206,7 +207,7 @@ function writtenInt(node: EstimatedNode | undefined): number | undefined {
 const squared = (node: EstimatedNode | undefined, factor: number): CallEstimate =>
   allocates(times(sizeOf(node), sizeOf(node)), factor);
 
-/** A difference below zero is what 64 bits make of it. */
+/** Subtracts like upstream's unsigned 64-bit integers, which wrap below zero. */
 const difference = (a: number, b: number): number => (a < b ? UNBOUNDED : a - b);
 
 const TEXTS = ['string', 'bytes'];
@@ -220,7 +221,7 @@ const COMPARABLE = [
   ...TEXTS,
 ];
 
-/** Of functions that make lists of lists. */
+/** Estimators of functions that derive lists from lists. */
 const LIST_TRANSFORMS: readonly [string, Estimator][] = [
   [
     'list_slice',
@@ -247,7 +248,7 @@ const LIST_TRANSFORMS: readonly [string, Estimator][] = [
   }),
 ];
 
-/** By the overload, where the function is not enough. */
+/** Estimators by overload, where the function's name is not enough. */
 const BY_OVERLOAD: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   [
     'string_to_bytes',
@@ -292,7 +293,7 @@ const BY_OVERLOAD: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   ...LIST_TRANSFORMS,
 ]);
 
-/** Values of these types compare at once, whatever their text. */
+/** Types whose values compare in constant time, whatever the length of their text. */
 const OPAQUE_EQUALITY = /^(?:net\.|kubernetes\.)/;
 
 export function estimateCall(name: string, overload: string, call: Estimated): CallEstimate {

@@ -1,11 +1,12 @@
-// Ranges of sizes and costs: from the least to the most that there may be. Nothing overflows: what is more than 64 bits is that.
+// Ranges of sizes and costs: minimum and maximum. Sums and products are limited to 64 bits instead
+// of overflowing.
 
 export interface Range {
   readonly min: number;
   readonly max: number;
 }
 
-/** The most that is told apart; sizes of which nothing is known may be it. */
+/** The largest value; the maximum of unknown sizes. */
 export const UNBOUNDED = 2 ** 64;
 
 const cap = (value: number): number => (value > UNBOUNDED ? UNBOUNDED : value);
@@ -30,7 +31,7 @@ export const times = (a: Range, b: Range): Range => ({
   max: cap(a.max * b.max),
 });
 
-/** Rounded up. */
+/** Multiplies a range and rounds up. */
 export const scaled = (range: Range, factor: number): Range => ({
   min: cap(Math.ceil(range.min * factor)),
   max: cap(Math.ceil(range.max * factor)),

@@ -1,4 +1,4 @@
-// Estimated costs beside figures that Kubernetes' authors wrote into their tests, and beside what evaluating costs.
+// Compares estimated costs with figures from Kubernetes' tests, and with the cost of evaluation.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Environment } from './environment.ts';
@@ -11,8 +11,9 @@ const estimate = (source: string, variables: Readonly<Record<string, Type>> = {}
   new Environment({ libraries: kubernetesLibraries, variables }).estimateCost(source);
 
 describe('expressions of literals', () => {
-  // Expression, least and most as estimated, what evaluating costs upstream; and how much of that is for making lists and maps of
-  // literals, which are made when the expression is compiled here, and in upstream's server (but not in its tests).
+  // The expression, the estimated minimum and maximum, and upstream's cost of evaluation. The last
+  // figure is the part of that cost for list and map literals: they are created when the expression
+  // is compiled, here and in upstream's server (but not in its tests).
   const CASES: readonly [string, number, number, number, number?][] = [
     ['[1, 2, 3, 4, 5].sum()', 15, 15, 15, 10],
     ['[uint(1), uint(2), uint(3), uint(4), uint(5)].sum()', 20, 20, 20, 15],
@@ -63,13 +64,15 @@ describe('expressions of literals', () => {
     ['[1, 2, 3].all(x, true)', 20, 20, 20, 10],
     ["authorizer.path('/healthz').check('get').allowed()", 350003, 350003, 350003],
     [
-      "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=example-node-name.fully.qualified.domain.name.example.com')",
+      "authorizer.group('').resource('pods').fieldSelector('spec." +
+        "nodeName=example-node-name.fully.qualified.domain.name.example.com')",
       1821,
       1821,
       1821,
     ],
     [
-      "authorizer.group('apps').resource('deployments').subresource('status').namespace('test').name('backend').check('create').error()",
+      "authorizer.group('apps').resource('deployments').subresource('status')." +
+        "namespace('test').name('backend').check('create').error()",
       350007,
       350007,
       350007,
@@ -137,7 +140,7 @@ describe('rules over schemas', () => {
   });
 });
 
-test('what evaluating costs lies within what was estimated', () => {
+test('the cost of evaluation is within the estimate', () => {
   const variables = {
     a: { ...list(INT), maxItems: 8 },
     s: { kind: 'string', maxLength: 40 } as Type,

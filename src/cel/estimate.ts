@@ -1,5 +1,6 @@
-// What an expression may cost at most, told from its text and from what its variables' types say of their sizes: how upstream
-// decides whether a rule is too expensive to be accepted. Follows its reckoning, so that the same rules are.
+// Estimates the maximal cost of an expression from its text and from the sizes in its variables'
+// types. Upstream accepts or rejects rules by this estimate. The calculation follows upstream's, so
+// that the same rules are accepted.
 
 import { operators, type Call, type Comprehension, type Expression, type Select } from './ast.ts';
 import type { Checked } from './checker.ts';
@@ -19,22 +20,25 @@ import {
 import { codePointLength } from './text.ts';
 import { DYN, optionalOf, type Type } from './types.ts';
 
-/** Kubernetes' limit of one rule of a CustomResourceDefinition, and of all its rules together. */
+/**
+ * Kubernetes' limits for one rule of a CustomResourceDefinition, and for all its rules together.
+ */
 export const STATIC_COST_LIMIT = 10_000_000;
 export const STATIC_COST_TOTAL_LIMIT = 100_000_000;
 
 /**
- * `root`: the type of the one variable, for rules of a schema. Upstream then takes the sizes of everything that is selected from a value
- * which the expression has made to be those of the same way from the variable; without it, they are not known.
+ * Estimates the cost of an expression. `root`: the type of the only variable, for rules of a
+ * schema. As upstream, sizes of parts of a value that the expression creates are then taken from
+ * the same path in the variable. Without `root`, such sizes are unknown.
  */
 export function estimateCost(expression: Expression, checked: Checked, root?: Type): Range {
   return new Estimator(checked, root).cost(expression);
 }
 
-/** Where in a variable a value is; null: nowhere. */
+/** The declared type of the value's place in a variable; null: the value has no place. */
 type Declared = Type | null;
 
-/** How large the keys (or indices) and values of a container are that the expression makes itself. */
+/** The sizes of the keys (or indices) and values of a container that the expression creates. */
 interface EntrySize {
   readonly container: 'list' | 'map';
   readonly key: Range;
@@ -44,7 +48,7 @@ interface EntrySize {
 interface Local {
   readonly size: Range | undefined;
   readonly entry: EntrySize | undefined;
-  /** Where in a variable it is; undefined: it is made by the expression. */
+  /** The declared type of its place in a variable; undefined: the expression creates the value. */
   readonly declared: Declared | undefined;
 }
 
@@ -53,10 +57,10 @@ class Estimator {
   readonly #root: Type | undefined;
   readonly #sizes = new Map<Expression, Range>();
   readonly #entries = new Map<Expression, EntrySize>();
-  /** The declared types of what is part of a variable: they alone say how large it can be. */
+  /** The declared types of parts of variables. Only they limit sizes. */
   readonly #declared = new Map<Expression, Declared>();
   readonly #locals = new Map<string, Local[]>();
-  /** Macros use some trees twice; each counts each time, but is gone through once. */
+  /** Macros use some trees twice. Each use is charged, but the tree is estimated once. */
   readonly #costs = new Map<Expression, Range>();
 
   constructor(checked: Checked, root: Type | undefined) {
@@ -112,7 +116,7 @@ class Estimator {
     if (declared !== undefined) this.#declared.set(node, declared);
   }
 
-  /** The place of a part of a value. */
+  /** Returns the place of a part of a value. */
   #partOf(node: Expression, part: (type: Type) => Type | undefined): Declared | undefined {
     const declared = this.#declared.get(node);
     if (declared === undefined) return this.#root;
@@ -150,7 +154,7 @@ class Estimator {
     }
     if (reference?.kind === 'constant') return ONE;
     const operand = this.cost(node.operand);
-    // Asking whether there is something costs nothing, the way to it does.
+    // Testing for presence costs nothing, but the path to the field does.
     if (node.testOnly) return operand;
     this.#declare(
       node,
@@ -206,7 +210,7 @@ class Estimator {
     switch (overload) {
       case 'logical_and':
       case 'logical_or':
-        // The first may decide.
+        // The first operand may decide.
         return { cost: { min: first.min, max: plus(first, second).max } };
       case 'conditional': {
         const [, yes, no] = node.arguments as [Expression, Expression, Expression];
@@ -333,14 +337,14 @@ class Estimator {
   }
 }
 
-/** cel.bind: a loop over nothing. */
+/** Reports whether the node is a cel.bind: a loop over an empty list. */
 const isBind = (node: Comprehension): boolean =>
   node.range.kind === 'list' &&
   node.range.elements.length === 0 &&
   node.condition.kind === 'literal' &&
   node.condition.value === false;
 
-/** `exact`: a field of a map has no place. */
+/** Returns the type of a field. `exact`: a field of a map has no place. */
 function partOf(type: Type, field: string, exact: boolean): Type | undefined {
   if (type.kind === 'object') return type.field(field)?.type;
   return type.kind === 'map' && !exact ? type.value : undefined;
@@ -351,7 +355,7 @@ function valuesOf(type: Type): Type | undefined {
   return type.kind === 'map' ? type.value : undefined;
 }
 
-/** What a declared type says of the size of its values. What has no size there counts as nothing. */
+/** Returns the size in a declared type; undefined if values of the type have no size. */
 function declaredSize(type: Type): Range | undefined {
   switch (type.kind) {
     case 'list':

@@ -1,4 +1,4 @@
-// Compiling and evaluating with declared types: values as they are in memory, lazily adapted, and what goes wrong.
+// Compiles and evaluates with declared types: in-memory values, lazy conversion, and errors.
 import { describe, expect, test } from 'vitest';
 import { toJson } from './adapt.ts';
 import { Environment, type EnvironmentConfig } from './environment.ts';
@@ -69,15 +69,16 @@ describe('values of declared types', () => {
     'thing.data == b"hello" && size(thing.data) == 5',
     'thing.ratios.sum() == 3.5 && thing.ratios[0] == 1.0 && type(thing.ratios[0]) == double',
     'thing.waits.all(k, k == "a" && thing.waits[k] == duration("60s"))',
-    // Where nothing is declared, a number without a fraction is an int, as in JSON.
+    // Without a declaration, a number without a fraction is an int, as in JSON.
     'type(thing.any.whole) == int && type(thing.any.half) == double && thing.any.list[1] == 1.5',
-    'type(thing.any.list[0]) == int && type(thing.any.list[1]) == double && has(thing.any.half) && !has(thing.any.third)',
+    'type(thing.any.list[0]) == int && type(thing.any.list[1]) == double && ' +
+      'has(thing.any.half) && !has(thing.any.third)',
     'thing.ratios == [1.0, 2.5] && thing.waits == {"a": duration("60s")}',
   ])('%s', (source) => {
     expect(evaluate(source, { thing: type }, { thing })).toBe(true);
   });
 
-  test('that are not of their type are errors where they are used', () => {
+  test('with the wrong type are errors when they are used', () => {
     expect(evaluate('thing.count + 1', { thing: type }, { thing: { count: 'x' } })).toBe(
       'error: no such overload',
     );
@@ -94,7 +95,7 @@ describe('values of declared types', () => {
     expect(evaluate('thing.nothing', { thing: type }, {})).toContain("undefined field 'nothing'");
   });
 
-  test('become JSON again', () => {
+  test('are converted back to JSON', () => {
     const made = evaluate(
       '{"a": [thing.ratio, 1.5], "b": thing.size, "c": {"d": null}}',
       { thing: type },
@@ -115,8 +116,8 @@ describe('values of declared types', () => {
   });
 });
 
-describe('a map of one’s own', () => {
-  /** Attributes of a device: a domain that there is not is an empty one. */
+describe('a custom map', () => {
+  /** The attributes of a device: an unknown domain is empty. */
   class Domains extends AbstractMap {
     readonly #domains: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -174,7 +175,7 @@ describe('a map of one’s own', () => {
   });
 });
 
-test('a program may be evaluated again and again', () => {
+test('a program can be evaluated repeatedly', () => {
   const environment = new Environment({ variables: { x: INT }, libraries: kubernetesLibraries });
   for (const source of [
     '{"a": x}.transformMap(k, v, v + 1) == {"a": x + 1}',
@@ -188,7 +189,7 @@ test('a program may be evaluated again and again', () => {
   }
 });
 
-test('variables that are made when they are asked for', () => {
+test('lazy variables', () => {
   const made: string[] = [];
   const base = new Environment({ variables: { x: INT }, libraries: kubernetesLibraries });
   const maker = (name: string, source: string) => (): Value => {
@@ -221,7 +222,7 @@ describe('compile', () => {
       ...config,
     }).compile(source, options);
 
-  test('tells what an expression must evaluate to', () => {
+  test('reports a wrong result type', () => {
     expect(compile('x', { resultType: BOOL }).error).toMatchObject({
       message: 'must evaluate to bool',
       reason: 'resultType',
@@ -236,7 +237,7 @@ describe('compile', () => {
     expect(compile('x > 1', { resultType: BOOL }).program?.resultType).toEqual(BOOL);
   });
 
-  test('tells where what is wrong', () => {
+  test('reports every issue with its position', () => {
     expect(compile("'µ' + y +\n'' + z").error?.message).toBe(
       [
         "ERROR: <input>:1:7: undeclared reference to 'y' (in container '')",
@@ -253,7 +254,7 @@ describe('compile', () => {
     expect(compile("['a', 1]").error?.issues).toEqual([
       { offset: 6, message: "expected type 'string' but found 'int'" },
     ]);
-    // What only evaluation can tell the type of is of another type than what is known.
+    // A dynamic item differs in type from the other items.
     expect(compile("[dyn('b'), 'a', 'c']").error?.issues).toEqual([
       { offset: 11, message: "expected type 'dyn' but found 'string'" },
     ]);
@@ -264,7 +265,7 @@ describe('compile', () => {
     expect(compile("[?optional.of('a'), 'b', ?optional.none()]").error).toBeUndefined();
   });
 
-  test('reads literals that are read only once', () => {
+  test('checks literals at compile time', () => {
     expect(compile("duration('x') > duration('1s')").error?.issues).toEqual([
       { offset: 9, message: 'invalid duration argument' },
     ]);
@@ -292,9 +293,9 @@ describe('compile', () => {
     expect(
       compile(`[${'1,'.repeat(200)}]`, {}, { limits: { maxNodes: 100 } }).error?.message,
     ).toContain('more than 100 nodes');
-    // Long chains of logic are no deep ones.
+    // Long chains of logical operators are not deep.
     expect(compile(`${'x > 1 || '.repeat(500)}false`).error).toBeUndefined();
-    // A target that macros use twice is one tree, however often that is nested.
+    // A target that macros use twice is one tree, however deeply it is nested.
     const nested = `optional.of(1)${'.optMap(y, y + 1)'.repeat(60)}.hasValue()`;
     const { program } = compile(nested);
     expect(program?.evaluate({}).error?.reason).toBe('costLimitExceeded');

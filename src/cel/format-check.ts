@@ -1,4 +1,5 @@
-// Calls of `format` whose template and arguments are written out: what cannot be formatted is an error when the expression is compiled.
+// Checks calls of `format` with a literal template and arguments: an unsuitable argument is a
+// compile error.
 
 import type { Call, Expression } from './ast.ts';
 import { EvaluationError, type Issue } from './errors.ts';
@@ -14,7 +15,8 @@ const DOUBLES = ['double', 'string'];
 const TEXT: Clause = {
   kinds: 'list map int uint double bool string timestamp bytes duration type null'.split(' '),
   expected:
-    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, ' +
+    'types, durations, and timestamps',
 };
 const CLAUSES: Readonly<Record<string, Clause>> = {
   s: TEXT,
@@ -32,7 +34,7 @@ const CLAUSES: Readonly<Record<string, Clause>> = {
   },
 };
 
-/** Returns what is wrong with a call of any function. */
+/** Returns the issue of a call; undefined if the call is valid or of another function. */
 export function checkFormat(node: Call, types: ReadonlyMap<Expression, Type>): Issue | undefined {
   const { target } = node;
   const [list] = node.arguments;

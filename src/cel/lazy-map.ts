@@ -1,9 +1,9 @@
-// A map whose values are made when they are asked for: the variables of a policy, each an expression over those before it.
+// A map with lazy values: the variables of a policy, each an expression over those before it.
 
 import { evaluationError, EvaluationError } from './errors.ts';
 import { AbstractMap, type Value } from './values.ts';
 
-/** Each value is made at most once; one that cannot be made fails whenever it is asked for. */
+/** A map that creates each value at most once. A value that failed fails again at each access. */
 export class LazyMap extends AbstractMap {
   readonly #makers: ReadonlyMap<string, () => Value>;
   readonly #made = new Map<
@@ -11,7 +11,10 @@ export class LazyMap extends AbstractMap {
     { readonly value: Value } | { readonly error: EvaluationError }
   >();
 
-  /** A maker may throw EvaluationError; other errors, Suspension among them, are not kept. */
+  /**
+   * A maker may throw EvaluationError, which is remembered. Other errors, such as Suspension, are
+   * not.
+   */
   constructor(makers: ReadonlyMap<string, () => Value>) {
     super();
     this.#makers = makers;

@@ -1,14 +1,17 @@
-// Text to tokens. What is no token is an issue, and is skipped, so that all of them are told at once.
+// The lexer: text to tokens. Invalid text is reported as an issue and skipped, so that all issues
+// are reported together.
 
 import { MAX_ISSUES, type Issue } from './errors.ts';
 
-/** Named as messages name them: punctuation and keywords quoted, classes of tokens in capitals. */
+/**
+ * Token kinds as in messages: punctuation and keywords in quotes, classes of tokens in capitals.
+ */
 export type TokenKind = string;
 
 export interface Token {
   /** "'+'", "'true'", 'IDENTIFIER', 'NUM_INT', '<EOF>' … */
   readonly kind: TokenKind;
-  /** As written. */
+  /** The original text. */
   readonly text: string;
   readonly offset: number;
 }
@@ -38,12 +41,15 @@ const raw = (quote: string): string =>
 const TEXT = new RegExp(`([bB]?)(?:${escaped('"')}|${escaped("'")}|${raw('"')}|${raw("'")})`, 'y');
 
 export interface Lexed {
-  /** The last one is the end. */
+  /** The tokens. The last one is the end. */
   readonly tokens: readonly Token[];
   readonly issues: readonly Issue[];
 }
 
-/** Stops after `maxTokens`: nothing that long is within the parser's limits; and when there are more issues than are told. */
+/**
+ * Splits the source into tokens. Stops after `maxTokens`, which exceeds the parser's limits, and at
+ * the maximum number of issues.
+ */
 export function lex(source: string, maxTokens = 200_000): Lexed {
   const tokens: Token[] = [];
   const issues: Issue[] = [];
@@ -103,7 +109,10 @@ export function lex(source: string, maxTokens = 200_000): Lexed {
   return { tokens, issues };
 }
 
-/** What is given up of a text that starts no token: all that could have become one, and the character that it did not. */
+/**
+ * Returns the invalid text at a position: the characters that could have become a token, and the
+ * one that ended it.
+ */
 function unrecognized(source: string, at: number): string {
   const first = String.fromCodePoint(source.codePointAt(at) as number);
   if (first === '|' || first === '&' || first === '=') return source.slice(at, at + 2);
@@ -119,10 +128,10 @@ function unrecognized(source: string, at: number): string {
 const printable = (text: string): string =>
   text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
 
-/** A text literal that cannot be read. */
+/** A text literal cannot be decoded. */
 export class LiteralError extends Error {}
 
-/** What a STRING or BYTES token stands for. Throws LiteralError. */
+/** Returns the value of a STRING or BYTES token. Throws LiteralError. */
 export function unquote(token: string): string | Uint8Array {
   let text = token;
   const isBytes = /^[bB]/.test(text);

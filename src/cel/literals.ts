@@ -1,5 +1,5 @@
-// Literals that can only fail when they are evaluated are told when the expression is compiled: durations, timestamps, patterns. So
-// are lists and maps whose items are not exactly of one type.
+// Checks literals that would always fail at run time (durations, timestamps, patterns), so that
+// they are compile errors. Also checks lists and maps with items of several types.
 
 import type { Call, Expression, ListLiteral, MapEntry, MapLiteral } from './ast.ts';
 import { EvaluationError, type Issue } from './errors.ts';
@@ -16,10 +16,13 @@ const READERS: Readonly<
   matches: { member: true, read: compileRegex },
 };
 
-/** The arguments of these functions may have items of several types. */
+/** Functions whose arguments may have items of several types. */
 const EXEMPT: ReadonlySet<string> = new Set(['format']);
 
-/** `types`: of the expression's parts. `homogeneous`: items of a list or map that is written out must be of one type. */
+/**
+ * Returns the issues of all literals. `types`: of the expression's parts. `homogeneous`: the items
+ * of a list or map literal must have one type.
+ */
 export function checkLiterals(
   root: Expression,
   types: ReadonlyMap<Expression, Type>,
@@ -41,7 +44,7 @@ export function checkLiterals(
   return issues;
 }
 
-/** `types`: absent where format may be given what it cannot write. */
+/** Checks a call. `types`: absent if arguments of format are not checked. */
 function checkCall(
   node: Call,
   types: ReadonlyMap<Expression, Type> | undefined,
@@ -61,7 +64,10 @@ function checkCall(
   }
 }
 
-/** One that only evaluation can tell the type of is not of the others' type, whatever it may turn out to be. */
+/**
+ * Checks a list. An item with a dynamic type differs from items with other types, whatever its
+ * value is at run time.
+ */
 function checkList(
   { elements, optionalIndices }: ListLiteral,
   types: ReadonlyMap<Expression, Type>,
@@ -72,7 +78,7 @@ function checkList(
   );
   const [expected] = typesOf;
   const at = typesOf.findIndex((type) => expected !== undefined && !sameType(expected, type));
-  // What comes after the first is not told.
+  // Only the first mismatch is reported.
   if (at > 0) mismatch(issues, elements[at] as Expression, expected as Type, typesOf[at] as Type);
 }
 
@@ -96,7 +102,10 @@ function checkMap(
   }
 }
 
-/** `optional`: the item is written with a '?', and is what the optional value has in it. */
+/**
+ * Returns the type of an item. `optional`: the item has a '?', so its type is that inside the
+ * optional.
+ */
 function itemType(type: Type | undefined, optional: boolean): Type {
   return optional && type?.kind === 'opaque' ? (type.parameters[0] ?? DYN) : (type ?? DYN);
 }

@@ -1,4 +1,5 @@
-// Macros: calls that the parser replaces by what they mean. Each gets its arguments as trees and answers a tree.
+// Macros: calls that the parser replaces by their expansion. A macro gets its arguments as trees
+// and returns a tree.
 
 import {
   operators,
@@ -9,21 +10,21 @@ import {
   type Identifier,
 } from './ast.ts';
 
-/** No identifier of an expression can be this: loops keep their result in it. */
+/** The variable for the result of a loop. It is no valid identifier, so it cannot collide. */
 const ACCUMULATOR = '@result';
-/** The name's older form, which expressions may not use for their own variables either. */
+/** The older name of that variable, which expressions may not use for their own variables. */
 const OLD_ACCUMULATOR = '__result__';
 const UNUSED = '#unused';
 
 export interface MacroCall {
-  /** Where the macro's name, or its opening bracket, stands. */
+  /** The position of the macro's name, or of its opening bracket. */
   readonly offset: number;
   /** Absent for a macro that is called as a function. */
   readonly target?: Expression;
   readonly arguments: readonly Expression[];
 }
 
-/** Thrown by a macro that cannot be made of its arguments. */
+/** The arguments of a macro are invalid. */
 export class MacroError extends Error {
   readonly offset: number;
 
@@ -36,13 +37,13 @@ export class MacroError extends Error {
 export interface Macro {
   readonly name: string;
   readonly member: boolean;
-  /** Absent: any number. */
+  /** The number of arguments. Absent: any number. */
   readonly arity?: number;
-  /** Undefined: it is an ordinary call after all. Throws MacroError. */
+  /** Returns the expansion; undefined if the call is no macro call after all. Throws MacroError. */
   readonly expand: (call: MacroCall) => Expression | undefined;
 }
 
-/** Makes nodes at one place. */
+/** Creates nodes at one position. */
 class Maker {
   readonly offset: number;
 
@@ -71,7 +72,7 @@ class Maker {
   }
 }
 
-/** The name that a macro's argument gives to a variable. */
+/** Returns the variable that a macro's argument names. */
 function variableOf(argument: Expression, message: string): string {
   if (argument.kind !== 'identifier' || argument.name.startsWith('.'))
     throw new MacroError(argument.offset, message);
@@ -86,7 +87,7 @@ interface Variables {
   readonly variable2?: string;
 }
 
-/** With one variable, or two: index and value of a list, key and value of a map. */
+/** Returns one variable, or two: index and value of a list, key and value of a map. */
 function variablesOf(call: MacroCall, count: number, message: string): Variables {
   const [first, second] = call.arguments as [Expression, Expression];
   if (count === 1) return { variable: variableOf(first, message) };
@@ -150,7 +151,10 @@ function quantifier(kind: 'all' | 'exists' | 'existsOne', name: string, variable
   };
 }
 
-/** map, filter, transformList: a list of what is made of each element, perhaps only of those of a condition. */
+/**
+ * Returns the macro map, filter or transformList: a list of the results for each element,
+ * optionally only for those that fulfil a condition.
+ */
 function collector(name: string, variables: 1 | 2, filtered: boolean, mapped: boolean): Macro {
   return {
     name,
@@ -181,7 +185,10 @@ function collector(name: string, variables: 1 | 2, filtered: boolean, mapped: bo
   };
 }
 
-/** What transformMap and transformMapEntry call to add to their result; no expression can write these names. */
+/**
+ * The functions with which transformMap and transformMapEntry extend their result. No expression
+ * can contain these names.
+ */
 export const MAP_INSERT = 'cel.@mapInsert';
 
 function mapTransformer(name: string, filtered: boolean, entries: boolean): Macro {
@@ -249,7 +256,10 @@ export const twoVariableMacros: readonly Macro[] = [
   mapTransformer('transformMapEntry', true, true),
 ];
 
-/** A variable of one value: a loop over nothing, whose accumulator it is. */
+/**
+ * Returns an expression with a variable for one value: a loop over an empty list, whose accumulator
+ * is the variable.
+ */
 function bind(offset: number, variable: string, value: Expression, result: Expression): Expression {
   const make = new Maker(offset);
   return {
@@ -325,7 +335,10 @@ export const optionalMacros: readonly Macro[] = [
   optionalMapper('optFlatMap', true),
 ];
 
-/** The function that sorts a list by keys, and the name of the list for it; no expression can write these names. */
+/**
+ * The function that sorts a list by keys, and the name of the list for it. No expression can
+ * contain these names.
+ */
 export const SORT_BY_KEYS = '@sortByAssociatedKeys';
 const SORTED_INPUT = '@__sortBy_input__';
 

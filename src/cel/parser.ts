@@ -1,5 +1,6 @@
-// Tokens to a tree: recursive descent over cel-spec's grammar, within limits. Reports problems as cel-go words them; after the
-// first problem of the grammar it stops, because guesses about the rest are not useful.
+// The parser: tokens to a tree, by recursive descent over cel-spec's grammar, within limits.
+// Messages are cel-go's. It stops after the first syntax error, because guesses about the rest are
+// not useful.
 
 import { operators, type Expression, type FieldEntry, type MapEntry } from './ast.ts';
 import type { Issue } from './errors.ts';
@@ -17,22 +18,22 @@ import { MacroError, type Macro } from './macros.ts';
 import { Double, normalizeInt, Uint } from './values.ts';
 
 export interface ParserLimits {
-  /** Code points. */
+  /** The length of the source in code points. */
   readonly maxLength: number;
-  /** Of nesting. */
+  /** The depth of nesting. */
   readonly maxDepth: number;
-  /** Of the tree after macros. */
+  /** The number of nodes after macro expansion. */
   readonly maxNodes: number;
 }
 
-/** cel-go's defaults; it has no limit of nodes. */
+/** cel-go's defaults. It has no limit of nodes. */
 export const PARSER_LIMITS: ParserLimits = { maxLength: 100_000, maxDepth: 250, maxNodes: 100_000 };
 
 export interface ParserConfig extends ParserLimits {
   readonly macros: readonly Macro[];
-  /** `?.`, `[?`, `{?…}`. */
+  /** Accept `?.`, `[?` and `{?…}`. */
   readonly optionalSyntax: boolean;
-  /** Names in backticks, which may have dots and dashes. */
+  /** Accept names in backticks, which may contain dots and dashes. */
   readonly quotedNames: boolean;
 }
 
@@ -85,7 +86,7 @@ const PRODUCTS: Readonly<Record<TokenKind, string>> = {
 
 const CHAIN_TOO_DEEP = 'max recursion depth exceeded';
 
-/** The grammar is violated: parsing ends. */
+/** A syntax error: parsing ends. */
 class SyntaxProblem extends Error {}
 
 class Parser {
@@ -141,7 +142,7 @@ class Parser {
     this.issues.push({ offset, message });
   }
 
-  /** Takes a token of the kind. One that is missing or too many is told as that. */
+  /** Takes a token of the kind. Reports missing or unexpected tokens. */
   #expect(...kinds: TokenKind[]): Token {
     if (kinds.includes(this.#token.kind)) return this.#take();
     const { text, offset } = this.#token;
@@ -169,7 +170,7 @@ class Parser {
     return this.#node({ kind: 'call', function: name, arguments: args, offset });
   }
 
-  /** One level further down; the caller comes up again. */
+  /** Enters one level of nesting. The caller leaves it. */
   #descend(tooDeep: string): void {
     if (++this.#depth <= this.#config.maxDepth) return;
     this.#report(-1, tooDeep);
@@ -198,7 +199,7 @@ class Parser {
     );
   }
 
-  /** Terms between || or &&, as a balanced tree: a long chain must not nest deeply. */
+  /** Parses terms between || or && into a balanced tree: a long chain must not nest deeply. */
   #logical(name: string, operator: TokenKind, parse: () => Expression): Expression {
     const first = parse();
     if (!this.#is(operator)) return first;
@@ -220,7 +221,7 @@ class Parser {
 
   #binary(table: Readonly<Record<TokenKind, string>>, parse: () => Expression): Expression {
     let left = parse();
-    // Each operator of a chain nests the ones before it.
+    // Each operator of a chain nests those before it.
     const depth = this.#depth;
     for (let name = table[this.#token.kind]; name !== undefined; name = table[this.#token.kind]) {
       const { offset } = this.#take();
@@ -258,7 +259,10 @@ class Parser {
     return kind === 'NUM_INT' || kind === 'NUM_FLOAT';
   }
 
-  /** A minus negates an operand or a minus; after `!` it can only belong to a number. */
+  /**
+   * Checks the operand of a minus: a minus negates an operand or a minus. After `!` it can only
+   * belong to a number.
+   */
   #expectOperand(): void {
     const next = this.#tokens[this.#at + 1] as Token;
     const afterNot = this.#tokens[this.#at - 1]?.kind === "'!'";
@@ -351,7 +355,7 @@ class Parser {
         continue;
       try {
         const expanded = macro.expand({ offset, arguments: args, ...(member && { target }) });
-        // What it adds to its arguments is a few nodes.
+        // A macro adds only a few nodes to its arguments.
         if (expanded !== undefined) return this.#node(expanded);
       } catch (error) {
         if (!(error instanceof MacroError)) throw error;
@@ -436,7 +440,7 @@ class Parser {
     }
   }
 
-  /** A name, a call of a function, or a struct: `.a`, `a(…)`, `a.b.c{…}`. */
+  /** Parses a name, a call of a function, or a struct: `.a`, `a(…)`, `a.b.c{…}`. */
   #name(): Expression {
     const start = this.#token.offset;
     const dot = this.#accept("'.'") === undefined ? '' : '.';
@@ -450,7 +454,7 @@ class Parser {
     return this.#callOrMacro(name, undefined, this.#arguments(), open.offset);
   }
 
-  /** If what follows is `.b.c{`, takes it up to the bracket. */
+  /** Takes `.b.c` if a `{` follows, and returns the whole name; otherwise returns undefined. */
   #structName(first: Token): string | undefined {
     let at = this.#at;
     let name = first.text;

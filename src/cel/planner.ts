@@ -1,8 +1,10 @@
-// From a checked tree to closures: what can be decided once (which overload, where a variable is kept, what a pattern compiles to)
-// is decided here. The closures are in steps/.
+// The planner: turns a checked tree into closures. Decisions that are the same for every evaluation
+// (the overload, the slot of a variable, a compiled pattern) are made here. The closures are in
+// steps/.
 //
-// Costs are charged as upstream's interpreter does: a name or selection 1, a call what its function says, && || ?: nothing.
-// Upstream charges nothing for the name at the root of an attribute that is itself an index or a branch; `nested` says so here.
+// Costs are charged as in upstream's interpreter: 1 for a name or selection, the function's cost
+// for a call, nothing for && || ?:. Upstream charges nothing for the name at the root of an
+// attribute that is itself an index or a branch; `nested` marks this case.
 
 import {
   operators,
@@ -27,17 +29,17 @@ import { absorbed, type Step } from './steps/step.ts';
 import type { Type } from './types.ts';
 import { MapValue, Optional, type Value } from './values.ts';
 
-/** The inputs of the planner beside the tree. */
+/** The inputs of the planner in addition to the tree. */
 export interface PlanContext {
   readonly checked: Checked;
-  /** For calls that were not checked: all overloads of the name. */
+  /** Returns all overloads of a name, for unchecked calls. */
   overloadsOf(name: string): readonly Overload[];
 }
 
 export interface Plan {
   readonly step: Step;
   readonly slots: number;
-  /** Variables that come from outside, by slot. */
+  /** The variables from the activation, by slot. */
   readonly variables: readonly { readonly name: string; readonly slot: number }[];
 }
 
@@ -72,7 +74,8 @@ class Planner {
   plan(node: Expression, nested = false): Step {
     if (nested || (node.kind !== 'call' && node.kind !== 'comprehension'))
       return this.#planNode(node, nested);
-    // Macros use some trees twice; planned twice in each level, a chain of them would never be done.
+    // Macros use some trees twice. Planning a chain of them twice at each level would take
+    // exponential time.
     const known = this.#planned.get(node);
     if (known !== undefined) return known;
     const step = this.#planNode(node, false);
@@ -136,7 +139,10 @@ class Planner {
     return slot;
   }
 
-  /** An operand of a selection or index: itself part of one attribute with it, or evaluated on its own for 1 more. */
+  /**
+   * Plans an operand of a selection or index: as a part of the same attribute, or evaluated
+   * separately for a cost of 1.
+   */
   #operand(node: Expression, nested: boolean): Step {
     if (isAttribute(node)) return this.plan(node, nested);
     const operand = this.plan(node);
@@ -208,7 +214,7 @@ class Planner {
     return this.#function(node);
   }
 
-  /** Chains of the same operator are balanced trees; their terms in order. */
+  /** Returns the terms of a chain of the same operator, which is a balanced tree, in order. */
   #terms(node: Expression, operator: string): Step[] {
     if (node.kind === 'call' && node.function === operator && node.target === undefined) {
       return node.arguments.flatMap((argument) => this.#terms(argument, operator));
@@ -216,7 +222,7 @@ class Planner {
     return [this.plan(node)];
   }
 
-  /** Any term that is `decisive` decides, whatever fails before or after it. */
+  /** Plans && or ||: any `decisive` term decides, even if other terms fail. */
   #logical(terms: readonly Step[], decisive: boolean): Step {
     return (frame) => {
       let failure: EvaluationError | undefined;
@@ -293,7 +299,10 @@ class Planner {
     };
   }
 
-  /** or and orValue: what comes second is evaluated only if there is no first value. What is no optional is a value. */
+  /**
+   * Plans or and orValue: the second operand is evaluated only if the first has no value. A value
+   * that is no optional counts as present.
+   */
   #alternative(node: Call): Step | undefined {
     const [alternative] = node.arguments;
     const isAlternative = node.function === 'or' || node.function === 'orValue';
@@ -337,7 +346,10 @@ class Planner {
     return steps.length > 0 && argumentNodes.every(isConstant) ? foldCall(call) : call;
   }
 
-  /** Whether a value is certainly of its static type: made here, not found in what was handed in. */
+  /**
+   * Reports whether a value certainly has its static type: the expression creates it, and does not
+   * read it from the activation.
+   */
   #isSure(node: Expression): boolean {
     if (!this.#context.checked.types.has(node)) return false;
     if (node.kind === 'literal') return true;
@@ -420,7 +432,7 @@ class Planner {
 
   #comprehension(node: Comprehension): Step {
     const range = this.plan(node.range);
-    // A map that the loop fills is its own, not the one constant that an empty literal else is.
+    // A loop that fills a map needs its own map, not the shared constant of an empty literal.
     const isEmptyMap = node.init.kind === 'map' && node.init.entries.length === 0;
     const init: Step = isEmptyMap ? () => new MapValue() : this.plan(node.init);
     const scope = this.#scope.length;
@@ -437,7 +449,7 @@ class Planner {
       const { shape } = node;
       if (shape?.kind === 'collect') {
         const predicate = shape.predicate === undefined ? undefined : this.plan(shape.predicate);
-        // The list that upstream makes of each item is a constant if the item is.
+        // The list that upstream creates for each item is a constant if the item is.
         const cost = isConstant(shape.item) ? 2 : 2 + LIST_CREATE;
         return collect(loop, predicate, this.plan(shape.item), cost);
       }
@@ -456,7 +468,10 @@ class Planner {
   }
 }
 
-/** What upstream evaluates as one chain: names, selections and indices, and a choice between such. */
+/**
+ * Reports whether upstream evaluates the node as one attribute: names, selections and indices, and
+ * a choice between such.
+ */
 function isAttribute(node: Expression): boolean {
   if (node.kind === 'identifier') return true;
   if (node.kind === 'select') return !node.testOnly;

@@ -1,4 +1,4 @@
-// Types made of schemas and descriptions, and values read with them.
+// Types from schemas and descriptions, and values read with them.
 import { describe, expect, test } from 'vitest';
 import { Environment } from './environment.ts';
 import { typeOfMessage, type DescribedMessage } from './descriptor-types.ts';
@@ -80,7 +80,7 @@ describe('schemas', () => {
     expect(evaluate(source, type, self)).toBe(true);
   });
 
-  test('what has no type cannot be seen', () => {
+  test('parts without a type are invisible', () => {
     expect(evaluate('self.hidden', type, self)).toContain("undefined field 'hidden'");
     expect(evaluate('self.template.spec', type, self)).toContain("undefined field 'spec'");
     expect(evaluate('self.replicas == "3"', type, self)).toContain("applied to '(int, string)'");
@@ -95,7 +95,7 @@ describe('schemas', () => {
     ).toBe('pPod');
   });
 
-  test('names are escaped as Kubernetes does', () => {
+  test('names are escaped as in Kubernetes', () => {
     expect(['a', 'a_b', 'a__b', 'in', 'a-b', '1a', 'ä'].map(escapeName)).toEqual([
       'a',
       'a_b',

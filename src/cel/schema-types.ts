@@ -1,7 +1,9 @@
-// Types from schemas: an OpenAPI schema (of a CRD, structural) says what type an object has and how large its parts can be.
+// Types from schemas: an OpenAPI schema (of a CRD, structural) determines the type of an object and
+// the sizes of its parts.
 //
-// The types of fields, items and values are made when they are asked for: an expression touches few of the parts that a schema has. What is
-// asked of each schema again and again (can expressions see its values, how small can they be) is kept by schema.
+// The types of fields, items and values are created lazily, because an expression uses few parts of
+// a schema. Results that are needed repeatedly (visibility to expressions, minimal size) are cached
+// per schema.
 
 import {
   parseBytes,
@@ -31,7 +33,7 @@ import {
   type Type,
 } from './types.ts';
 
-/** As much of a schema as types are made of. */
+/** The part of a schema from which types are derived. */
 export interface Schema {
   readonly type?: string;
   readonly format?: string;
@@ -50,13 +52,14 @@ export interface Schema {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
 }
 
-/** The largest request that the server takes: nothing in an object can be larger. */
+/** The largest request that the server accepts, in bytes, which limits every part of an object. */
 const MAX_REQUEST = 3 * 1024 * 1024;
 
 const RESERVED: ReadonlySet<string> = new Set(
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
-    ' ',
-  ),
+  (
+    'true false null in as break const continue else for function if import let loop package ' +
+    'namespace return var void while'
+  ).split(' '),
 );
 const ESCAPES: Readonly<Record<string, string>> = {
   __: 'underscores',
@@ -65,7 +68,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '/': 'slash',
 };
 
-/** A property's name as expressions write it: 'x-y' is x__dash__y. Undefined: they cannot. */
+/**
+ * Returns a property's name in expressions: 'x-y' is x__dash__y. Undefined: expressions cannot name
+ * it.
+ */
 export function escapeName(name: string): string | undefined {
   if (name === '' || /^[0-9]/.test(name)) return undefined;
   if (RESERVED.has(name)) return `__${name}__`;
@@ -80,7 +86,10 @@ const META: Schema = {
 
 const wholeResources = new WeakMap<Schema, Schema>();
 
-/** Returns the schema of a resource: its kind, version and name can be seen, whatever the schema says. */
+/**
+ * Returns the schema of a resource. Its kind, version and name are visible, even if the schema
+ * lacks them.
+ */
 function withMeta(schema: Schema): Schema {
   let whole = wholeResources.get(schema);
   if (whole === undefined) {
@@ -121,19 +130,25 @@ type MapSchema = Schema & { readonly additionalProperties: Schema };
 const isMap = (schema: Schema): schema is MapSchema =>
   typeof schema.additionalProperties === 'object' && schema.additionalProperties !== null;
 
-/** A child of a schema as expressions see it: of an embedded resource they see kind, version and name. */
+/**
+ * Returns a child schema as expressions see it: kind, version and name of an embedded resource are
+ * visible.
+ */
 const child = (schema: Schema): Schema =>
   schema['x-kubernetes-embedded-resource'] === true ? withMeta(schema) : schema;
 
 /**
- * Returns the type of values of the schema; undefined if expressions cannot see them. `name`: what messages call it. `isRoot`: it is a
- * whole resource.
+ * Returns the type for values of the schema; undefined if expressions cannot see them. `name`: for
+ * messages. `isRoot`: the schema is that of a whole resource.
  */
 export function typeOfSchema(schema: Schema, name: string, isRoot = false): Type | undefined {
   return typeOf(isRoot ? withMeta(schema) : schema, name);
 }
 
-/** Returns the fewest bytes of JSON that a value of the schema needs; undefined if expressions cannot see such values. */
+/**
+ * Returns the minimal number of bytes of JSON for a value of the schema; undefined if expressions
+ * cannot see such values.
+ */
 export function minimalSize(schema: Schema, isRoot = false): number | undefined {
   return minSize(isRoot ? withMeta(schema) : schema);
 }
@@ -179,7 +194,7 @@ function typeOf(schema: Schema, name: string): Type | undefined {
   }
 }
 
-/** The type of a part that is known to have one, made when it is asked for. */
+/** Returns a function that creates the type of a visible part on first use. */
 function lazy(schema: Schema, name: string): () => Type {
   let type: Type | undefined;
   return () => (type ??= typeOf(schema, name) as Type);
@@ -199,12 +214,12 @@ function listOf(schema: Schema, items: Schema, name: string): ListType {
       schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / ((minSize(items) as number) + 1)),
     ),
     ...(listType === 'set' && { setBy: [] }),
-    // As upstream: a key that expressions call otherwise is missing in every item.
+    // As upstream: a key with an escaped name is missing in every item.
     ...(listType === 'map' && { setBy: schema['x-kubernetes-list-map-keys'] ?? [] }),
   };
 }
 
-/** Upstream takes keys to have no size. */
+/** Upstream assumes that keys have no size. */
 const MAP_KEY: SimpleType = { ...STRING, maxLength: 0 };
 
 function mapOf(schema: Schema, values: Schema, name: string): MapType {
@@ -253,7 +268,7 @@ interface Property {
 
 const properties = new WeakMap<Schema, ReadonlyMap<string, Property>>();
 
-/** Returns the properties that expressions can see, by the names that they write. */
+/** Returns the properties that expressions can see, by their names in expressions. */
 function propertiesOf(schema: Schema): ReadonlyMap<string, Property> {
   let known = properties.get(schema);
   if (known === undefined) {
@@ -288,7 +303,7 @@ function stringOf(schema: Schema): SimpleType {
   }
 }
 
-/** In bytes: a character has up to four. */
+/** Returns the maximal length in bytes: a character has up to four. */
 function maxLengthOf({ maxLength, enum: values }: Schema): number {
   if (typeof maxLength === 'number') return Math.max(0, maxLength) * 4;
   if (!Array.isArray(values) || values.length === 0) return MAX_REQUEST - 2;
@@ -300,7 +315,7 @@ function maxLengthOf({ maxLength, enum: values }: Schema): number {
 
 const minSizes = new WeakMap<Schema, number | null>();
 
-/** As minimalSize, of a schema as expressions see it. */
+/** Does the same as minimalSize, for a schema as expressions see it. */
 function minSize(schema: Schema): number | undefined {
   let known = minSizes.get(schema);
   if (known === undefined) {

@@ -1,6 +1,7 @@
-// How values of custom kinds are read: as their schema says, or with an error. An object may have values of a wrong type, if they were there
-// before the schema was. Text of some formats is a value of another type; upstream reads it as its OpenAPI validator does, which is not how
-// functions of the language (`duration('1h')`) read it.
+// Reads values of custom kinds according to their schema. An object may have values of a wrong
+// type, if it is older than the schema; reading them is an error. Text of some formats becomes a
+// value of another type. As in upstream, it is parsed like its OpenAPI validator does, which
+// differs from the functions of the language (`duration('1h')`).
 
 import { DurationError, parseDurationNanoseconds } from '#machinery/text/duration.ts';
 import { evaluationError, EvaluationError } from './errors.ts';
@@ -14,7 +15,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** Makes a value of what is in an object, null excepted. Throws EvaluationError. */
+/** Converts a raw value of an object, which is not null. Throws EvaluationError. */
 export type ReadValue = (raw: unknown) => Value;
 
 const wrongType = (expected: string, raw: unknown): Error =>
@@ -34,7 +35,7 @@ function goType(raw: unknown): string {
   }
 }
 
-/** Reads text as `parse` does. */
+/** Returns a reader that parses text. */
 export const readText =
   (parse: (text: string) => Value): ReadValue =>
   (raw) => {
@@ -70,7 +71,7 @@ export const notAMap = (): Error =>
 export const notAList = (): Error =>
   evaluationError('invalid data, expected an array for the provided schema with type=array');
 
-/** Reads base64 in the alphabet of URLs, as upstream does; validation accepts the other alphabet. */
+/** Parses base64 in the URL alphabet, as upstream does; validation accepts the other alphabet. */
 export function parseBytes(text: string): Uint8Array {
   const wrong = /[^A-Za-z0-9_=-]/.exec(text);
   if (wrong !== null) {
@@ -81,7 +82,7 @@ export function parseBytes(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text, 'base64url'));
 }
 
-/** Reads a full-date of RFC 3339: midnight of the day, UTC. */
+/** Parses a full-date of RFC 3339: midnight of the day, UTC. */
 export function parseDate(text: string): Timestamp {
   try {
     return parseTimestamp(`${text}T00:00:00Z`);
@@ -93,7 +94,7 @@ export function parseDate(text: string): Timestamp {
   }
 }
 
-/** The parts of a date, as Go calls them. */
+/** The parts of a date, with Go's names. */
 const DATE_PARTS: readonly (readonly [RegExp, string])[] = [
   [/^\d{4}/, '2006'],
   [/^-/, '-'],
@@ -102,7 +103,7 @@ const DATE_PARTS: readonly (readonly [RegExp, string])[] = [
   [/^\d{2}/, '02'],
 ];
 
-/** What is wrong with the text of a date, in the words of Go's parser. */
+/** Returns the error of an invalid date with the message of Go's parser. */
 function dateProblem(text: string): string {
   let rest = text;
   for (const [part, name] of DATE_PARTS) {
@@ -115,7 +116,10 @@ function dateProblem(text: string): string {
   return rest === '' ? ': day out of range' : `: extra text: ${JSON.stringify(rest)}`;
 }
 
-/** Reads a date-time of RFC 3339. Validation also accepts small letters, which are no time in expressions. */
+/**
+ * Parses a date-time of RFC 3339. Validation also accepts lower-case letters, which are invalid in
+ * expressions.
+ */
 export function parseDateTime(text: string): Timestamp {
   try {
     return parseTimestamp(text);
@@ -150,8 +154,9 @@ const UNITS: readonly {
 const MAX_COUNT = 2n ** 63n - 1n;
 
 /**
- * Returns the nanoseconds of a duration of Go, or the sum of all numbers with units in the text ('3 days and 2 hours'). Undefined: it is
- * no duration. A sum of more than 64 bits wraps, as upstream's does.
+ * Returns the nanoseconds of a Go duration, or the sum of all numbers with units in the text ('3
+ * days and 2 hours'); undefined if the text is no duration. As in upstream, a sum of more than 64
+ * bits wraps.
  */
 export function formatDurationNanoseconds(text: string): bigint | undefined {
   try {

@@ -1,8 +1,9 @@
-// Lists that are sets: schemas say of some lists that their order does not matter, and which fields of their items tell them apart.
+// Lists that are sets: some schemas define that the order does not matter, and which fields
+// identify an item.
 
 import { ListValue, mapGet, isMap, listItems, type Value } from './values.ts';
 
-/** A set that an expression made of others. */
+/** A set that an expression has created from other sets. */
 class SetListValue extends ListValue {
   override readonly setBy: readonly string[];
   readonly #items: readonly Value[];
@@ -22,7 +23,9 @@ class SetListValue extends ListValue {
   }
 }
 
-/** What tells an item apart, as something that a Map finds; undefined if only comparing can tell. */
+/**
+ * Returns the key by which a Map can find an item; undefined if only a comparison can identify it.
+ */
 export function itemKey(item: Value, setBy: readonly string[]): string | undefined {
   if (setBy.length === 0) return scalarKey(item);
   if (!isMap(item)) return undefined;
@@ -40,7 +43,9 @@ const scalarKey = (value: Value): string | undefined =>
     ? `${typeof value} ${String(value)}`
     : undefined;
 
-/** `a + b`: the items of both; of two that are one, that of `b`, in the place of that of `a`. */
+/**
+ * Returns `a + b`: the items of both. An item of `b` replaces the same item of `a` at its position.
+ */
 export function unite(
   a: ListValue,
   b: readonly unknown[] | ListValue,
@@ -67,7 +72,7 @@ export function unite(
   return new SetListValue(items, setBy);
 }
 
-/** Whether two sets of the same size have equal items. */
+/** Reports whether two sets of the same size have equal items. */
 export function sameItems(
   a: readonly unknown[] | ListValue,
   b: readonly unknown[] | ListValue,

@@ -1,4 +1,5 @@
-// The parser and the checker against what cel-go says of the same expressions: trees, and messages with their places.
+// Compares the parser and the checker with cel-go's results for the same expressions: trees, and
+// messages with their positions.
 import { tests as checking } from '@bufbuild/cel-spec/testdata/checking.js';
 import { tests as parsing } from '@bufbuild/cel-spec/testdata/parsing.js';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +15,7 @@ interface Case {
 }
 
 const environment = new Environment({ homogeneousLiterals: false, crossTypeComparisons: false });
-/** Of 197 messages. */
+/** The number of equal messages, of 197. */
 const AGREEING = 162;
 const quoting = environment.extend({ quotedNames: true });
 const unadorned = (ast: string): string => ast.replaceAll(/\^#[^#]*#/g, '');
@@ -51,14 +52,15 @@ describe('messages', () => {
     const different: string[] = [];
     for (const { original, error } of cases) {
       const message = environment.compile(original.expr).error?.message ?? 'compiled';
-      // Of a text that is wrong in several places the grammar's first problem is told; cel-go guesses on.
+      // Only the first syntax error is reported here; cel-go continues by guessing.
       const wanted = (error as string).replaceAll(/ERROR: :(?=-?\d)/g, 'ERROR: <input>:');
       const grammar = wanted.includes('Syntax error');
       const first = (text: string): string => text.split('\nERROR')[0] as string;
       if (grammar ? first(message) !== first(wanted) : message !== wanted)
         different.push(original.expr);
     }
-    // Limits of recursion that are cel-go's tests' own, messages of its parser generator's recovery, protobuf types.
+    // The differences: recursion limits of cel-go's tests, error recovery of its parser generator,
+    // protobuf types.
     expect(cases.length - different.length).toBe(AGREEING);
   });
 });

@@ -1,4 +1,5 @@
-// What libraries come to together: made once for each set of libraries, since environments differ mostly in their variables.
+// The combined declarations of several libraries. They are cached per set of libraries, since
+// environments differ mostly in their variables.
 
 import type { NamedValue } from './checker.ts';
 import type { Library, Overload } from './declarations.ts';
@@ -20,7 +21,7 @@ const known = {
   false: new WeakMap<readonly Library[], Tables>(),
 };
 
-/** Of the language's own library and these. */
+/** Returns the declarations of the standard library and the given ones. */
 export function tablesOf(libraries: readonly Library[], crossTypeComparisons: boolean): Tables {
   const cache = known[`${crossTypeComparisons}`];
   let tables = cache.get(libraries);

@@ -1,13 +1,16 @@
-// Text as expressions see it: a sequence of code points, where JavaScript has UTF-16 units.
+// Text as expressions see it: a sequence of code points, not of UTF-16 units.
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** Below this, counting again is no work. */
+/** The length up to which counting is not cached. */
 const LONG = 4096;
-/** The long text that was counted last: an expression that asks once asks again, for each element of a list perhaps. */
+/**
+ * The long text that was counted last: an expression often needs its length again, for example for
+ * each element of a list.
+ */
 let counted = { text: '', length: 0 };
 
-/** The number of code points. */
+/** Returns the number of code points. */
 export function codePointLength(text: string): number {
   if (text.length < LONG) return count(text);
   if (text !== counted.text) counted = { text, length: count(text) };
@@ -29,7 +32,9 @@ function count(text: string): number {
   return text.length - pairs;
 }
 
-/** A text that is cut and searched by code points. Texts without surrogates, nearly all, are handled as they are. */
+/**
+ * A text for operations on code points. Nearly all texts have no surrogates and are used directly.
+ */
 export class CodePoints {
   readonly text: string;
   readonly #points: readonly string[] | undefined;
@@ -49,12 +54,12 @@ export class CodePoints {
       : this.#points.slice(start, end).join('');
   }
 
-  /** From code points to UTF-16 units. */
+  /** Converts an index of code points to UTF-16 units. */
   toUnits(index: number): number {
     return this.#points === undefined ? index : this.#points.slice(0, index).join('').length;
   }
 
-  /** From UTF-16 units to code points; -1 stays. */
+  /** Converts an index of UTF-16 units to code points; -1 stays. */
   fromUnits(index: number): number {
     return this.#points === undefined || index < 0
       ? index
@@ -62,14 +67,14 @@ export class CodePoints {
   }
 }
 
-/** In the order of code points, which is that of UTF-8's bytes. */
+/** Compares by code points, which is the order of UTF-8's bytes. */
 export function compareText(a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
     const [x, y] = [a.charCodeAt(at), b.charCodeAt(at)];
     if (x === y) continue;
-    // Surrogates stand for code points above all others.
+    // Surrogates are parts of the highest code points.
     const [highX, highY] = [x >= 0xd800 && x <= 0xdfff, y >= 0xd800 && y <= 0xdfff];
     if (highX !== highY) return highX ? 1 : -1;
     return x < y ? -1 : 1;

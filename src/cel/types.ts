@@ -1,6 +1,6 @@
-// The types that expressions are checked with. Types are values: two that are written the same are the same.
+// The types of the type checker. Types are values: two equal descriptions are the same type.
 
-/** A type with no parts. */
+/** A type without parts. */
 export type SimpleKind =
   | 'dyn'
   | 'any'
@@ -21,20 +21,20 @@ export type Type =
   | MapType
   | ObjectType
   | { readonly kind: 'opaque'; readonly name: string; readonly parameters: readonly Type[] }
-  /** The type of a type: of `int`, say. Without `of`, of any. */
+  /** The type of a type, such as `int`. Without `of`, of any type. */
   | { readonly kind: 'type'; readonly of?: Type }
   /** A primitive or null. */
   | { readonly kind: 'wrapper'; readonly of: Type }
-  /** A parameter of a function's declaration, or a variable that the checker is to find. */
+  /** A parameter of a function's declaration, or a variable that the checker resolves. */
   | { readonly kind: 'parameter'; readonly name: string };
 
 export interface SimpleType {
   readonly kind: SimpleKind;
-  /** Text has at most so many bytes; absent: not known. For the estimate of costs only. */
+  /** The maximal number of bytes of text; absent: unknown. For cost estimates only. */
   readonly maxLength?: number;
   /**
-   * Makes the value of what is in an object, null excepted. Absent: it is read as the kind of the type says, and what does not fit is left as
-   * it is. Throws EvaluationError.
+   * Converts a raw value of an object, which is not null. Absent: it is read by the kind of the
+   * type, and an unsuitable value is left unchanged. Throws EvaluationError.
    */
   readonly read?: (raw: unknown) => unknown;
 }
@@ -42,11 +42,14 @@ export interface SimpleType {
 export interface ListType {
   readonly kind: 'list';
   readonly element: Type;
-  /** At most so many items; absent: not known. For the estimate of costs only. */
+  /** The maximal number of items; absent: unknown. For cost estimates only. */
   readonly maxItems?: number;
-  /** Its order does not matter, and items that agree in these fields are one; none: items that are equal. */
+  /**
+   * The order does not matter, and items with equal values of these fields are the same. []: equal
+   * items are the same.
+   */
   readonly setBy?: readonly string[];
-  /** The value of anything but a list is an error. Default: it is left as it is. */
+  /** A value that is no list is an error. Default: it is left unchanged. */
   readonly strict?: boolean;
 }
 
@@ -55,29 +58,32 @@ export interface MapType {
   readonly key: Type;
   readonly value: Type;
   readonly maxProperties?: number;
-  /** The value of anything but a map is an error. Default: it is left as it is. */
+  /** A value that is no map is an error. Default: it is left unchanged. */
   readonly strict?: boolean;
 }
 
 export interface FieldType {
   readonly type: Type;
-  /** What selecting the field gives where it is absent; without one that is an error ("no such key"). */
+  /** The value of an absent field. Without a default, selecting it is an error ("no such key"). */
   readonly default?: unknown;
-  /** What the field is called in the object, where expressions have to call it otherwise. */
+  /** The field's name in the object, if its name in expressions differs. */
   readonly property?: string;
 }
 
-/** A struct. Fields are looked up, so that types may contain themselves. */
+/** A struct. Fields are looked up lazily, so that types may contain themselves. */
 export interface ObjectType {
   readonly kind: 'object';
-  /** What messages call it, and its literals (`Object.spec{…}`). */
+  /** The name in messages and literals (`Object.spec{…}`). */
   readonly name: string;
   field(name: string): FieldType | undefined;
-  /** All names, if they can be told; selecting a name outside of them does not check. */
+  /** Returns all names, if there is a fixed list. Other names are compile errors. */
   readonly fieldNames?: () => readonly string[];
-  /** The objects are of a custom kind: a field that is null is absent, at run time they are maps, and anything else is an error. */
+  /**
+   * The objects are of a custom kind: a null field is absent, they are maps at run time, and any
+   * other value is an error.
+   */
   readonly unstructured?: boolean;
-  /** Makes the value of a literal of the type. Absent: it has no literals. */
+  /** Returns the value of a literal of the type. Absent: the type has no literals. */
   readonly construct?: (fields: ReadonlyMap<string, unknown>) => unknown;
 }
 
@@ -110,11 +116,11 @@ export const parameter = (name: string): Type => ({ kind: 'parameter', name });
 
 export const OPTIONAL = 'optional_type';
 export const optional = (of: Type): Type => opaque(OPTIONAL, of);
-/** What an optional is of; undefined for other types. */
+/** Returns the type inside an optional; undefined for other types. */
 export const optionalOf = (type: Type): Type | undefined =>
   type.kind === 'opaque' && type.name === OPTIONAL ? type.parameters[0] : undefined;
 
-/** An object type with a fixed list of fields. */
+/** Returns an object type with a fixed list of fields. */
 export function object(
   name: string,
   fields: Readonly<Record<string, Type | FieldType>>,
@@ -133,7 +139,7 @@ export function object(
   };
 }
 
-/** As messages write a type: 'map(string, list(int))'. */
+/** Returns a type as in messages: 'map(string, list(int))'. */
 export function formatType(type: Type): string {
   switch (type.kind) {
     case 'list':
@@ -158,7 +164,7 @@ export function formatType(type: Type): string {
   }
 }
 
-/** The name of a type at run time, as `string(type(x))` writes it. */
+/** Returns the name of a type at run time, as `string(type(x))` does. */
 export function typeName(type: Type): string {
   switch (type.kind) {
     case 'null':
@@ -205,7 +211,10 @@ export function sameType(a: Type, b: Type): boolean {
 
 const sizes = new WeakMap<Type, number>();
 
-/** The number of parts that a type has when it is written out. Parts that are one in memory count each time. */
+/**
+ * Returns the number of parts of a type when it is written out. Parts that share memory count each
+ * time.
+ */
 export function typeSize(type: Type): number {
   const known = sizes.get(type);
   if (known !== undefined) return known;

@@ -1,20 +1,23 @@
-// Which type may stand where another is asked for, and what variables of types must then be: unification, as cel-go does it.
+// Assignability of types and the resulting bindings of type variables: unification as in cel-go.
 
 import { DYN, list, map, parameter, sameType, wrapper, type Type } from './types.ts';
 
-/** What is known of type variables. Changed by `assignable` only if that succeeds. */
+/** The bindings of type variables. `assignable` changes them only if it succeeds. */
 export class Substitution {
   readonly #bindings = new Map<string, Type>();
-  /** What each change of an attempt replaced, so that one that fails is undone without having copied all that is known. */
+  /**
+   * The bindings that an attempt has replaced, so that a failed attempt is undone without a copy of
+   * all bindings.
+   */
   readonly #trail: (readonly [name: string, before: Type | undefined])[] = [];
   #fresh = 0;
 
-  /** A variable that is not used yet. */
+  /** Returns an unused variable. */
   freshVariable(): Type {
     return parameter(`_var${this.#fresh++}`);
   }
 
-  /** Replaces variables by what they are known to be; with `toDyn`, those of which nothing is known by dyn. */
+  /** Replaces variables by their bindings; with `toDyn`, unbound variables by dyn. */
   apply(type: Type, toDyn = false): Type {
     switch (type.kind) {
       case 'parameter': {
@@ -44,7 +47,10 @@ export class Substitution {
     }
   }
 
-  /** Whether values of type `from` may be used where `to` is asked for; learns what that says of variables in either. */
+  /**
+   * Reports whether values of type `from` may be used for type `to`. If so, binds the variables in
+   * both.
+   */
   assignable(from: Type, to: Type): boolean {
     return this.allAssignable([from], [to]);
   }
@@ -98,7 +104,10 @@ export class Substitution {
     }
   }
 
-  /** Whether the variable is, or may from now on be, the type; and whether it was something already. */
+  /**
+   * Binds a variable to a type. Returns whether that is possible, and whether the variable was
+   * bound before.
+   */
   #bind(type: Type, variable: Type & { kind: 'parameter' }): { valid: boolean; bound: boolean } {
     if (type.kind === 'parameter' && type.name === variable.name)
       return { valid: true, bound: false };
@@ -139,7 +148,7 @@ export const isDynOrError = (type: Type): boolean => isDyn(type) || type.kind ==
 const isNullable = (type: Type): boolean =>
   ['opaque', 'object', 'null', 'timestamp', 'duration', 'any', 'wrapper'].includes(type.kind);
 
-/** The less specific of two types that unify. */
+/** Returns the less specific of two types that unify. */
 export const mostGeneral = (a: Type, b: Type): Type => (isEqualOrLessSpecific(a, b) ? a : b);
 
 function isEqualOrLessSpecific(a: Type, b: Type): boolean {
@@ -165,7 +174,7 @@ function isEqualOrLessSpecific(a: Type, b: Type): boolean {
       );
     case 'type':
       return b.kind === 'type';
-    // A wrapper takes null too: it is the more general one.
+    // A wrapper also accepts null: it is the more general type.
     case 'wrapper':
       return sameType(a, b) || sameType(a.of, b);
     default:
@@ -173,7 +182,7 @@ function isEqualOrLessSpecific(a: Type, b: Type): boolean {
   }
 }
 
-/** A declaration's type with its parameters replaced by variables of their own. */
+/** Returns the types of a declaration with fresh variables for its parameters. */
 export function instantiate(types: readonly Type[], substitution: Substitution): Type[] {
   const fresh = new Map<string, Type>();
   const replace = (type: Type): Type => {

@@ -1,11 +1,15 @@
-// Values at run time. What JSON has is itself: null, booleans, strings, lists as arrays, maps with text keys and structs as plain
-// objects, so that API objects are values as they are. The rest:
+// Values at run time. Values that JSON has are themselves: null, booleans, strings, lists as
+// arrays, maps with text keys and structs as plain objects, so that API objects are values without
+// conversion. The others are:
 //
-// - int: a JS number that is a safe integer, beyond 2^53 a bigint. Never a number with a fraction, never -0.
-// - double: a `Double`, so that 1.0 is not 1. A raw number with a fraction, found in an object, becomes one when it is read.
+// - int: a JS number that is a safe integer, beyond 2^53 a bigint. Never a number with a fraction,
+//   never -0.
+// - double: a `Double`, so that 1.0 differs from 1. A raw number with a fraction in an object is
+//   converted when it is read.
 // - uint: a `Uint`. bytes: a Uint8Array. timestamp, duration, optional, type: the classes below.
-// - maps made by an expression: a `MapValue`. Lists and maps that are not in memory as such: subclasses of `ListValue`, `AbstractMap`.
-// - everything that a library brings (quantities, addresses, authorizers): a subclass of `OpaqueValue`.
+// - maps that an expression creates: a `MapValue`. Computed lists and maps: subclasses of
+//   `ListValue`, `AbstractMap`.
+// - values of libraries (quantities, addresses, authorizers): a subclass of `OpaqueValue`.
 
 import { evaluationError, noSuchOverload } from './errors.ts';
 import {
@@ -28,14 +32,14 @@ import {
   type Type,
 } from './types.ts';
 
-/** See above; a name for readers, not for the type checker. */
+/** A value as described above; a name for readers, without effect on type checks. */
 export type Value = unknown;
 
 const MAX_INT = (1n << 63n) - 1n;
 const MIN_INT = -(1n << 63n);
 const MAX_UINT = (1n << 64n) - 1n;
 
-/** An int of 64 bits in its one form. Throws EvaluationError if it needs more bits. */
+/** Returns an int of 64 bits in its unique form. Throws EvaluationError if it needs more bits. */
 export function normalizeInt(value: bigint): number | bigint {
   if (value >= -9007199254740991n && value <= 9007199254740991n) return Number(value);
   if (value > MAX_INT || value < MIN_INT) throw evaluationError('integer overflow');
@@ -75,7 +79,7 @@ export class Uint extends CelObject {
     return UINT;
   }
 
-  /** Throws EvaluationError if the value is no uint of 64 bits. */
+  /** Returns a uint. Throws EvaluationError if the value does not fit 64 bits. */
   static checked(value: bigint): Uint {
     if (value < 0n || value > MAX_UINT) throw evaluationError('unsigned integer overflow');
     return new Uint(value);
@@ -100,14 +104,14 @@ export class Duration extends CelObject {
   }
 }
 
-/** 0001-01-01T00:00:00Z and the last nanosecond of the year 9999. */
+/** 0001-01-01T00:00:00Z, and the last nanosecond of the year 9999. */
 const MIN_TIME = -62135596800n * 1_000_000_000n;
 const MAX_TIME = 253402300800n * 1_000_000_000n - 1n;
 
 export class Timestamp extends CelObject {
-  /** Since 1970-01-01T00:00:00Z. */
+  /** Nanoseconds since 1970-01-01T00:00:00Z. */
   readonly nanoseconds: bigint;
-  /** Minutes east of UTC in which its text is written. It makes no other difference. */
+  /** Minutes east of UTC for its text. It has no other effect. */
   readonly offset: number;
 
   constructor(nanoseconds: bigint, offset = 0) {
@@ -127,7 +131,7 @@ export class Timestamp extends CelObject {
   }
 }
 
-/** A type as a value: what `type(x)` gives and what `int` is as a name. */
+/** A type as a value: the result of `type(x)`, and the value of the name `int`. */
 export class TypeValue extends CelObject {
   readonly name: string;
 
@@ -156,12 +160,12 @@ export class Optional extends CelObject {
     return opaque(OPTIONAL, DYN);
   }
 
-  /** There is a value, but it cannot be read. */
+  /** Returns an optional whose value cannot be read. */
   static failing(error: Error): Optional {
     return new FailingOptional(error);
   }
 
-  /** Throws EvaluationError if there is none. */
+  /** Returns the value. Throws EvaluationError if there is none. */
   value(): Value {
     if (!this.hasValue) throw evaluationError('optional.none() dereference');
     return this.#value;
@@ -183,16 +187,19 @@ class FailingOptional extends Optional {
 
 /** A value of a library. */
 export abstract class OpaqueValue extends CelObject {
-  /** The other is of the same class. */
+  /** Compares with a value of the same class. */
   abstract equals(other: this): boolean;
-  /** What costs are reckoned by; for most values 1. */
+  /** Returns the size for cost calculations. Default: 1. */
   size?(): number;
 }
 
-/** A list that is no array: one whose items are adapted as they are read. */
+/** A list that is no array: its items are converted on access. */
 export abstract class ListValue extends CelObject {
-  /** A set in fact: its order does not matter, and items that agree in these fields are one; none: items that are equal. */
-  readonly setBy?: readonly string[] | undefined;
+  /**
+   * Present for a set: the order does not matter, and items with equal values of these fields are
+   * the same. []: equal items are the same.
+   */
+  readonly setBy?: readonly string[];
   abstract readonly size: number;
   abstract at(index: number): Value;
 
@@ -201,10 +208,10 @@ export abstract class ListValue extends CelObject {
   }
 }
 
-/** A map that is no plain object, or whose values are adapted as they are read. */
+/** A map that is no plain object, or whose values are converted on access. */
 export abstract class AbstractMap extends CelObject {
   abstract readonly size: number;
-  /** Undefined: it has no such key. Keys that are equal numbers are one. */
+  /** Returns the value; undefined if there is no such key. Equal numbers are the same key. */
   abstract get(key: Value): Value;
   abstract keys(): Iterable<Value>;
 
@@ -216,11 +223,16 @@ export abstract class AbstractMap extends CelObject {
     return this.get(key) !== undefined;
   }
 
-  /** Compares with another map. Absent: maps are equal if they have the same keys with equal values. */
+  /**
+   * Compares with another map. Absent: maps are equal if they have the same keys with equal values.
+   */
   isEqualTo?(other: AbstractMap, equal: (a: Value, b: Value) => boolean): boolean;
 }
 
-/** What a key is found by: equal numbers of different types are the same key, and text is not a number. */
+/**
+ * Returns the key for look-ups: equal numbers of different types are the same key, and text differs
+ * from numbers.
+ */
 function canonicalKey(key: Value): string | number | bigint | boolean | undefined {
   switch (typeof key) {
     case 'string':
@@ -239,21 +251,21 @@ function canonicalKey(key: Value): string | number | bigint | boolean | undefine
   }
 }
 
-/** A map that an expression made. Immutable once it is out of its builder's hands. */
+/** A map that an expression has created. Immutable once it is complete. */
 export class MapValue extends AbstractMap {
   readonly #entries = new Map<
     string | number | bigint | boolean,
     { readonly key: Value; readonly value: Value }
   >();
 
-  /** Throws EvaluationError for keys that no map may have, or that it has already. */
+  /** Returns a map. Throws EvaluationError for invalid or duplicate keys. */
   static of(entries: Iterable<readonly [Value, Value]>): MapValue {
     const made = new MapValue();
     for (const [key, value] of entries) made.insert(key, value);
     return made;
   }
 
-  /** For builders only. */
+  /** Adds an entry. For builders only. */
   insert(key: Value, value: Value): void {
     const canonical = key instanceof Double ? undefined : canonicalKey(key);
     if (canonical === undefined) throw evaluationError('unsupported key type');
@@ -275,7 +287,7 @@ export class MapValue extends AbstractMap {
     for (const { key } of this.#entries.values()) yield key;
   }
 
-  /** A copy that may be inserted into. */
+  /** Returns a copy to which entries may be added. */
   copy(): MapValue {
     const copied = new MapValue();
     for (const [canonical, entry] of this.#entries) copied.#entries.set(canonical, entry);
@@ -302,7 +314,7 @@ export const isList = (value: Value): value is readonly unknown[] | ListValue =>
 export const isMap = (value: Value): value is PlainObject | AbstractMap =>
   value instanceof AbstractMap || isPlainObject(value);
 
-/** A value as it is found in an object of JSON, as expressions see it where its type is not declared. */
+/** Converts a raw JSON value without a declared type. */
 export function adaptDynamic(raw: unknown): Value {
   if (typeof raw === 'number') return Number.isSafeInteger(raw) ? raw + 0 : new Double(raw);
   return raw === undefined ? null : raw;
@@ -315,7 +327,7 @@ export function listItem(list: readonly unknown[] | ListValue, index: number): V
   return Array.isArray(list) ? adaptDynamic(list[index]) : (list as ListValue).at(index);
 }
 
-/** Items as an array; the list itself where it is one and needs no adapting. */
+/** Returns the items as an array: the list itself if it is an array that needs no conversion. */
 export function listItems(list: Value): readonly Value[] {
   if (Array.isArray(list)) {
     return list.some(
@@ -334,16 +346,16 @@ export const mapSize = (map: PlainObject | AbstractMap): number =>
 export const mapKeys = (map: PlainObject | AbstractMap): Iterable<Value> =>
   map instanceof AbstractMap ? map.keys() : Object.keys(map);
 
-/** Undefined: there is no such key. */
+/** Returns the value of a key; undefined if there is none. */
 export function mapGet(map: PlainObject | AbstractMap, key: Value): Value {
   if (map instanceof AbstractMap) return map.get(key);
   if (typeof key !== 'string' || !Object.hasOwn(map, key)) return undefined;
   const raw = map[key];
-  // A field that is set to undefined is not there.
+  // A field with the value undefined is absent.
   return raw === undefined ? undefined : adaptDynamic(raw);
 }
 
-/** The type of a value. Of lists and maps without what they hold. */
+/** Returns the type of a value; for lists and maps without the types of their content. */
 export function typeOfValue(value: Value): Type {
   switch (typeof value) {
     case 'boolean':

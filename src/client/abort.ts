@@ -1,19 +1,25 @@
-// Giving up on what takes too long.
+// Abort signals: many listeners on one signal, and operations that end when a signal aborts.
 
 import { setMaxListeners } from 'node:events';
 import { Link, LinkedList } from '#machinery/collections/linked-list.ts';
 
-/** Many wait on this signal, as many as there are calls under way: that is no leak, so the platform need not warn of it. */
+/**
+ * Returns the signal without its limit of listeners. Each call in flight listens to this signal, so
+ * many listeners are no leak and the platform must not warn of one.
+ */
 export function sharedByMany(signal: AbortSignal): AbortSignal {
   setMaxListeners(0, signal);
   return signal;
 }
 
-/** A signal, or something like one. */
+/** An AbortSignal, or an object with the same state. */
 export interface Abortable {
   readonly aborted: boolean;
   readonly reason: unknown;
-  /** Calls back, without throwing, when it aborts: once, unless what is answered is called before. Not if it has aborted already. */
+  /**
+   * Calls `callback` once when it aborts, unless the returned function is called before. Never
+   * calls it if it has aborted already. Does not throw.
+   */
   onAbort(callback: () => void): () => void;
 }
 
@@ -26,7 +32,7 @@ class Callback extends Link {
   }
 }
 
-/** Callbacks that wait for a signal that many use; the same one may be there several times. */
+/** The callbacks of a signal with many users. The same callback may be registered several times. */
 class Callbacks {
   readonly #callbacks = new LinkedList<Callback>();
 
@@ -43,10 +49,13 @@ class Callbacks {
   }
 }
 
-/** One platform listener for each signal, however many callers wait. Platform listeners cost several times as much as these callbacks. */
+/**
+ * One platform listener per signal, however many callers wait. Platform listeners cost several
+ * times as much as these callbacks.
+ */
 const callbacksOf = new WeakMap<AbortSignal, Callbacks>();
 
-/** See Abortable.onAbort. */
+/** Registers a callback as Abortable.onAbort does. */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   let callbacks = callbacksOf.get(signal);
   if (callbacks === undefined) {
@@ -58,10 +67,13 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   return callbacks.add(callback);
 }
 
-/** The promise's result, or a rejection with the signal's reason, whichever comes first. What the promise does goes on. */
+/**
+ * Returns the promise's result, or a rejection with the signal's reason, whichever comes first. The
+ * work behind the promise continues.
+ */
 export function abortable<R>(promise: Promise<R>, signal: AbortSignal | Abortable): Promise<R> {
   if (signal.aborted) {
-    // Its failure is not reported: the caller has gone.
+    // Its failure is not reported: the caller does not wait any more.
     promise.catch(() => undefined);
     return Promise.reject(signal.reason as Error);
   }
@@ -82,19 +94,19 @@ export function abortable<R>(promise: Promise<R>, signal: AbortSignal | Abortabl
 }
 
 /**
- * Aborts when one of several signals does, until it is released. AbortSignal.any does that too, but a signal that lives for
- * long never forgets what was made from it (Node 20), and every call would leave something behind. A signal of its own is made
- * only for who asks.
+ * Aborts when one of several signals does, until it is released. AbortSignal.any would do that, but
+ * in Node 20 a long-lived signal keeps every signal derived from it, so every call would leave
+ * memory behind. An AbortSignal is created only on request.
  */
 export class LinkedAbort implements Abortable {
   readonly #releases: (() => void)[] = [];
-  /** The waiting callers: rarely more than two. */
+  /** The waiting callers, rarely more than two. */
   #callbacks: (() => void)[] = [];
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: unknown;
 
-  /** Undefined parents are left out. */
+  /** Undefined parents are ignored. */
   constructor(...parents: readonly (AbortSignal | undefined)[]) {
     for (const parent of parents) {
       if (parent === undefined) continue;
@@ -120,7 +132,8 @@ export class LinkedAbort implements Abortable {
   }
 
   onAbort(callback: () => void): () => void {
-    // The same callback may be there several times, and each is released by itself.
+    // The same callback may be registered several times, and each registration is released
+    // separately.
     const entry = (): void => callback();
     this.#callbacks.push(entry);
     return () => {
@@ -133,18 +146,18 @@ export class LinkedAbort implements Abortable {
     if (this.#aborted) throw this.#reason;
   }
 
-  /** Also releases. */
+  /** Aborts, and releases the parents. */
   abort(reason?: unknown): void {
     this.release();
     if (this.#aborted) return;
     this.#aborted = true;
-    // As the platform words it.
+    // The platform's default reason.
     this.#reason = reason ?? new DOMException('This operation was aborted', 'AbortError');
     this.#controller?.abort(this.#reason);
     for (const run of this.#callbacks.splice(0)) run();
   }
 
-  /** The others no longer count. Idempotent. */
+  /** Detaches from the parents. Idempotent. */
   release(): void {
     for (const release of this.#releases.splice(0)) release();
   }

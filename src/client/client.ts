@@ -1,4 +1,5 @@
-// The typed client: `client.resource(pods).namespace('x').get('y')`. The same for every resource and both transports.
+// The typed client: `client.resource(pods).namespace('x').get('y')`. It is the same for every
+// resource and transport.
 
 import type { Immutable, KubeObject, ListOf, New } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -32,13 +33,19 @@ export interface WriteOptions extends CallOptions {
   readonly dryRun?: 'All';
   readonly fieldManager?: string;
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
-  /** With server-side apply only. */
+  /** For server-side apply only. */
   readonly force?: boolean;
 }
 export interface ApplyOptions extends CallOptions {
-  /** The manager that owns the applied fields. A field that it applied before and leaves out now is removed. */
+  /**
+   * The manager that owns the applied fields. A field that it applied before and leaves out now is
+   * removed.
+   */
   readonly fieldManager: string;
-  /** Takes over fields that others own. Default: false, and a conflict is a StatusError with the reason Conflict. */
+  /**
+   * Takes over fields that other managers own. Default: false; a conflict is a StatusError with the
+   * reason Conflict.
+   */
   readonly force?: boolean;
   readonly dryRun?: 'All';
   readonly subresource?: string;
@@ -50,12 +57,21 @@ export interface DeleteOptions extends CallOptions {
   readonly dryRun?: 'All';
 }
 
-/** Calls on one resource, within one namespace or (for lists and watches of namespaced ones) across all. All errors are StatusError. */
+/**
+ * Calls on one resource, within one namespace or (for lists and watches of namespaced resources)
+ * across all namespaces. All errors are StatusError.
+ */
 export interface ResourceClient<T extends KubeObject> {
-  /** The same resource in a namespace; '' means all namespaces. For cluster-scoped resources a programmer error. */
+  /**
+   * Returns the same resource in a namespace; '' means all namespaces. A programming error for
+   * cluster-scoped resources.
+   */
   namespace(namespace: string): ResourceClient<T>;
   get(name: string, options?: GetOptions): Promise<Immutable<T>>;
-  /** The objects may lack metadata.managedFields: the transport between threads leaves them out. So do those of watch(). */
+  /**
+   * Returns the objects. metadata.managedFields may be missing, also in watch(): the transport
+   * between threads leaves it out.
+   */
   list(options?: ListOptions): Promise<ListOf<Immutable<T>>>;
   watch(options?: WatchOptions): Promise<WatchStream<WatchEvent<Immutable<T>>>>;
   create(object: New<T>, options?: WriteOptions): Promise<Immutable<T>>;
@@ -67,12 +83,17 @@ export interface ResourceClient<T extends KubeObject> {
     patch: unknown,
     options?: WriteOptions & { subresource?: string },
   ): Promise<Immutable<T>>;
-  /** Server-side apply: creates the object, or makes the fields that it names what they say. `metadata.name` is required. */
+  /**
+   * Performs a server-side apply: creates the object, or sets the fields that it names.
+   * `metadata.name` is required.
+   */
   apply(object: New<T>, options: ApplyOptions): Promise<Immutable<T>>;
-  /** Returns the object after the call (it still exists while it terminates), or a Status when it is gone. */
+  /** Deletes an object. Returns its last state while it terminates, or a Status when it is gone. */
   delete(name: string, options?: DeleteOptions): Promise<unknown>;
   deleteCollection(options?: DeleteOptions & ListOptions): Promise<unknown>;
-  /** Any subresource: 'binding', 'scale', 'eviction', 'token' …; `method` POST unless given. */
+  /**
+   * Calls a subresource: 'binding', 'scale', 'eviction', 'token' … The default of `method` is POST.
+   */
   subresource<R>(
     name: string,
     subresource: string,

@@ -1,4 +1,4 @@
-// Connects to a cluster the way command-line tools and operators do: by a kubeconfig, or as a pod.
+// Connects to a cluster as command-line tools and operators do: by a kubeconfig, or as a pod.
 
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -8,22 +8,21 @@ import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
 import { inClusterAccess, isInCluster } from './credentials/index.ts';
 import { createHttpTransport } from './http/index.ts';
-import { KubeconfigError, loadKubeconfig } from './kubeconfig.ts';
-import type { KubeconfigContext } from './kubeconfig.ts';
+import { type KubeconfigContext, KubeconfigError, loadKubeconfig } from './kubeconfig.ts';
 
 export interface ConnectOptions {
   /**
-   * Paths of kubeconfig files. Default: those of the environment variable KUBECONFIG; otherwise, in a pod, its ServiceAccount;
-   * otherwise ~/.kube/config.
+   * Paths of kubeconfig files. Default: those of the environment variable KUBECONFIG; otherwise, in
+   * a pod, its ServiceAccount; otherwise ~/.kube/config.
    */
   readonly kubeconfig?: string | readonly string[];
   /** The context of the kubeconfig. Default: its current-context. */
   readonly context?: string;
-  /** How the server's logs and field managers name this program. Default: 'coxswain'. */
+  /** The name of this program in the server's logs and in field managers. Default: 'coxswain'. */
   readonly userAgent?: string;
   /** Called with each warning that the server adds to a response. */
   readonly onWarning?: (message: string) => void;
-  /** Default: the system's. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
 }
 
@@ -32,11 +31,14 @@ export interface Connection {
   /** The namespace of the context, or of the pod. */
   readonly namespace: string;
   readonly server: string;
-  /** Ends all requests and closes the connections. */
+  /** Aborts all requests and closes the connections. */
   close(): void;
 }
 
-/** Connects when the first request is made. Rejects with KubeconfigError, or if the files of a ServiceAccount cannot be read. */
+/**
+ * Returns a connection, which is opened by the first request. Rejects with KubeconfigError, or if
+ * the files of a ServiceAccount cannot be read.
+ */
 export async function connect(options: ConnectOptions = {}): Promise<Connection> {
   const { clock = systemClock, userAgent, onWarning } = options;
   const access = await findAccess(options, clock);

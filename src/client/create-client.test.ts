@@ -25,7 +25,7 @@ const sets = type('apps', 'sets', 'Set', true);
 const nodes = type('', 'nodes', 'Node', false);
 
 const client = createClient(createInProcessTransport({ handler: new FakeServer().handler }));
-/** What the server heard: method, path and query, and what was sent. */
+/** Returns the request as the server received it: method, path and query, and the body. */
 const heard = async (call: Promise<unknown>): Promise<[string, unknown]> => {
   const { method, path, query, sent } = (await call) as {
     method: string;
@@ -38,7 +38,7 @@ const heard = async (call: Promise<unknown>): Promise<[string, unknown]> => {
 };
 
 describe('createClient', () => {
-  test('finds the paths of core and other groups, namespaced and not', async () => {
+  test('uses the paths of core and other groups, namespaced and cluster-scoped', async () => {
     const inX = client.resource(things).namespace('x');
     expect(await heard(inX.get('a', { resourceVersion: '0' }))).toEqual([
       'GET /api/v1/namespaces/x/objects/a?resourceVersion=0',
@@ -122,7 +122,7 @@ describe('createClient', () => {
     ]);
   });
 
-  test('refuses what cannot be meant', async () => {
+  test('rejects invalid calls', async () => {
     expect(() => client.resource(nodes).namespace('x')).toThrow('not in namespaces');
     await expect(client.resource(things).get('a')).rejects.toThrow('in which namespace');
     await expect(client.resource(things).create({ metadata: { name: 'a' } })).rejects.toThrow(

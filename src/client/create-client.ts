@@ -1,4 +1,4 @@
-// The typed client over any transport.
+// The typed client on any transport.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject, ListOf, New } from '#api/machinery/meta/v1/index.ts';
@@ -162,7 +162,7 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
     return resourcePath(this.#type, this.#namespace, nonEmpty(name), subresource);
   }
 
-  /** An object goes into the namespace that was chosen, or else into its own. */
+  /** Returns the namespace of the client, or else the namespace of the object. */
   #namespaceOf(object: KubeObject): string {
     const namespace = this.#namespace || (object.metadata?.namespace ?? '');
     this.#requireNamespace(namespace);
@@ -175,7 +175,7 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
     }
   }
 
-  /** Items of a list do not carry their type, but what is sent must. */
+  /** Returns the object with its type: items of a list lack it, but requests need it. */
   #typed(object: unknown): unknown {
     const { apiVersion, kind } = object as KubeObject;
     if (apiVersion && kind) return object;

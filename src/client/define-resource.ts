@@ -1,4 +1,4 @@
-// Resource values for kinds of which this package has no types: custom resources.
+// Resource values for kinds without types in this package: custom resources.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -14,7 +14,10 @@ export interface ResourceDefinition {
   readonly namespaced?: boolean;
 }
 
-/** Returns the value by which clients and informers find the resource: `defineResource<Tenant>({ group: 'example.com', … })`. */
+/**
+ * Returns the value by which clients and informers address the resource: `defineResource<Tenant>({
+ * group: 'example.com', … })`.
+ */
 export function defineResource<T extends KubeObject = KubeObject>(
   definition: ResourceDefinition,
 ): ResourceType<T> {

@@ -3,7 +3,7 @@ import { VirtualClock } from '#machinery/clock.ts';
 import { ControllerExpectations } from './expectations.ts';
 
 describe('ControllerExpectations', () => {
-  test('are met when every creation has been seen or has failed', () => {
+  test('are satisfied when every creation was observed or has failed', () => {
     const expectations = new ControllerExpectations({ clock: new VirtualClock() });
     expect(expectations.satisfiedExpectations('x/a')).toBe(true);
     expectations.expectCreations('x/a', 2);
@@ -15,7 +15,7 @@ describe('ControllerExpectations', () => {
     expect(expectations.satisfiedExpectations('x/a')).toBe(true);
   });
 
-  test('count a deletion once per UID, and only those that were expected', () => {
+  test('count a deletion once per UID, and only expected ones', () => {
     const expectations = new ControllerExpectations({ clock: new VirtualClock() });
     expectations.expectDeletions('x/a', ['1', '2']);
     expectations.deletionObserved('x/a', '1');
@@ -26,7 +26,7 @@ describe('ControllerExpectations', () => {
     expect(expectations.satisfiedExpectations('x/a')).toBe(true);
   });
 
-  test('expire, and are forgotten with their object', async () => {
+  test('expire, and are removed with their object', async () => {
     const clock = new VirtualClock();
     const expectations = new ControllerExpectations({ clock });
     expectations.expectCreations('x/a', 1);

@@ -1,25 +1,34 @@
-// Expectations: writes of a controller that its informers have not shown yet. The cache lags behind the controller's own writes, and a
-// controller that decides on a stale cache creates or deletes too much. So it records the expected events before it writes, and reconciles
-// again when they have been observed, or when the expectation has expired.
+// Expectations: writes of a controller that its informers have not received yet. The cache lags
+// behind the controller's own writes, and a controller that decides on a stale cache creates or
+// deletes too much. It therefore records the expected events before it writes, and reconciles again
+// when they have been observed, or when the expectation has expired.
 
 import type { Clock } from '#machinery/clock.ts';
 
 export interface ControllerExpectationsConfig {
   readonly clock: Clock;
-  /** After this time expectations count as met: an event was lost, or the write never happened. Default: 5 minutes. */
+  /**
+   * The time after which expectations count as satisfied: an event was lost, or the write did not
+   * happen. Default: 5 minutes.
+   */
   readonly timeoutMs?: number;
 }
 
 interface Expectation {
-  /** Creations still to be seen; below 0 if more were seen than expected. */
+  /**
+   * The number of creations that are not observed yet; below 0 if more were observed than expected.
+   */
   creations: number;
-  /** UIDs whose deletion is still to be seen. */
+  /** UIDs whose deletion is not observed yet. */
   readonly deletions: Set<string>;
-  /** On the clock's monotonic scale. */
+  /** The time of the expectation, on the clock's monotonic scale. */
   readonly since: number;
 }
 
-/** By the key of the object for which the controller works. Note first, then write: the event may come before the answer. */
+/**
+ * Expectations by the key of the object that the controller reconciles. Record first, then write:
+ * the event may arrive before the response.
+ */
 export class ControllerExpectations {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
@@ -30,12 +39,12 @@ export class ControllerExpectations {
     this.#timeoutMs = config.timeoutMs ?? 300_000;
   }
 
-  /** Replaces whatever was expected for the key. */
+  /** Expects `count` creations. Replaces earlier expectations of the key. */
   expectCreations(key: string, count: number): void {
     this.setExpectations(key, count, []);
   }
 
-  /** Replaces whatever was expected for the key. */
+  /** Expects deletions of these UIDs. Replaces earlier expectations of the key. */
   expectDeletions(key: string, uids: readonly string[]): void {
     this.setExpectations(key, 0, uids);
   }
@@ -48,21 +57,25 @@ export class ControllerExpectations {
     });
   }
 
-  /** A creation was seen, or failed and will never be. */
+  /** Records that a creation was observed, or that it failed. */
   creationObserved(key: string): void {
     const expectation = this.#expected.get(key);
     if (expectation !== undefined) expectation.creations--;
   }
 
   /**
-   * A deletion was seen, or failed. Counts once per UID and only where expected: a graceful deletion shows first as an
-   * update with a deletionTimestamp and later as a deletion, and both may be reported here.
+   * Records that a deletion was observed, or that it failed. Counts once per UID, and only if
+   * expected: a graceful deletion is first an update with a deletionTimestamp and later a deletion,
+   * and both may be reported here.
    */
   deletionObserved(key: string, uid: string): void {
     this.#expected.get(key)?.deletions.delete(uid);
   }
 
-  /** True if the cache shows all that was done, as far as is known: the controller may decide. */
+  /**
+   * Reports whether the cache shows all of the controller's writes, so that it may decide. True
+   * also after the timeout.
+   */
   satisfiedExpectations(key: string): boolean {
     const expectation = this.#expected.get(key);
     if (expectation === undefined) return true;
@@ -70,14 +83,14 @@ export class ControllerExpectations {
     return this.remainingMs(key) <= 0;
   }
 
-  /** How long until unmet expectations expire, in milliseconds; 0 if there are none. */
+  /** Returns the milliseconds until unsatisfied expectations expire; 0 if there are none. */
   remainingMs(key: string): number {
     const expectation = this.#expected.get(key);
     if (expectation === undefined) return 0;
     return Math.max(0, expectation.since + this.#timeoutMs - this.#clock.monotonic());
   }
 
-  /** The object is gone: nothing is expected for its key. */
+  /** Removes the expectations of a deleted object. */
   deleteExpectations(key: string): void {
     this.#expected.delete(key);
   }

@@ -1,42 +1,42 @@
-// The transport of components that run in the API server's own process: requests walk the same handler chain as those that
-// come over HTTP (authorization and admission included), but objects pass by reference and nothing is serialized.
+// The transport of components in the API server's own process. Requests pass the same handler chain
+// as HTTP requests (authorization and admission included), but objects are passed by reference and
+// nothing is serialized.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { STATUS_CODES } from 'node:http';
 import * as apierrors from '#machinery/apierrors.ts';
-import { endedBy, mapWatch } from '#machinery/watch.ts';
-import type { WatchEventType, WatchStream } from '#machinery/watch.ts';
+import { endedBy, mapWatch, type WatchEventType, type WatchStream } from '#machinery/watch.ts';
 import { type Abortable, LinkedAbort, abortable } from './abort.ts';
 import { queryParameters } from './request.ts';
 import type { Transport, TransportRequest, WatchEvent } from './transport.ts';
 
 /**
- * The request that the handler gets. A copy by spreading lacks the signal. The API server adds the user, and what its handler chain derives
- * from the request.
+ * The request for the handler. A copy by spreading lacks the signal. The API server adds the user
+ * and other values that its handler chain derives from the request.
  */
 export interface InProcessRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Lower-case names. */
+  /** The names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: { readonly kind: 'object'; readonly object: unknown };
   readonly signal: AbortSignal;
   /** The state of `signal`, without the cost of creating it. */
   readonly call: Abortable;
   readonly remoteAddress: string;
-  /** The chain appends; given to `onWarning`. */
+  /** The handler chain appends to it; `onWarning` receives the items. */
   readonly warnings: string[];
 }
 
-/** An object that the handler answers: in this thread the decoded form is taken, its bytes are never made. */
+/** An object in a response. In this thread its decoded form is used and it is never encoded. */
 export interface Encoded {
   object(): unknown;
-  /** Its JSON, where that is at hand. */
+  /** Returns its JSON, if available. */
   json?(): Uint8Array;
 }
 
-/** The API server's response, as far as this transport needs to know it. */
+/** The API server's response, as far as this transport uses it. */
 export interface InProcessResponse {
   readonly code: number;
   readonly body:
@@ -61,7 +61,9 @@ export interface InProcessResponse {
 export type InProcessHandler = (request: InProcessRequest) => Promise<InProcessResponse>;
 
 export interface InProcessTransportConfig {
-  /** The API server's chain behind authentication: whose requests these are is up to the handler. */
+  /**
+   * The API server's chain after authentication. The handler decides which user makes the requests.
+   */
   readonly handler: InProcessHandler;
   readonly userAgent?: string;
   /** Called with every warning that the server adds to a response. */
@@ -79,7 +81,7 @@ type ResponseOf<Kind extends InProcessResponse['body']['kind']> = Extract<
 
 class InProcessTransport implements Transport {
   readonly #config: InProcessTransportConfig;
-  /** Aborts everything that is under way when the transport is closed. */
+  /** Aborts all calls in flight when the transport is closed. */
   readonly #closed = new AbortController();
 
   constructor(config: InProcessTransportConfig) {
@@ -100,7 +102,7 @@ class InProcessTransport implements Transport {
         } as T;
       case 'text':
       case 'bytes':
-        // Documents such as OpenAPI exist only encoded.
+        // Documents such as OpenAPI exist only in encoded form.
         return JSON.parse(
           body.kind === 'text' ? body.text : new TextDecoder().decode(body.bytes),
         ) as T;
@@ -145,7 +147,7 @@ class InProcessTransport implements Transport {
   }
 
   async stream(request: TransportRequest): Promise<AsyncIterable<Uint8Array>> {
-    // The call lasts as long as its body does.
+    // The call lasts as long as its body.
     const call = new LinkedAbort(this.#closed.signal, request.signal);
     let body: InProcessResponse['body'];
     try {
@@ -181,7 +183,10 @@ class InProcessTransport implements Transport {
     }
   }
 
-  /** The body of a successful response; anything else is thrown. Rejects as soon as the call aborts. */
+  /**
+   * Returns the body of a successful response; throws for any other. Rejects as soon as the call
+   * aborts.
+   */
   async #exchange(
     request: TransportRequest,
     call: LinkedAbort,
@@ -200,7 +205,7 @@ class InProcessTransport implements Transport {
       // The caller does not wait for a handler that ignores its signal.
       response = await abortable(answer, call);
     } catch (error) {
-      // A watch that the handler still returns has no reader that would stop it.
+      // The handler may still return a watch, which has no reader to stop it.
       if (call.aborted)
         void answer
           .then(({ body }) => body.kind === 'watch' && body.events.stop())
@@ -213,7 +218,7 @@ class InProcessTransport implements Transport {
   }
 }
 
-/** A class, as an object with a getter of its own would cost as much as half of the call. */
+/** A class: an object literal with its own getter costs about half as much as the whole call. */
 class OutgoingRequest implements InProcessRequest {
   readonly method: string;
   readonly path: string;
@@ -239,7 +244,7 @@ class OutgoingRequest implements InProcessRequest {
     this.call = call;
   }
 
-  /** Made for who asks: most requests are answered before anybody could give up on them. */
+  /** Created on request: most requests finish before a caller needs the signal. */
   get signal(): AbortSignal {
     return this.call.signal;
   }

@@ -65,10 +65,11 @@ users:
     });
   });
 
-  test('lets the first of several files win, and skips missing ones', async () => {
+  test('prefers the first of several files, and skips missing ones', async () => {
     const first = await file(
       'first',
-      `{current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: [{name: c, cluster: {server: 'https://first'}}]}`,
+      '{current-context: x, contexts: [{name: x, context: {cluster: c}}], ' +
+        "clusters: [{name: c, cluster: {server: 'https://first'}}]}",
     );
     const second = await file(
       'second',
@@ -96,17 +97,23 @@ users:
     ],
     [
       'gets credentials from a program by an API version that does not exist',
-      `{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: 'https://a'}}], users: [{name: u, user: {exec: {command: aws}}}]}`,
+      '{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], ' +
+        "clusters: [{name: c, cluster: {server: 'https://a'}}], users: [{name: u, " +
+        'user: {exec: {command: aws}}}]}',
       /the user u: exec plugin: the apiVersion must be one of/,
     ],
     [
       'gets credentials by an auth provider',
-      `{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: 'https://a'}}], users: [{name: u, user: {auth-provider: {name: gcp}}}]}`,
+      '{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], ' +
+        "clusters: [{name: c, cluster: {server: 'https://a'}}], users: [{name: u, " +
+        'user: {auth-provider: {name: gcp}}}]}',
       /the user u gets credentials by auth-provider, which is not supported/,
     ],
     [
       'names a certificate that is not there',
-      `{current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: [{name: c, cluster: {server: 'https://a', certificate-authority: none.pem}}]}`,
+      '{current-context: x, contexts: [{name: x, context: {cluster: c}}], ' +
+        "clusters: [{name: c, cluster: {server: 'https://a', " +
+        'certificate-authority: none.pem}}]}',
       /cannot read the certificate-authority none.pem/,
     ],
   ])('says what is wrong with a file that %s', async (_, text, message) => {

@@ -1,12 +1,12 @@
 // Reads kubeconfig files: the server, its certificate authority, and the credentials of the user.
-// Not supported, and rejected by name: auth providers (client-go has removed them, too), and proxies.
+// Not supported, and rejected by name: auth providers (which client-go has removed, too), and
+// proxies.
 
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { systemClock, type Clock } from '#machinery/clock.ts';
-import { ExecCredentials, ExecCredentialsError } from './credentials/exec.ts';
-import type { ExecCluster } from './credentials/exec.ts';
+import { type ExecCluster, ExecCredentials, ExecCredentialsError } from './credentials/exec.ts';
 import { TokenFile } from './credentials/token-file.ts';
 import type { ServerAccess } from './http/index.ts';
 
@@ -20,27 +20,33 @@ export class KubeconfigError extends Error {
 
 export interface KubeconfigContext extends ServerAccess {
   readonly contextName: string;
-  /** The namespace that the context chooses; 'default' if it chooses none. */
+  /** The namespace of the context; 'default' if it has none. */
   readonly namespace: string;
 }
 
 export interface LoadKubeconfigOptions {
   /** Default: the file's current-context. */
   readonly context?: string;
-  /** Decides when tokens are read again, and when credentials of a program expire. Default: the system's. */
+  /**
+   * Determines when tokens are read again, and when credentials of a program expire. Default: the
+   * system clock.
+   */
   readonly clock?: Clock;
 }
 
 interface Named<V> {
   readonly name: string;
   readonly value: V;
-  /** Relative paths in it start here. */
+  /** The directory for relative paths in the file. */
   readonly folder: string;
 }
 
 type Section = Readonly<Record<string, unknown>>;
 
-/** `paths`: files as KUBECONFIG lists them; where several define the same thing, the first does. Missing files are skipped, unless it is the only one. */
+/**
+ * Loads a context. `paths`: files as in KUBECONFIG; the first definition of a name wins. Missing
+ * files are skipped, unless it is the only one. Rejects with KubeconfigError.
+ */
 export async function loadKubeconfig(
   paths: string | readonly string[],
   options: LoadKubeconfigOptions = {},
@@ -150,7 +156,7 @@ async function readUser(
   return {
     ...(clientCertificate !== undefined && { clientCertificate }),
     ...(clientKey !== undefined && { clientKey }),
-    // With both, the file wins: it is the one that is rotated.
+    // The file takes precedence over the token, since the file is rotated.
     ...(tokenFile
       ? { credentials: new TokenFile({ path: resolve(folder, tokenFile), clock }) }
       : token && { token }),
@@ -210,7 +216,8 @@ function execCredentials(
   try {
     return new ExecCredentials({
       apiVersion,
-      // A path with a slash is relative to the kubeconfig, as for kubectl; a bare name is looked up in PATH.
+      // As in kubectl, a path with a slash is relative to the kubeconfig, and a bare name is looked
+      // up in PATH.
       command: command.includes('/') ? resolve(folder, command) : command,
       args,
       env: env.map((entry) => ({ name: entry.name, value: entry.value ?? '' })),
@@ -226,13 +233,16 @@ function execCredentials(
   }
 }
 
-/** Returns the list if every item is what is expected; an absent one is empty; undefined for any other value. */
+/**
+ * Returns the list if every item has the expected type, [] for an absent value, undefined for any
+ * other value.
+ */
 function listOf<T>(value: unknown, isItem: (item: unknown) => item is T): readonly T[] | undefined {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) && value.every(isItem) ? value : undefined;
 }
 
-/** `key-data` (base64) or the file that `key` names. */
+/** Returns the content of `key-data` (base64) or of the file that `key` names. */
 async function dataOrFile(
   section: Section,
   key: string,

@@ -15,9 +15,9 @@ import { formatMicroTime } from '#machinery/text/time.ts';
 let clock: VirtualClock;
 let server: ApiServer;
 let client: Client;
-/** Whose requests fail, as if the network were down. */
+/** Candidates whose requests fail, as if the network were down. */
 let cutOff: Set<string>;
-/** Whose writes are done, but not answered. */
+/** Candidates whose writes succeed without a response. */
 let unanswered: Set<string>;
 let leading: string[];
 let electors: { readonly stop: AbortController; readonly run: Promise<void> }[];
@@ -89,7 +89,7 @@ function candidate(identity: string, change: { readonly releaseOnStop?: boolean 
 const lease = async () => (await client.resource(leases).namespace('kube-system').get('test')).spec;
 
 describe('LeaderElector', () => {
-  test('lets one lead, who renews, and the others see who it is', async () => {
+  test('one candidate leads and renews, and the others observe it', async () => {
     const a = candidate('a');
     await clock.settle();
     const b = candidate('b');
@@ -110,7 +110,7 @@ describe('LeaderElector', () => {
     expect(((await lease()).renewTime ?? '') > '2026-01-01T00:00:55').toBe(true);
   });
 
-  test('hands over at once when the leader stops and lets go', async () => {
+  test('the next leader starts at once when the leader stops and releases', async () => {
     const a = candidate('a');
     await clock.settle();
     const b = candidate('b');
@@ -124,7 +124,7 @@ describe('LeaderElector', () => {
     expect((await lease()).leaseTransitions).toBe(1);
   });
 
-  test('lets go also when it is stopped while it renews, and does not know whether that was done', async () => {
+  test('releases also when it is stopped during a renewal with unknown outcome', async () => {
     const a = candidate('a');
     await clock.settle();
     const { renewTime } = await lease();
@@ -137,7 +137,7 @@ describe('LeaderElector', () => {
     expect((await lease()).holderIdentity).toBeUndefined();
   });
 
-  test('lets go also when it is stopped while it acquires', async () => {
+  test('releases also when it is stopped while it acquires', async () => {
     unanswered.add('a');
     const a = candidate('a');
     await clock.settle();
@@ -149,11 +149,11 @@ describe('LeaderElector', () => {
     expect(leading).toEqual([]);
   });
 
-  test('looks again when its renewal is done after it was stopped', async () => {
+  test('reads the lease again when its renewal succeeds after the stop', async () => {
     const a = candidate('a');
     await clock.settle();
     const held = await client.resource(leases).namespace('kube-system').get('test');
-    // As if the server did a renewal that it was sent, but gave no answer.
+    // Simulates a renewal that the server performs without a response.
     await clock.advance('1s');
     await client
       .resource(leases)
@@ -164,7 +164,7 @@ describe('LeaderElector', () => {
     expect((await lease()).holderIdentity).toBeUndefined();
   });
 
-  test('does not let go of what somebody else holds by now', async () => {
+  test('does not release a lease that another candidate holds', async () => {
     const a = candidate('a');
     await clock.settle();
     const held = await client.resource(leases).namespace('kube-system').get('test');
@@ -177,7 +177,7 @@ describe('LeaderElector', () => {
     expect((await lease()).holderIdentity).toBe('b');
   });
 
-  test('waits for the lease to run out when the leader dies', async () => {
+  test('waits for the lease to expire when the leader dies', async () => {
     const a = candidate('a', { releaseOnStop: false });
     await clock.settle();
     candidate('b');
@@ -190,7 +190,7 @@ describe('LeaderElector', () => {
     expect(leading).toEqual(['b']);
   });
 
-  test('stops leading before anybody else can begin, when it cannot renew', async () => {
+  test('stops leading before another candidate can start, when it cannot renew', async () => {
     candidate('a');
     await clock.settle();
     candidate('b');
@@ -218,7 +218,7 @@ describe('LeaderElector', () => {
     expect((await lease()).leaseTransitions).toBe(0);
   });
 
-  test('refuses times that cannot work', () => {
+  test('rejects inconsistent durations', () => {
     const make = (change: object) => () =>
       new LeaderElector({
         client,

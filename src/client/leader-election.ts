@@ -1,11 +1,12 @@
-// Leader election by a Lease. Its holder renews it; other candidates take it when it has not been renewed for long enough.
+// Leader election by a Lease. Its holder renews it; other candidates take it when it has not been
+// renewed for the lease duration.
 //
-// Not guaranteed: that there is never more than one leader. With clocks of different speed, or a leader that was suspended, terms can
-// overlap. Clocks of machines are not compared: the age of a lease is measured from when its change was observed. An action that must not
+// Not guaranteed: that there is never more than one leader. With clocks of different speed, or
+// after a leader was suspended, terms can overlap. Clocks of different machines are not compared:
+// the age of a lease counts from the moment when its change was observed. An action that must not
 // happen twice needs a precondition in its own write.
 
-import { leases } from '#api/groups/coordination/v1/index.ts';
-import type { Lease } from '#api/groups/coordination/v1/index.ts';
+import { type Lease, leases } from '#api/groups/coordination/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -22,20 +23,29 @@ export interface LeaderElectorConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The lease that is held. */
+  /** The namespace and name of the Lease. */
   readonly namespace: string;
   readonly name: string;
-  /** The name of this candidate, different from all others. */
+  /** The unique name of this candidate. */
   readonly identity: string;
-  /** How long other candidates wait after the last renewal that they observed. Whole seconds. Default: 15 s. */
+  /**
+   * The time that other candidates wait after the last renewal they observed. Whole seconds.
+   * Default: 15 s.
+   */
   readonly leaseDurationMs?: number;
-  /** How long the leader tries to renew before it gives up. Less than leaseDurationMs. Default: 10 s. */
+  /**
+   * The time in which the leader tries to renew before it stops leading. Less than leaseDurationMs.
+   * Default: 10 s.
+   */
   readonly renewDeadlineMs?: number;
-  /** Between two attempts. Default: 2 s. */
+  /** The time between two attempts. Default: 2 s. */
   readonly retryPeriodMs?: number;
-  /** Give the lease up when stopping, so that the next leader need not wait. Default: true. */
+  /** Release the lease when stopping, so that the next leader need not wait. Default: true. */
   readonly releaseOnStop?: boolean;
-  /** Runs while this candidate is the leader. The signal aborts when it no longer is; the work must end then. */
+  /**
+   * Runs while this candidate is the leader. The signal aborts when leading ends; the work must end
+   * then.
+   */
   readonly onStartedLeading: (signal: AbortSignal) => Promise<void>;
   readonly onNewLeader?: (identity: string) => void;
   /** Records the events «became leader» and «stopped leading». */
@@ -49,9 +59,9 @@ export class LeaderElector {
   readonly #leaseDurationMs: number;
   readonly #renewDeadlineMs: number;
   readonly #retryPeriodMs: number;
-  /** The lease as last seen or written, and when that was on the clock's monotonic scale. */
+  /** The last observed or written lease, and the time of that on the clock's monotonic scale. */
   #observed: { readonly lease: Immutable<Lease>; readonly at: number } | undefined;
-  /** A write was sent, and no answer came: whether it was done is not known. */
+  /** A write got no response: its outcome is unknown. */
   #unanswered = false;
   #reportedLeader: string | undefined;
 
@@ -68,7 +78,7 @@ export class LeaderElector {
     if (config.identity === '') throw new RangeError('a candidate needs an identity');
   }
 
-  /** The holder that was last observed; '' if none. */
+  /** The holder that was last observed; '' if there is none. */
   get leader(): string {
     return this.#observed?.lease.spec.holderIdentity ?? '';
   }
@@ -77,15 +87,19 @@ export class LeaderElector {
     return this.leader === this.#config.identity;
   }
 
-  /** For how many milliseconds this leader's lease has not been valid any more. 0: it is, or this is not the leader. */
+  /**
+   * Milliseconds since this leader's lease has expired; 0 while it is valid, or if this candidate
+   * does not lead.
+   */
   get expiredMs(): number {
     if (this.#observed === undefined || !this.isLeader) return 0;
     return Math.max(0, this.#config.clock.monotonic() - this.#observed.at - this.#leaseDurationMs);
   }
 
   /**
-   * Waits to become leader, then leads; resolves when leading has ended (the lease was lost) or the signal aborts. Rejects with
-   * what `onStartedLeading` throws. Leading ends also when `onStartedLeading` resolves.
+   * Waits to become leader, then leads. Resolves when leading has ended (the lease was lost, or
+   * `onStartedLeading` resolved) or the signal aborts. Rejects with the error of
+   * `onStartedLeading`.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (!(await this.#acquire(signal))) {
@@ -104,7 +118,7 @@ export class LeaderElector {
     try {
       await work;
     } finally {
-      // Another candidate may begin only after the work has ended.
+      // Another candidate may start only after the work has ended.
       await this.#release();
     }
   }
@@ -122,10 +136,13 @@ export class LeaderElector {
     return false;
   }
 
-  /** Returns when the lease could not be renewed within the deadline, or the signal aborts. */
+  /**
+   * Renews the lease. Returns when it could not be renewed within the deadline, or the signal
+   * aborts.
+   */
   async #renew(signal: AbortSignal): Promise<void> {
     const { clock, logger, name } = this.#config;
-    /** When trying to renew must have succeeded, counted from when trying begins. */
+    /** The time by which a renewal must have succeeded, counted from the first attempt. */
     const deadlineAfter = (): number =>
       clock.monotonic() + this.#retryPeriodMs + this.#renewDeadlineMs;
     let deadline = deadlineAfter();
@@ -151,11 +168,14 @@ export class LeaderElector {
     }
   }
 
-  /** Makes one attempt. Returns false if another candidate holds the lease, or if the server could not be reached. */
+  /**
+   * Makes one attempt. Returns false if another candidate holds the lease, or if the server is not
+   * reachable.
+   */
   async #tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     try {
       if (this.isLeader && this.#isFresh()) {
-        // Most renewals need no read: no other candidate writes a lease that is held.
+        // Most renewals need no read: other candidates do not write a lease that is held.
         const renewed = await this.#write(this.#observed?.lease, signal).catch((error: unknown) => {
           if (!apierrors.isConflict(error) && !apierrors.isNotFound(error)) throw error;
         });
@@ -193,7 +213,10 @@ export class LeaderElector {
     }
   }
 
-  /** Makes this the holder, on top of the state given; fails if there is another state by now. */
+  /**
+   * Makes this candidate the holder, based on the given state. Rejects with a conflict if the state
+   * has changed.
+   */
   async #write(current: Immutable<Lease> | undefined, signal: AbortSignal): Promise<true> {
     const { clock, identity, name, namespace } = this.#config;
     const now = formatMicroTime(clock.now());
@@ -224,8 +247,8 @@ export class LeaderElector {
   }
 
   /**
-   * Gives up what this holds, if it may be so. A renewal that was interrupted can still be done by the server, before or after
-   * this asks: a conflict says so, and then it looks again.
+   * Releases the lease if this candidate holds it. The server may perform an interrupted renewal
+   * before or after the release; a conflict then leads to another attempt.
    */
   async #release(): Promise<void> {
     if (!(this.#config.releaseOnStop ?? true) || !(this.isLeader || this.#unanswered)) return;
@@ -245,7 +268,10 @@ export class LeaderElector {
     }
   }
 
-  /** Whether this does not hold the lease any more; false if it is not what was given. */
+  /**
+   * Returns true if this candidate does not hold the lease any more; false if the given lease is
+   * stale.
+   */
   async #tryRelease(lease: Immutable<Lease>, signal: AbortSignal): Promise<boolean> {
     this.#observe(lease);
     if (!this.isLeader) return true;

@@ -3,12 +3,15 @@
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Query } from './transport.ts';
 
-/** '/api/v1', '/apis/apps/v1'. */
+/** Returns the path of a group version: '/api/v1', '/apis/apps/v1'. */
 export function groupVersionPath(group: string, version: string): string {
   return group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 }
 
-/** The path of a resource ('' name: of the collection), with each variable segment percent-encoded. */
+/**
+ * Returns the path of an object, or with the name '' of the collection. Variable segments are
+ * percent-encoded.
+ */
 export function resourcePath(
   type: Pick<ResourceType, 'group' | 'version' | 'resource'>,
   namespace: string,
@@ -19,7 +22,7 @@ export function resourcePath(
   if (namespace !== '') path += `/namespaces/${encodeURIComponent(namespace)}`;
   path += `/${type.resource}`;
   if (name !== '') path += `/${encodeURIComponent(name)}`;
-  // A subresource may have a path of its own behind it (proxy), so its slashes stay.
+  // A subresource may contain a path of its own (proxy), so its slashes stay.
   if (subresource !== '') path += `/${subresource}`;
   return path;
 }

@@ -1,4 +1,4 @@
-// One suite for every transport: components must not be able to tell them apart.
+// One suite for every transport: components must not notice which one they use.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -6,13 +6,16 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
-import { createHttpTransport } from './http/index.ts';
-import type { HttpTransportConfig } from './http/index.ts';
+import { createHttpTransport, type HttpTransportConfig } from './http/index.ts';
 import { createInProcessTransport } from './in-process.ts';
 import { ThreadClients, ThreadServer, type ThreadUser } from './thread/index.ts';
 import { makeCertificate } from './testing/certificate.ts';
-import { FakeServer, serveOverHttp } from './testing/fake-server.ts';
-import type { ServeOptions, ServedOverHttp } from './testing/fake-server.ts';
+import {
+  FakeServer,
+  type ServedOverHttp,
+  type ServeOptions,
+  serveOverHttp,
+} from './testing/fake-server.ts';
 import type { Transport, WatchEvent } from './transport.ts';
 
 type Made = {
@@ -64,7 +67,7 @@ async function inProcess(): Promise<Made> {
   };
 }
 
-/** Both ends in one thread: what they say to each other is copied all the same. */
+/** Both ends are in one thread; messages are copied nevertheless. */
 async function betweenThreads({ window }: { readonly window?: number } = {}): Promise<
   Made & { readonly users: ThreadUser[]; readonly port: MessagePort }
 > {
@@ -98,7 +101,7 @@ const make: Record<string, () => Promise<Made>> = {
 describe.each(Object.keys(make))('transport: %s', (name) => {
   const setUp = () => (make[name] as () => Promise<Made>)();
 
-  test('sends method, path, query, content type and body, and answers the decoded object', async () => {
+  test('sends method, path, query, content type and body, and returns the decoded object', async () => {
     const { transport } = await setUp();
     expect(
       await transport.request({
@@ -124,7 +127,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     });
   });
 
-  test('answers lists', async () => {
+  test('returns lists', async () => {
     const { transport } = await setUp();
     expect(
       await transport.request({
@@ -140,7 +143,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     });
   });
 
-  test('throws the Status that the server answers, and makes one where it answers none', async () => {
+  test('rejects with the Status of the server, and creates one if there is none', async () => {
     const { transport } = await setUp();
     const missing = await transport
       .request({ method: 'GET', path: '/missing' })
@@ -158,7 +161,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     expect((broken as Error).message).toContain('bad gateway');
   });
 
-  test('gives up at once when the signal aborts, and tells the server', async () => {
+  test('rejects at once when the signal aborts, and aborts the request on the server', async () => {
     const { server, transport } = await setUp();
     const stop = new AbortController();
     const asked = transport
@@ -172,7 +175,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     await expect(before).rejects.toThrow('enough');
   });
 
-  test('watches: events in order, until the server ends it', async () => {
+  test('watches: yields events in order, until the server ends the watch', async () => {
     const { server, transport } = await setUp();
     const stream = await transport.watch<{ n: number }>({
       method: 'GET',
@@ -192,7 +195,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
   });
 
   test.each(['stop', 'abort', 'break'])(
-    'ends a watch quietly when its consumer wants (%s), and tells the server',
+    'ends a watch without error when its consumer stops (%s), and stops it on the server',
     async (how) => {
       const { server, transport } = await setUp();
       const abort = new AbortController();
@@ -216,7 +219,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     },
   );
 
-  test('ends a watch that waits for an event when it is stopped', async () => {
+  test('ends a waiting watch when it is stopped', async () => {
     const { transport } = await setUp();
     const stream = await transport.watch({ method: 'GET', path: '/api/v1/things' });
     const consumed = (async () => {
@@ -227,7 +230,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     await consumed;
   });
 
-  test('throws when a watch cannot be opened', async () => {
+  test('rejects when a watch cannot be opened', async () => {
     const { transport } = await setUp();
     const opening = transport.watch({
       method: 'GET',
@@ -255,7 +258,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     expect(warnings).toEqual(['it is "deprecated"', 'use another']);
   });
 
-  test('refuses to work once closed', async () => {
+  test('rejects calls once closed', async () => {
     const { transport } = await setUp();
     await transport.request({ method: 'GET', path: '/x' });
     transport.close();
@@ -281,19 +284,19 @@ describe('in-process', () => {
 });
 
 describe('between threads', () => {
-  test('says who is asking', async () => {
+  test('sends the identity of the user', async () => {
     const { transport, users } = await betweenThreads();
     await transport.request({ method: 'GET', path: '/x' });
     expect(users).toEqual([{ name: 'jane', groups: ['a'] }]);
   });
 
-  test('gives watches of the same objects one object', async () => {
+  test('shares one object between watches of it', async () => {
     const { server, transport } = await betweenThreads();
     const watches = await Promise.all(
       [1, 2, 3].map(() => transport.watch({ method: 'GET', path: '/api/v1/things' })),
     );
     const readers = watches.map((watch) => watch[Symbol.asyncIterator]());
-    // More than are kept: those who come late get one of their own.
+    // More than are kept: late watches get their own copies.
     for (let n = 0; n < 3000; n++) server.push('ADDED', { n });
     for (let n = 0; n < 3000; n++) {
       const [first, ...others] = await Promise.all(
@@ -305,7 +308,7 @@ describe('between threads', () => {
     for (const watch of watches) watch.stop();
   });
 
-  test('leaves managedFields out of what is watched, and only there', async () => {
+  test('leaves managedFields out of watched objects, and only there', async () => {
     const { server, transport } = await betweenThreads();
     const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
     server.push('ADDED', {
@@ -324,7 +327,7 @@ describe('between threads', () => {
     watch.stop();
   });
 
-  test('lets a watch wait that is not read', async () => {
+  test('blocks a watch that is not read', async () => {
     const { server, transport, port } = await betweenThreads({ window: 1000 });
     const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
     for (let n = 0; n < 100; n++) server.push('ADDED', { n, pad: 'x'.repeat(500) });
@@ -336,7 +339,7 @@ describe('between threads', () => {
     port.close();
   });
 
-  test('fails what is under way when the other thread ends', async () => {
+  test('fails calls in flight when the other thread ends', async () => {
     const { server, transport, port } = await betweenThreads();
     const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
     const asked = transport
@@ -354,7 +357,7 @@ describe('between threads', () => {
 });
 
 describe('HTTP', () => {
-  test('shares one connection, and opens another when the server allows no more streams on it', async () => {
+  test('shares one connection, and opens another at the limit of streams', async () => {
     const { transport, served } = await overHttp({ protocol: 'http2', maxConcurrentStreams: 10 });
     const ask = () => transport.request({ method: 'GET', path: '/x' });
     await ask();
@@ -369,7 +372,7 @@ describe('HTTP', () => {
   });
 
   test.each(['http1', 'http2'] as const)(
-    'connects again after the server went away (%s)',
+    'reconnects after the server was gone (%s)',
     async (protocol) => {
       const { transport, served } = await overHttp({ protocol });
       const stream = await transport.watch({ method: 'GET', path: '/api/v1/things' });
@@ -385,7 +388,7 @@ describe('HTTP', () => {
       expect(apierrors.isServiceUnavailable(await asked)).toBe(true);
       expect(await transport.request({ method: 'GET', path: '/x' })).toMatchObject({ path: '/x' });
       await served.close();
-      // The first request may still find a connection that it takes for alive.
+      // The first request may still use a connection that looks open.
       let down: unknown;
       await until(async () => {
         down = await transport
@@ -398,7 +401,7 @@ describe('HTTP', () => {
     },
   );
 
-  test('says who is asking', async () => {
+  test('sends the identity of the user', async () => {
     let token = 'first';
     const { transport, served } = await overHttp(
       { protocol: 'http2' },
@@ -421,13 +424,13 @@ describe('HTTP', () => {
     expect(served.lastHeaders.authorization).toBe('Bearer second');
   });
 
-  test('believes only certificates of its authority, for the right name', async () => {
+  test('accepts only certificates of its authority, for the right name', async () => {
     const other = await makeCertificate();
     const strange = await overHttp({ protocol: 'http2' }, { ca: other.cert });
     await expect(strange.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(
       /certificate/,
     );
-    const misnamed = await overHttp({ protocol: 'http2' }, { tlsServerName: 'somebody-else' });
+    const misnamed = await overHttp({ protocol: 'http2' }, { tlsServerName: 'other-server' });
     await expect(misnamed.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(
       /altnames/,
     );
@@ -440,7 +443,7 @@ describe('HTTP', () => {
     await careless.transport.request({ method: 'GET', path: '/x' });
   });
 
-  test('keeps the path of a server that is not at the root', async () => {
+  test('keeps the base path of the server', async () => {
     const { transport, served } = await overHttp({ protocol: 'http1' });
     const below = createHttpTransport({
       server: `${served.url}/clusters/one/`,

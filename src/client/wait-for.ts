@@ -1,4 +1,4 @@
-// Waits until an object is in a state, by watching it.
+// Waits until an object meets a condition, by watching it.
 
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -6,23 +6,27 @@ import { systemClock, type Clock } from '#machinery/clock.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
 import type { ResourceClient } from './client.ts';
 
-/** 'Available', 'Ready' …: the condition of this type has the status True. 'deleted': the object is gone. Or a function. */
+/**
+ * 'Available', 'Ready' …: the condition of this type has the status True. 'deleted': the object is
+ * gone. Or a function.
+ */
 export type WaitCondition<T> = 'deleted' | (string & {}) | ((object: Immutable<T>) => boolean);
 
 export interface WaitForOptions {
-  /** Default: a minute. Infinity: until the signal aborts. */
+  /** Milliseconds. Default: a minute. Infinity: until the signal aborts. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Default: the system's. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
 }
 
-/** How long to wait after a watch has ended or failed. */
+/** The delay after a watch has ended or failed. */
 const RETRY_MS = 100;
 
 /**
- * Resolves with the object when the condition is met (undefined once it is deleted). The object need not exist yet. Rejects with
- * WaitTimeoutError, the signal's reason, or a StatusError that is not transient (such as Forbidden).
+ * Waits until the object meets the condition. Resolves with the object, or with undefined once it
+ * is deleted. The object need not exist yet. Rejects with WaitTimeoutError, the signal's reason, or
+ * a StatusError that is not transient (such as Forbidden).
  */
 export async function waitFor<T extends KubeObject>(
   resource: ResourceClient<T>,
@@ -59,7 +63,7 @@ export async function waitFor<T extends KubeObject>(
   }
 }
 
-/** Reports whether an object (undefined: none) meets the condition. */
+/** Reports whether an object meets the condition. Undefined: the object does not exist. */
 export function meets<T extends KubeObject>(
   object: Immutable<T> | undefined,
   condition: WaitCondition<T>,

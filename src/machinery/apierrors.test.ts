@@ -7,7 +7,7 @@ const pods = { group: '', resource: 'pods' };
 const replicaSets = { group: 'apps', resource: 'replicasets' };
 const none = { group: '', resource: '' };
 
-/** What is the same in all failures is left out of the tables. */
+/** Returns the parts of a Status that differ between errors; the tables leave out the others. */
 function partsOf(error: StatusError) {
   const { kind, apiVersion, metadata, status, ...parts } = error.status;
   expect({ kind, apiVersion, metadata, status }).toEqual({
@@ -29,7 +29,7 @@ describe('invalid', () => {
       field.invalid(field.path('list').index(i), large, 'bad'),
     );
 
-  test('shows the first errors if all are too long together', () => {
+  test('shows the first errors if all of them are too long', () => {
     const { status } = apierrors.invalid({ group: '', kind: 'Pod' }, 'x', errorsOf(1000));
     expect(status.details?.causes?.map((cause) => cause.field)).toEqual(['list[0]', 'list[1]']);
     expect(status.message?.length).toBeLessThan(500_000);
@@ -128,7 +128,8 @@ describe('constructors', () => {
         code: 409,
         reason: 'Conflict',
         message:
-          'Operation cannot be fulfilled on replicasets.apps "web": the object has been modified; please apply your changes to the latest version and try again',
+          'Operation cannot be fulfilled on replicasets.apps "web": the object has been ' +
+          'modified; please apply your changes to the latest version and try again',
         details: { name: 'web', group: 'apps', kind: 'replicasets' },
       },
     ],
@@ -161,7 +162,8 @@ describe('constructors', () => {
         code: 422,
         reason: 'Invalid',
         message:
-          'ReplicaSet.apps "web" is invalid: [spec.selector: Required value, spec.replicas: Invalid value: -1: must be greater than or equal to 0]',
+          'ReplicaSet.apps "web" is invalid: [spec.selector: Required value, ' +
+          'spec.replicas: Invalid value: -1: must be greater than or equal to 0]',
         details: {
           name: 'web',
           group: 'apps',
@@ -302,7 +304,7 @@ describe('constructors', () => {
     expect(partsOf(error)).toEqual(expected);
   });
 
-  test('keeps the error that was the reason as cause', () => {
+  test('keeps the original error as cause', () => {
     const why = new Error('disk');
     expect(apierrors.internalError(why).cause).toBe(why);
     expect(apierrors.conflict(pods, 'a', why).cause).toBe(why);
@@ -356,7 +358,7 @@ describe('genericServerResponse', () => {
     expect([error.code, error.reason, error.message]).toEqual([code, reason, message]);
   });
 
-  test('says where it happened', () => {
+  test('names the URL and the resource', () => {
     const where = { resource: replicaSets, name: 'web' };
     expect(respond(404, where).message).toBe(
       'the server could not find the requested resource (get replicasets.apps web)',
@@ -375,7 +377,7 @@ describe('genericServerResponse', () => {
     );
   });
 
-  test('marks an answer that was not in the API form', () => {
+  test('marks a response that was not in the form of the API', () => {
     const error = respond(503, { isUnexpectedResponse: true, retryAfterSeconds: 4 });
     expect(apierrors.isUnexpectedServerError(error)).toBe(true);
     expect(apierrors.isUnexpectedServerError(respond(503))).toBe(false);
@@ -408,7 +410,7 @@ describe('predicates', () => {
   const all: Readonly<Record<Name, (error: unknown) => boolean>> = apierrors;
   const names = Object.keys(examples) as Name[];
 
-  test.each(names)('%s holds for its own error and no other', (name) => {
+  test.each(names)('%s is true for its own error only', (name) => {
     const predicate = all[name];
     for (const other of names)
       expect([other, predicate(examples[other])]).toEqual([other, other === name]);
@@ -416,7 +418,7 @@ describe('predicates', () => {
     expect(predicate(new Error('not found'))).toBe(false);
   });
 
-  test('look through wrapping errors, circles included', () => {
+  test('search wrapped errors, also circular ones', () => {
     const wrapped = new Error('cannot sync', {
       cause: new Error('cannot get', { cause: apierrors.notFound(pods, 'a') }),
     });
@@ -427,7 +429,7 @@ describe('predicates', () => {
     expect(apierrors.isNotFound(circle)).toBe(false);
   });
 
-  test('go by the code where the reason is unknown, and by a known reason whatever the code', () => {
+  test('use the code if the reason is unknown, otherwise the reason', () => {
     const status = (code: number, reason?: string): Status => ({
       kind: 'Status',
       apiVersion: 'v1',
@@ -443,14 +445,14 @@ describe('predicates', () => {
     expect(apierrors.isTooManyRequests(apierrors.fromStatus(status(429, 'Conflict')))).toBe(true);
   });
 
-  test('tell a resourceVersion from the future', () => {
+  test('recognize a resourceVersion from the future', () => {
     expect(
       apierrors.isTooLargeResourceVersion(apierrors.tooLargeResourceVersion('9', '3', 1)),
     ).toBe(true);
     expect(apierrors.isTooLargeResourceVersion(apierrors.timeoutError('x'))).toBe(false);
   });
 
-  test('tell how long to wait', () => {
+  test('return the delay that the server suggests', () => {
     expect(apierrors.suggestsClientDelay(apierrors.tooManyRequests('x', 7))).toBe(7);
     expect(apierrors.suggestsClientDelay(apierrors.serverTimeout(pods, 'x', 0))).toBe(0);
     expect(apierrors.suggestsClientDelay(apierrors.notFound(pods, 'x'))).toBeUndefined();
@@ -460,13 +462,13 @@ describe('predicates', () => {
 });
 
 describe('toStatus', () => {
-  test('takes the Status of a StatusError, also of a wrapped one', () => {
+  test('returns the Status of a StatusError, also of a wrapped one', () => {
     const error = apierrors.notFound(pods, 'a');
     expect(apierrors.toStatus(error)).toBe(error.status);
     expect(apierrors.toStatus(new Error('x', { cause: error }))).toBe(error.status);
   });
 
-  test('makes a 500 of anything else', () => {
+  test('returns a 500 for any other error', () => {
     const expected = {
       kind: 'Status',
       apiVersion: 'v1',
@@ -479,7 +481,7 @@ describe('toStatus', () => {
     expect(apierrors.toStatus('boom')).toEqual(expected);
   });
 
-  test('goes over the wire and back', () => {
+  test('survives encoding and decoding', () => {
     const error = apierrors.invalid({ group: '', kind: 'Pod' }, 'a', [
       field.required(field.path('spec')),
     ]);

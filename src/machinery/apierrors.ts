@@ -1,14 +1,14 @@
-// The errors of the API: a StatusError carries the very Status object that goes over the wire, so that a client gets the
-// same error whether it calls in-process or over HTTP. Meant for `import * as apierrors`.
+// The errors of the API. A StatusError carries the Status object that goes over the wire, so a
+// client gets the same error whether it calls in-process or over HTTP. Meant for `import * as
+// apierrors`.
 //
-// Codes, reasons and messages are Kubernetes' own (apimachinery pkg/api/errors).
+// Codes, reasons and messages are those of upstream's apimachinery (pkg/api/errors).
 
 import { errorMessage } from './error-message.ts';
-import { joinMessages } from './validation/field.ts';
-import type { FieldError } from './validation/field.ts';
+import { type FieldError, joinMessages } from './validation/field.ts';
 import { quote } from './text/go-format.ts';
 
-/** The known values of `Status.reason`; '' (unknown) is left out of the JSON. */
+/** The defined values of `Status.reason`. The reason '' (unknown) is left out of the JSON. */
 export const STATUS_REASONS = [
   'Unauthorized',
   'Forbidden',
@@ -36,7 +36,7 @@ export type StatusReason = (typeof STATUS_REASONS)[number];
 const KNOWN_REASONS: ReadonlySet<string> = new Set(STATUS_REASONS);
 
 export interface StatusCause {
-  /** Machine readable: 'FieldValueInvalid', 'ResourceVersionTooLarge', 'UnexpectedServerResponse' … */
+  /** A machine-readable reason, such as 'FieldValueInvalid' or 'ResourceVersionTooLarge'. */
   readonly reason?: string;
   readonly message?: string;
   readonly field?: string;
@@ -45,14 +45,16 @@ export interface StatusCause {
 export interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
-  /** The resource ('pods'), or for Invalid the kind ('Pod'). */
+  /** The resource ('pods'); for reason Invalid, the kind ('Pod'). */
   readonly kind?: string;
   readonly uid?: string;
   readonly causes?: readonly StatusCause[];
   readonly retryAfterSeconds?: number;
 }
 
-/** meta.k8s.io/v1 Status in its JSON form: empty fields are left out, `metadata` is always there. */
+/**
+ * meta.k8s.io/v1 Status in its JSON form: empty fields are left out, `metadata` is always present.
+ */
 export interface Status {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';
@@ -70,19 +72,19 @@ export interface Status {
   readonly code?: number;
 }
 
-/** A resource in its group; a ResourceType is one. Empty group: the core group. */
+/** A resource and its group. Every ResourceType is a GroupResource. The core group is ''. */
 export interface GroupResource {
   readonly group: string;
   readonly resource: string;
 }
 
-/** A kind in its group; a GroupVersionKind is one. */
+/** A kind and its group. Every GroupVersionKind is a GroupKind. */
 export interface GroupKind {
   readonly group: string;
   readonly kind: string;
 }
 
-/** An error that clients of the API receive. Its message is that of the Status. */
+/** An error that clients of the API receive. Its message is the message of the Status. */
 export class StatusError extends Error {
   readonly status: Status;
 
@@ -103,29 +105,32 @@ export class StatusError extends Error {
   }
 }
 
-/** 'replicasets.apps', 'pods'. */
+/** Returns the name of a resource as in messages: 'replicasets.apps', 'pods'. */
 function groupResourceString(resource: GroupResource): string {
   return resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
 }
 
-/** 'ReplicaSet.apps', 'Pod'. */
+/** Returns the name of a kind as in messages: 'ReplicaSet.apps', 'Pod'. */
 function groupKindString(kind: GroupKind): string {
   return kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 }
 
-/** The error for a Status that was received. */
+/** Returns the error for a Status that was received. */
 export function fromStatus(status: Status, options?: { readonly cause?: unknown }): StatusError {
   return new StatusError(status, options);
 }
 
-/** The Status to answer with for anything that was thrown. What is no StatusError is a 500 without reason. */
+/**
+ * Returns the Status to send for a thrown value: the Status of a StatusError, else a 500 without a
+ * reason.
+ */
 export function toStatus(error: unknown): Status {
   const found = findStatusError(error);
   if (found !== undefined) return found.status;
   return makeStatus(500, undefined, errorMessage(error));
 }
 
-/** 404. */
+/** Returns a 404 with reason NotFound. */
 export function notFound(resource: GroupResource, name: string): StatusError {
   return failure(
     404,
@@ -135,13 +140,13 @@ export function notFound(resource: GroupResource, name: string): StatusError {
   );
 }
 
-/** 409. */
+/** Returns a 409 with reason AlreadyExists. */
 export function alreadyExists(resource: GroupResource, name: string): StatusError {
   const message = `${groupResourceString(resource)} ${quote(name)} already exists`;
   return failure(409, 'AlreadyExists', message, forResource(resource, name));
 }
 
-/** 409: the server made up a name, and it was taken. */
+/** Returns a 409 for a generated name that is taken. The client may try again. */
 export function generateNameConflict(
   resource: GroupResource,
   name: string,
@@ -156,12 +161,12 @@ export function generateNameConflict(
   });
 }
 
-/** 401. */
+/** Returns a 401 with reason Unauthorized. */
 export function unauthorized(reason = ''): StatusError {
   return failure(401, 'Unauthorized', reason === '' ? 'not authorized' : reason);
 }
 
-/** 403. An empty resource (both parts '') is left out of the message, as is an empty name. */
+/** Returns a 403. The message leaves out an empty resource (both parts '') and an empty name. */
 export function forbidden(resource: GroupResource, name: string, why: Error | string): StatusError {
   const what = groupResourceString(resource);
   let message: string;
@@ -171,37 +176,42 @@ export function forbidden(resource: GroupResource, name: string, why: Error | st
   return failure(403, 'Forbidden', message, forResource(resource, name), why);
 }
 
-/** 409: the object is not what the writer took it to be. */
+/**
+ * Returns a 409 for a write that does not fit the stored object: stale version, or failed
+ * precondition.
+ */
 export function conflict(resource: GroupResource, name: string, why: Error | string): StatusError {
   const message = `Operation cannot be fulfilled on ${groupResourceString(resource)} ${quote(name)}: ${textOf(why)}`;
   return failure(409, 'Conflict', message, forResource(resource, name), why);
 }
 
-/** The message of a Conflict for a stale resourceVersion. */
+/** The message of a Conflict caused by a stale resourceVersion. */
 export const OPTIMISTIC_LOCK_MESSAGE =
   'the object has been modified; please apply your changes to the latest version and try again';
 
-/** 409: server-side apply found fields that others own. */
+/** Returns a 409 for a server-side apply that conflicts with fields of other managers. */
 export function applyConflict(causes: readonly StatusCause[], message: string): StatusError {
   return failure(409, 'Conflict', message, { causes });
 }
 
-/** 410 Gone: deprecated upstream in favour of `resourceExpired`. */
+/** Returns a 410 with reason Gone. Upstream prefers `resourceExpired` today. */
 export function gone(message: string): StatusError {
   return failure(410, 'Gone', message);
 }
 
-/** 410 Expired: the resourceVersion or continue token is too old. */
+/** Returns a 410 with reason Expired: the resourceVersion or continue token is too old. */
 export function resourceExpired(message: string): StatusError {
   return failure(410, 'Expired', message);
 }
 
-/** In characters. Each error may show a value of megabytes. */
+/**
+ * The longest text of all field errors together, in characters. A single error may quote megabytes.
+ */
 const MAX_ERRORS_LENGTH = 512 * 1024;
 
 /**
- * 422, with a cause for each field error: `ReplicaSet.apps "x" is invalid: [a, b]`. Of errors that are longer than MAX_ERRORS_LENGTH together
- * the first ones are shown, at least one.
+ * Returns a 422 with a cause for each field error: `ReplicaSet.apps "x" is invalid: [a, b]`. Errors
+ * beyond MAX_ERRORS_LENGTH are left out of the message, but at least one is shown.
  */
 export function invalid(kind: GroupKind, name: string, errors: readonly FieldError[]): StatusError {
   const what = `${groupKindString(kind)} ${quote(name)} is invalid`;
@@ -226,38 +236,38 @@ export function invalid(kind: GroupKind, name: string, errors: readonly FieldErr
   );
 }
 
-/** 400. */
+/** Returns a 400 with reason BadRequest. */
 export function badRequest(reason: string): StatusError {
   return failure(400, 'BadRequest', reason);
 }
 
-/** 429, with the message as given. */
+/** Returns a 429 with the given message. */
 export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
   return failure(429, 'TooManyRequests', message, retryAfter(retryAfterSeconds));
 }
 
-/** 429, with a message that begins 'Too many requests: '. */
+/** Returns a 429 whose message begins with 'Too many requests: '. */
 export function tooManyRequestsError(message: string): StatusError {
   return failure(429, 'TooManyRequests', `Too many requests: ${message}`);
 }
 
-/** 503. */
+/** Returns a 503 with reason ServiceUnavailable. */
 export function serviceUnavailable(reason: string): StatusError {
   return failure(503, 'ServiceUnavailable', reason);
 }
 
-/** 405, of a resource that is served but not in this way. */
+/** Returns a 405 for a resource that is served without this verb. */
 export function methodNotSupported(resource: GroupResource, action: string): StatusError {
   const message = `${action} is not supported on resources of kind ${quote(groupResourceString(resource))}`;
   return failure(405, 'MethodNotAllowed', message, forResource(resource, ''));
 }
 
-/** 404, 405 or 422, of which no more is known than what the path or the method say. */
+/** Returns a 404, 405 or 422 for a request of which only the path or the method is known. */
 export function genericStatus(code: 404 | 405 | 422): StatusError {
   return genericServerResponse({ code, verb: '', serverMessage: '', isUnexpectedResponse: false });
 }
 
-/** 500, to be tried again. */
+/** Returns a 500 that the client may retry. */
 export function serverTimeout(
   resource: GroupResource,
   operation: string,
@@ -272,7 +282,7 @@ export function serverTimeout(
   });
 }
 
-/** 500. */
+/** Returns a 500 with reason InternalError. */
 export function internalError(error: Error | string): StatusError {
   const text = textOf(error);
   return failure(
@@ -284,17 +294,17 @@ export function internalError(error: Error | string): StatusError {
   );
 }
 
-/** 504: the operation may still complete. */
+/** Returns a 504: the operation timed out and may still complete. */
 export function timeoutError(message: string, retryAfterSeconds = 0): StatusError {
   return failure(504, 'Timeout', `Timeout: ${message}`, retryAfter(retryAfterSeconds));
 }
 
-/** 413. */
+/** Returns a 413 with reason RequestEntityTooLarge. */
 export function requestEntityTooLarge(message: string): StatusError {
   return failure(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`);
 }
 
-/** 406. `accepted`: the media types that would do. */
+/** Returns a 406. `accepted`: the media types that the server can send. */
 export function notAcceptable(accepted: readonly string[]): StatusError {
   return failure(
     406,
@@ -303,32 +313,37 @@ export function notAcceptable(accepted: readonly string[]): StatusError {
   );
 }
 
-/** 406, of a request that accepts no type at all that the path has. `available`: the media types that would do. */
+/**
+ * Returns a 406 for a request that accepts none of the path's media types. `available`: those
+ * types.
+ */
 export function noRepresentation(available: readonly string[]): StatusError {
   const message = `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`;
   return failure(406, 'NotAcceptable', message, {});
 }
 
-/** 406, of a form that the answer cannot have. */
+/** Returns a 406 for a representation, such as Table, that the response cannot have. */
 export function notAcceptableForm(message: string): StatusError {
   return failure(406, 'NotAcceptable', message);
 }
 
-/** 415, of a method that has types of bodies of its own. */
+/** Returns a 415 for a method with its own list of body types. */
 export function unsupportedBody(): StatusError {
   return failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
 }
 
-/** 415. `accepted`: the media types that would do. */
+/** Returns a 415. `accepted`: the media types that the server can read. */
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {
-  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`;
+  const message =
+    'the body of the request was in an unknown format - accepted media types include: ' +
+    accepted.join(', ');
   return failure(415, 'UnsupportedMediaType', message);
 }
 
 const RESOURCE_VERSION_TOO_LARGE = 'ResourceVersionTooLarge';
 const UNEXPECTED_SERVER_RESPONSE = 'UnexpectedServerResponse';
 
-/** 504: a resourceVersion was asked for that the server has not seen (yet). */
+/** Returns a 504 for a resourceVersion that the server has not reached yet. */
 export function tooLargeResourceVersion(
   minimum: number | string,
   current: number | string,
@@ -371,14 +386,14 @@ export interface GenericServerResponse {
   /** Default: none. */
   readonly resource?: GroupResource;
   readonly name?: string;
-  /** The text of the server. */
+  /** The response's text. */
   readonly serverMessage: string;
   readonly retryAfterSeconds?: number;
-  /** The body was no Status: whatever answered may not be an API server. */
+  /** The body was no Status. The sender may not be an API server. */
   readonly isUnexpectedResponse: boolean;
 }
 
-/** The error for a failed response whose body is no Status. */
+/** Returns the error for a failed response whose body is no Status. */
 export function genericServerResponse(response: GenericServerResponse): StatusError {
   const { code, serverMessage, name = '' } = response;
   const resource = response.resource ?? { group: '', resource: '' };
@@ -410,7 +425,7 @@ function genericReason(
   switch (code) {
     case 409:
       return [verb === 'POST' ? 'AlreadyExists' : 'Conflict', 'the server reported a conflict'];
-    // The server's own words say who tried what, or what would have been accepted.
+    // The server's own text names the user and the action, or lists the accepted types.
     case 403:
       return ['Forbidden', said];
     case 415:
@@ -437,7 +452,10 @@ function genericReason(
   }
 }
 
-/** The reason of a StatusError, or of one that is among its causes; '' for anything else. */
+/**
+ * Returns the reason of a StatusError, or of the first one among the error's causes; '' if there is
+ * none.
+ */
 export function reasonForError(error: unknown): string {
   return findStatusError(error)?.reason ?? '';
 }
@@ -506,13 +524,13 @@ export function isInternalError(error: unknown): boolean {
   return is(error, 'InternalError', 500);
 }
 
-/** By reason or by code, whatever the other says. */
+/** Reports whether the reason or the code says so; one of them suffices. */
 export function isTooManyRequests(error: unknown): boolean {
   const found = findStatusError(error);
   return found !== undefined && (found.reason === 'TooManyRequests' || found.code === 429);
 }
 
-/** By reason or by code, whatever the other says. */
+/** Reports whether the reason or the code says so; one of them suffices. */
 export function isRequestEntityTooLarge(error: unknown): boolean {
   const found = findStatusError(error);
   return found !== undefined && (found.reason === 'RequestEntityTooLarge' || found.code === 413);
@@ -522,19 +540,19 @@ export function isTooLargeResourceVersion(error: unknown): boolean {
   return isTimeout(error) && statusCause(error, RESOURCE_VERSION_TOO_LARGE) !== undefined;
 }
 
-/** The answer was not in the API's form: maybe some other server's. */
+/** Reports whether the response was not in the API's form. Another server may have sent it. */
 export function isUnexpectedServerError(error: unknown): boolean {
   return statusCause(error, UNEXPECTED_SERVER_RESPONSE) !== undefined;
 }
 
-/** The first cause with this reason. */
+/** Returns the first cause with this reason. */
 export function statusCause(error: unknown, reason: string): StatusCause | undefined {
   return findStatusError(error)?.status.details?.causes?.find(
     (candidate) => candidate.reason === reason,
   );
 }
 
-/** Seconds to wait that the server asks for; undefined if it does not ask. */
+/** Returns the seconds that the server asks the client to wait; undefined if it does not ask. */
 export function suggestsClientDelay(error: unknown): number | undefined {
   const found = findStatusError(error);
   const details = found?.status.details;
@@ -543,17 +561,20 @@ export function suggestsClientDelay(error: unknown): number | undefined {
   return found.reason === 'ServerTimeout' || seconds > 0 ? seconds : undefined;
 }
 
-/** Reports whether the error has the reason. The code decides only for reasons that are not in STATUS_REASONS. */
+/**
+ * Reports whether the error has the reason. The code counts only for reasons outside
+ * STATUS_REASONS.
+ */
 function is(error: unknown, reason: StatusReason, code: number): boolean {
   const found = findStatusError(error);
   if (found === undefined) return false;
   return found.reason === reason || (found.code === code && !KNOWN_REASONS.has(found.reason));
 }
 
-/** The error itself, or the nearest StatusError among its causes. */
+/** Returns the error itself, or the nearest StatusError among its causes. */
 function findStatusError(error: unknown): StatusError | undefined {
   let current = error;
-  // A bound, since causes may go in a circle.
+  // Bounded, since a chain of causes may be circular.
   for (let depth = 0; depth < 32; depth++) {
     if (current instanceof StatusError) return current;
     if (!(current instanceof Error)) return undefined;

@@ -5,12 +5,12 @@ const refuse = (): never => {
   throw new Error('no');
 };
 
-test('what is there is gone on with at once', () => {
+test('an available value is used synchronously', () => {
   expect(andThen(2, (value) => value + 1)).toBe(3);
   expect(() => andThen(2, refuse)).toThrow('no');
 });
 
-test('what is still to come is waited for', async () => {
+test('a promise is awaited', async () => {
   const answer = andThen(Promise.resolve(2), (value) => value + 1);
   expect(answer).toBeInstanceOf(Promise);
   await expect(answer).resolves.toBe(3);

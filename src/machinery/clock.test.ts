@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock, VirtualClock } from './clock.ts';
 
 describe('VirtualClock', () => {
-  test('begins at a fixed time and moves only when told to', async () => {
+  test('begins at a fixed time and moves only by advance', async () => {
     const clock = new VirtualClock();
     expect(new Date(clock.now()).toISOString()).toBe('2026-01-01T00:00:00.000Z');
     expect(clock.monotonic()).toBe(0);
@@ -12,7 +12,7 @@ describe('VirtualClock', () => {
     expect(new VirtualClock({ start: 5 }).now()).toBe(5);
   });
 
-  test('fires timers in the order in which they are due, those of one instant in the order of setting', async () => {
+  test('fires timers in the order of their due times, then of their creation', async () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     const set = (name: string, delay: number) =>
@@ -30,13 +30,14 @@ describe('VirtualClock', () => {
     expect(clock.nextTimer).toBeUndefined();
   });
 
-  test('lets a chain of sleeps take exactly as long as it says', async () => {
+  test('a chain of sleeps takes exactly its nominal time', async () => {
     const clock = new VirtualClock();
     const wakes: number[] = [];
     const chain = (async () => {
       for (let i = 0; i < 5; i++) {
         await clock.sleep(1000);
-        // More hops than any fixed number of microtasks, and a turn of the event loop.
+        // More microtasks than any fixed number that a wait could count, and one turn of the event
+        // loop.
         for (let hop = 0; hop < 20; hop++) await Promise.resolve();
         await new Promise((resolve) => setImmediate(resolve));
         wakes.push(clock.monotonic());
@@ -49,7 +50,7 @@ describe('VirtualClock', () => {
     expect(wakes.at(-1)).toBe(5000);
   });
 
-  test('repeats an interval until it is cancelled, also from inside', async () => {
+  test('repeats an interval until it is cancelled, also by its own callback', async () => {
     const clock = new VirtualClock();
     let ticks = 0;
     const timer = clock.setInterval(100, () => {
@@ -61,7 +62,7 @@ describe('VirtualClock', () => {
     timer.cancel();
   });
 
-  test('cancels timers, fired ones without effect', async () => {
+  test('cancels timers; cancelling a fired one has no effect', async () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     const first = clock.setTimer(1, () => {
@@ -76,7 +77,7 @@ describe('VirtualClock', () => {
     expect(fired).toEqual(['first']);
   });
 
-  test('fires a timer without delay on a later turn, without an advance', async () => {
+  test('fires a timer without delay in a later turn, without an advance', async () => {
     const clock = new VirtualClock();
     let fired = false;
     clock.setTimer(0, () => (fired = true));
@@ -98,7 +99,7 @@ describe('VirtualClock', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('passes an error of a callback to whoever advances, and stands there', async () => {
+  test('rejects advance with the error of a callback, and stays at that time', async () => {
     const clock = new VirtualClock();
     clock.setTimer(10, () => {
       throw new Error('boom');
@@ -111,7 +112,7 @@ describe('VirtualClock', () => {
     expect(later).toBe(true);
   });
 
-  test('queues advances up', async () => {
+  test('queues advances', async () => {
     const clock = new VirtualClock();
     const seen: number[] = [];
     clock.setTimer(5, () => seen.push(clock.monotonic()));
@@ -121,7 +122,7 @@ describe('VirtualClock', () => {
     expect(clock.monotonic()).toBe(20);
   });
 
-  test('runs until a condition holds, no further', async () => {
+  test('runUntil stops as soon as the condition holds', async () => {
     const clock = new VirtualClock();
     let ticks = 0;
     clock.setInterval(1000, () => ticks++);
@@ -131,7 +132,7 @@ describe('VirtualClock', () => {
     expect(clock.monotonic()).toBe(7000);
   });
 
-  test('says why a condition cannot come true', async () => {
+  test('runUntil names the reason why a condition cannot become true', async () => {
     const clock = new VirtualClock();
     await expect(clock.runUntil(() => false)).rejects.toThrow('no timer is set');
     clock.setInterval(1000, () => undefined);
@@ -144,7 +145,7 @@ describe('VirtualClock', () => {
     const clock = new VirtualClock({ settle: () => work });
     const order: string[] = [];
     clock.setTimer(1, () => {
-      // Work of another thread: several turns of the event loop.
+      // Simulates work of another thread: several turns of the event loop.
       work = (async () => {
         for (let turns = 0; turns < 5; turns++)
           await new Promise((resolve) => setImmediate(resolve));
@@ -164,7 +165,7 @@ describe('VirtualClock', () => {
     expect(ticks).toBe(8640);
   });
 
-  test('refuses nonsense', async () => {
+  test('rejects invalid durations', async () => {
     const clock = new VirtualClock();
     expect(() => clock.setTimer(Number.NaN, () => undefined)).toThrow(RangeError);
     expect(() => clock.setInterval(0, () => undefined)).toThrow(RangeError);
@@ -178,14 +179,14 @@ describe('systemClock', () => {
     vi.useRealTimers();
   });
 
-  test('tells the time', () => {
+  test('reads the time', () => {
     const before = Date.now();
     expect(systemClock.now()).toBeGreaterThanOrEqual(before);
     const start = systemClock.monotonic();
     expect(systemClock.monotonic()).toBeGreaterThanOrEqual(start);
   });
 
-  test('sleeps, and can be woken', async () => {
+  test('a sleep can be aborted', async () => {
     const start = performance.now();
     await systemClock.sleep(5);
     expect(performance.now() - start).toBeGreaterThan(3);
@@ -195,7 +196,7 @@ describe('systemClock', () => {
     await expect(sleep).rejects.toThrow('enough');
   });
 
-  test('lets others have their turn without delay', async () => {
+  test('a sleep without delay yields to other work', async () => {
     const fired: string[] = [];
     systemClock.setTimer(0, () => fired.push('turn'));
     const cancelled = systemClock.setTimer(0, () => fired.push('cancelled'));
@@ -205,7 +206,7 @@ describe('systemClock', () => {
     expect(fired).toEqual(['turn']);
   });
 
-  test('takes delays that the platform does not', () => {
+  test('accepts delays beyond the limit of the platform', () => {
     vi.useFakeTimers();
     const month = 30 * 24 * 3_600_000;
     let fired = 0;

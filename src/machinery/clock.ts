@@ -1,20 +1,29 @@
-// Time for everything. This is the only file that reads the system clock or sets a timer, so that a whole
+// Time for all components. This file alone reads the system clock and sets timers, so a whole
 // cluster can run on a VirtualClock: a test waits a simulated day in milliseconds.
 
 import { toMilliseconds } from './text/duration.ts';
 import { KeyedHeap } from './collections/heap.ts';
 
-/** A timer that was set. Cancelling one that has fired, or twice, does nothing. */
+/** A timer that was set. Cancelling has no effect after it has fired or was cancelled. */
 export interface Timer {
   cancel(): void;
 }
 
 export interface Clock {
-  /** Wall-clock time in milliseconds since the epoch. May jump when the system's time is set. */
+  /**
+   * Returns the wall-clock time in milliseconds since the epoch. It may jump when the system's time
+   * is set.
+   */
   now(): number;
-  /** Monotonic milliseconds from an arbitrary origin: for durations and deadlines, never for timestamps. */
+  /**
+   * Returns monotonic milliseconds from an arbitrary origin: for durations and deadlines, not for
+   * timestamps.
+   */
   monotonic(): number;
-  /** Runs `callback` once, `delayMs` from now (0 or less: on a later turn of the event loop, never synchronously). */
+  /**
+   * Runs `callback` once, after `delayMs`. With 0 or less it runs in a later turn of the event
+   * loop, never synchronously.
+   */
   setTimer(delayMs: number, callback: () => void): Timer;
   /** Runs `callback` every `intervalMs`, first after one interval. */
   setInterval(intervalMs: number, callback: () => void): Timer;
@@ -22,12 +31,12 @@ export interface Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The longest delay that the platform's timers take; they fire at once for a longer one. */
+/** The longest delay of the platform's timers. They fire at once for a longer one. */
 const MAX_PLATFORM_DELAY_MS = 2 ** 31 - 1;
 
 /**
- * The time of this machine. A pending `setTimer` or `sleep` keeps the process alive, since something waits for it; a
- * `setInterval` does not: it is housekeeping, and housekeeping alone is no reason to stay.
+ * The time of this machine. A pending `setTimer` or `sleep` keeps the process alive. A
+ * `setInterval` does not: periodic housekeeping alone is no reason to keep running.
  */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -35,7 +44,7 @@ export const systemClock: Clock = {
   setTimer(delayMs, callback) {
     checkDelay(delayMs);
     if (delayMs <= 0) {
-      // The platform's shortest timer takes a millisecond, which is long for code that only yields to others.
+      // The platform's shortest timer takes a millisecond, which is long for code that only yields.
       const turn = setImmediate(callback);
       return { cancel: () => clearImmediate(turn) };
     }
@@ -45,7 +54,8 @@ export const systemClock: Clock = {
       handle = setTimeout(
         () => {
           const left = deadline - performance.now();
-          // Under a millisecond is the platform's rounding, not a delay that was cut in pieces.
+          // A rest below a millisecond is the platform's rounding; a longer one is the next piece
+          // of a long delay.
           if (left >= 1) arm(left);
           else callback();
         },
@@ -62,7 +72,7 @@ export const systemClock: Clock = {
       handle.unref();
       return { cancel: () => clearInterval(handle) };
     }
-    // Too long for the platform: it could never fire twice in the life of a process that matters, but must not fire at once.
+    // An interval that is too long for the platform's timers must not fire at once.
     let handle: NodeJS.Timeout;
     let due = performance.now() + intervalMs;
     const arm = (): void => {
@@ -87,13 +97,18 @@ export const systemClock: Clock = {
 };
 
 export interface VirtualClockConfig {
-  /** The wall-clock time to begin at, in milliseconds since the epoch. Default: 2026-01-01T00:00:00Z. */
+  /**
+   * The wall-clock time at the beginning, in milliseconds since the epoch. Default:
+   * 2026-01-01T00:00:00Z.
+   */
   readonly start?: number;
-  /** How many idle turns of the event loop count as settled. Default: 2. */
+  /**
+   * The number of idle turns of the event loop after which the clock counts as settled. Default: 2.
+   */
   readonly settleTurns?: number;
   /**
-   * Also awaited each time things have to settle, for work that turns of the event loop do not finish (threads, sockets,
-   * files): resolves once that work is done. Default: nothing.
+   * Resolves when work outside the event loop (threads, sockets, files) is done. Awaited each time
+   * the clock settles. Default: no such work.
    */
   readonly settle?: () => Promise<void>;
 }
@@ -105,33 +120,40 @@ interface VirtualTimer {
   readonly callback: () => void;
 }
 
-/** So many rounds of timers at one instant mean that something waits in a loop for no time at all. */
+/** More rounds of timers than this at one instant mean an endless loop without delay. */
 const MAX_ROUNDS_PER_INSTANT = 100_000;
 
 /**
- * Time that moves only by `advance` and `runUntil`. Timers fire in the order in which they are due (those of one instant in the order in
- * which they were set), and after each instant everything that they set off settles (promise chains, immediates) before time
- * moves on, so that a chain of sleeps inside an `advance` takes exactly as long as it says.
+ * A clock that moves only by `advance` and `runUntil`.
  *
- * A timer with a delay of 0 or less needs no `advance`: it fires on a later turn of the event loop, as on the system clock.
- * Not promised: that work outside the event loop is done before time moves on (see `settle` in the config).
+ * Timers fire in the order in which they are due; timers of the same instant fire in the order in
+ * which they were set. After each instant the clock lets promise chains and immediates settle
+ * before time moves on. A chain of sleeps inside an `advance` therefore takes exactly its nominal
+ * time.
+ *
+ * A timer with a delay of 0 or less needs no `advance`: it fires in a later turn of the event
+ * loop, as on the system clock. Not guaranteed: that work outside the event loop is done before
+ * time moves on (see `settle` in the config).
  */
 export class VirtualClock implements Clock {
   readonly #start: number;
   readonly #settleTurns: number;
   readonly #settleHook: (() => Promise<void>) | undefined;
-  /** Milliseconds since the clock was made. */
+  /** Milliseconds since the clock was created. */
   #elapsed = 0;
   #lastId = 0;
   readonly #timers = new KeyedHeap<number, VirtualTimer>({
     keyOf: (timer) => timer.id,
     less: (a, b) => a.due < b.due || (a.due === b.due && a.id < b.id),
   });
-  /** Timers without delay that have not fired yet: they wait in the event loop, not in #timers. */
+  /**
+   * The number of timers without delay that have not fired yet. They wait in the event loop, not in
+   * #timers.
+   */
   #immediates = 0;
-  /** Grows with everything that happens on this clock; if it stands still over a turn, nothing happened. */
+  /** Grows with each event on this clock. If it is unchanged after a turn, the turn was idle. */
   #activity = 0;
-  /** The last `advance` or `runUntil`: each begins when the one before is done. */
+  /** The last `advance` or `runUntil`. The next one starts when it has finished. */
   #moving: Promise<void> = Promise.resolve();
 
   constructor(config: VirtualClockConfig = {}) {
@@ -170,21 +192,24 @@ export class VirtualClock implements Clock {
     return sleepOn(this, delayMs, signal);
   }
 
-  /** Timers that are set and have a delay (intervals included). */
+  /** The number of timers with a delay that are set, intervals included. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
-  /** When the next timer is due, as a wall-clock time in milliseconds; undefined if none is set. */
+  /**
+   * The wall-clock time, in milliseconds, at which the next timer is due; undefined if none is set.
+   */
   get nextTimer(): number | undefined {
     const next = this.#timers.peek();
     return next === undefined ? undefined : this.#start + next.due;
   }
 
   /**
-   * Moves time forward by `duration` (milliseconds, or text such as '10m' or '1h30m'), firing every timer that comes due on
-   * the way, those set meanwhile included. Resolves when all has settled; rejects with what a timer's callback throws (time
-   * then stands at that timer). Calls queue up: never await one inside a timer's callback.
+   * Moves time forward by `duration` (milliseconds, or text such as '10m' or '1h30m') and fires
+   * every timer that comes due, also timers set meanwhile. Resolves when everything has settled.
+   * Rejects with the error of a timer's callback; time then stays at that timer. Calls run one
+   * after the other, so a timer's callback must not await one.
    */
   advance(duration: number | string): Promise<void> {
     const delayMs = toMilliseconds(duration);
@@ -200,8 +225,9 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves time forward from timer to timer until `condition` holds (looked at after each instant has settled). Rejects when
-   * no timer is left that could change anything, or when `timeout` (default '24h') of virtual time has gone by.
+   * Moves time forward from timer to timer until `condition` holds. The condition is checked after
+   * each instant has settled. Rejects when no timer is left, or after `timeout` (default '24h') of
+   * virtual time.
    */
   runUntil(
     condition: () => boolean | Promise<boolean>,
@@ -220,7 +246,10 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Lets promise chains, immediates and timers without delay run until nothing more happens on this clock. Time stands. */
+  /**
+   * Lets promise chains, immediates and timers without delay run until this clock is idle. Time
+   * does not move.
+   */
   async settle(): Promise<void> {
     let idle = 0;
     while (idle < this.#settleTurns) {
@@ -231,7 +260,10 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Fires what is due up to `target`, an instant at a time. True as soon as the condition holds. */
+  /**
+   * Fires the timers that are due up to `target`, one instant at a time. Returns true as soon as
+   * the condition holds.
+   */
   async #fireUpTo(
     target: number,
     condition: (() => boolean | Promise<boolean>) | undefined,
@@ -253,7 +285,10 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Fires the timers that are due now; those that they set for now wait for the next round. */
+  /**
+   * Fires the timers that are due now. Timers that their callbacks set for now wait for the next
+   * round.
+   */
   #fireInstant(): void {
     const lastId = this.#lastId;
     for (;;) {
@@ -292,13 +327,13 @@ export class VirtualClock implements Clock {
 
   #enqueue(move: () => Promise<void>): Promise<void> {
     const result = this.#moving.then(move);
-    // The next one begins whether or not this one fails; the failure belongs to this one's caller.
+    // A failure belongs to the caller of this call; the next call starts anyway.
     this.#moving = result.catch(() => undefined);
     return result;
   }
 }
 
-/** One turn of the event loop: afterwards every promise chain that could run has run. */
+/** Waits for one turn of the event loop. Every promise chain that could run has run then. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

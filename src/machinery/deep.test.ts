@@ -14,7 +14,7 @@ import {
 } from './deep.ts';
 
 describe('isPlainObject', () => {
-  test('takes objects with keys only', () => {
+  test('accepts objects with keys only', () => {
     expect([{}, Object.create(null), { a: 1 }].map((value) => isPlainObject(value))).toEqual([
       true,
       true,
@@ -26,7 +26,7 @@ describe('isPlainObject', () => {
 });
 
 describe('own keys', () => {
-  test('are not inherited ones', () => {
+  test('do not include inherited ones', () => {
     expect([getOwn({}, 'constructor'), getOwn({}, '__proto__'), getOwn({ a: 1 }, 'a')]).toEqual([
       undefined,
       undefined,
@@ -67,7 +67,7 @@ describe('deepEqual', () => {
     expect(deepEqual(b, a)).toBe(expected);
   });
 
-  test('agrees with the text that does not depend on the order of keys', () => {
+  test('agrees with stableStringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
         // JSON has no -0.

@@ -1,4 +1,5 @@
-// JSON values as data: comparing, freezing, copying. An object of the API in memory is such a value and is never changed.
+// Compares, freezes and copies JSON values. An API object in memory is such a value and is never
+// modified.
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 
@@ -6,19 +7,22 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** An object with keys: no array, no null, no instance of a class. */
+/** Reports whether the value is an object with keys: no array, no null, no instance of a class. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The value of the object's own key; what it inherits (`constructor`, `__proto__`) is not there. */
+/**
+ * Returns the value of the object's own key. Inherited members (`constructor`, `__proto__`) do not
+ * count.
+ */
 export function getOwn(object: Readonly<Record<string, unknown>>, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Sets the object's own key, also where that is `__proto__`. */
+/** Sets the object's own key, also if the key is `__proto__`. */
 export function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__') {
     Object.defineProperty(object, key, {
@@ -31,14 +35,17 @@ export function setOwn(object: Record<string, unknown>, key: string, value: unkn
 }
 
 /**
- * Returns a new map without keys. It has no prototype: this tells an empty map from an object of which no field is set, which
- * `semanticEqual` needs.
+ * Returns a new map without keys. It has no prototype, which distinguishes an empty map from an
+ * object without set fields. `semanticEqual` needs the difference.
  */
 export function emptyMap(): Record<string, never> {
   return Object.create(null) as Record<string, never>;
 }
 
-/** Equal as JSON: the order of keys does not matter, a key with undefined is not there. */
+/**
+ * Reports whether two values are equal as JSON: the order of keys does not matter, and a key with
+ * the value undefined is absent.
+ */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -55,8 +62,9 @@ export function deepEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Equal in meaning, as Kubernetes compares specs: null, an empty list, an empty map of a decoder (`emptyMap`) and a missing key
- * are one and the same. Zero, false, '' and {} are values of their own: `emptyDir: {}` is not the same as no emptyDir.
+ * Reports whether two values mean the same, as Kubernetes compares specs: null, an empty list, an
+ * empty map of a decoder (`emptyMap`) and a missing key are equal. Zero, false, '' and {} differ
+ * from them: `emptyDir: {}` is not the same as no emptyDir.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -93,7 +101,10 @@ function sameEntries(
   return true;
 }
 
-/** Freezes the value and everything in it, and returns it. For tests: production code relies on objects not being modified. */
+/**
+ * Freezes the value and everything below it, and returns it. For tests: production code relies on
+ * objects not being modified.
+ */
 export function deepFreeze<T>(value: T): T {
   if (
     typeof value !== 'object' ||
@@ -107,7 +118,7 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** A copy that shares nothing; `__proto__` stays a key. */
+/** Returns a copy that shares nothing with the value. `__proto__` stays an ordinary key. */
 export function deepCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item: unknown) => deepCopy(item)) as T;
@@ -116,7 +127,10 @@ export function deepCopy<T>(value: T): T {
   return copy as T;
 }
 
-/** JSON with the keys of every object sorted, so that equal values have one text. Undefined values are left out. */
+/**
+ * Returns JSON with sorted keys, so that equal values have equal texts. Undefined values are left
+ * out.
+ */
 export function stableStringify(value: unknown): string {
   if (typeof value !== 'object' || value === null)
     return typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'null');
@@ -129,7 +143,10 @@ export function stableStringify(value: unknown): string {
   return `{${entries.join(',')}}`;
 }
 
-/** Whether every object and list in the value is at most `maxDepth` levels deep (a scalar is 0). */
+/**
+ * Reports whether no object or list in the value is more than `maxDepth` levels deep. A scalar has
+ * depth 0.
+ */
 export function isWithinDepth(value: unknown, maxDepth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (maxDepth <= 0) return false;

@@ -1,4 +1,4 @@
-/** Returns the message of what was thrown: an Error, or any other value. */
+/** Returns the message of a thrown value: an Error, or any other value. */
 export function errorMessage(err: unknown): string {
   return err instanceof Error ? err.message : String(err);
 }

@@ -3,20 +3,22 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
-/** Where programs of administrators are; a user's PATH often lacks them. */
+/** The directories of administration programs, which a user's PATH often lacks. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Programs repeat their input in errors; only the beginning is of use. */
+/** The longest error text that is kept, in characters. Programs repeat their input in errors. */
 const MAX_ERROR_LENGTH = 2000;
 
 export interface Executed {
   readonly code: number;
   readonly stdout: string;
-  /** At most the first 2,000 characters. */
+  /** The first 2,000 characters of standard error. */
   readonly stderr: string;
 }
 
-/** Runs a program to its end. Rejects if it cannot be started; its messages are in English. */
+/**
+ * Runs a program to its end. Its messages are in English. Rejects if the program cannot be started.
+ */
 export function execute(
   [program = '', ...args]: readonly string[],
   input: string,
@@ -35,7 +37,7 @@ export function execute(
       const status = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
       resolve({ code: status, stdout: Buffer.concat(out).toString(), stderr });
     });
-    // A program that ends early closes its input: its exit code says why.
+    // A program that ends early closes its input. Its exit code gives the reason.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });

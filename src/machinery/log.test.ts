@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from './clock.ts';
-import { createLogger, recordingLogger, silentLogger } from './log.ts';
-import type { LoggerConfig } from './log.ts';
+import { createLogger, type LoggerConfig, recordingLogger, silentLogger } from './log.ts';
 
 function lines(config: LoggerConfig) {
   const written: string[] = [];
@@ -19,7 +18,7 @@ function jsonOf(line: string | undefined): Record<string, unknown> {
 }
 
 describe('text', () => {
-  test('is one short line: time, level, component, message, values', () => {
+  test('is one line: time, level, component, message, values', () => {
     const { logger, written } = lines({ format: 'text' });
     logger.with({ component: 'kubelet' }).info('Pod started', {
       pod: 'default/web',
@@ -49,7 +48,7 @@ describe('text', () => {
     ]);
   });
 
-  test('cannot be made to write a second line', () => {
+  test('never writes a second line for one message', () => {
     const { logger, written } = lines({});
     logger.info('a\nb\u2028c', { value: 'x\n12:00:00 ERROR fake', 'empty value': '' });
     expect(written).toHaveLength(1);
@@ -60,7 +59,7 @@ describe('text', () => {
 });
 
 describe('json', () => {
-  test('is one object a line, with level, time and message', () => {
+  test('is one object per line, with level, time and message', () => {
     const { logger, written } = lines({ format: 'json' });
     logger.with({ component: 'scheduler' }).with({ node: 'n1' }).warn('slow', { ms: 12 });
     expect(jsonOf(written[0])).toEqual({
@@ -73,7 +72,7 @@ describe('json', () => {
     });
   });
 
-  test('tells an error by message, causes, code and stack', () => {
+  test('describes an error by message, causes, code and stack', () => {
     const { logger, written } = lines({ format: 'json' });
     const err = Object.assign(new TypeError('outer', { cause: new Error('inner') }), {
       code: 'E1',
@@ -84,7 +83,7 @@ describe('json', () => {
     expect(shown.stack).toContain('log.test.ts');
   });
 
-  test('survives values that JSON does not know', () => {
+  test('accepts values that JSON cannot represent', () => {
     const { logger, written } = lines({ format: 'json' });
     const circle: Record<string, unknown> = {};
     circle.self = circle;
@@ -127,7 +126,7 @@ describe.each(['text', 'json'] as const)('%s', (format) => {
     expect(written[0]).toContain('admin');
   });
 
-  test('writes what is of its level or above', () => {
+  test('writes messages of its level or above', () => {
     const counts = (['error', 'warn', 'info', 'debug'] as const).map((level) => {
       const { logger, written } = lines({ format, level });
       const child = logger.with({ component: 'x' });
@@ -151,13 +150,13 @@ describe.each(['text', 'json'] as const)('%s', (format) => {
 describe('for tests', () => {
   test('silentLogger writes nothing', () => {
     expect(silentLogger.with({ a: 1 })).toBe(silentLogger);
-    silentLogger.error('nobody hears');
-    silentLogger.warn('nobody hears');
-    silentLogger.info('nobody hears');
-    silentLogger.debug('nobody hears');
+    silentLogger.error('unheard');
+    silentLogger.warn('unheard');
+    silentLogger.info('unheard');
+    silentLogger.debug('unheard');
   });
 
-  test('recordingLogger keeps level, message and values, those carried included', () => {
+  test('recordingLogger keeps level, message and values, including those of with()', () => {
     const logger = recordingLogger();
     const err = new Error('x');
     logger.with({ component: 'a' }).error('failed', { err, token: 't' });

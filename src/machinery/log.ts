@@ -1,45 +1,53 @@
-// Structured logging: a message and named values, never interpolated secrets. Components get a Logger in their Config.
+// Structured logging: a message and named values. Secrets are redacted. Components get a Logger in
+// their Config.
 
 import { pino } from 'pino';
-import { systemClock } from './clock.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 
 export type LogValues = Readonly<Record<string, unknown>>;
 
 export interface Logger {
-  /** Something a person should act on. `err` is the cause, if one was caught. */
+  /**
+   * Records a problem that needs a person's attention. `err`: the caught error, if there is one.
+   */
   error(message: string, values?: LogValues & { err?: unknown }): void;
   warn(message: string, values?: LogValues & { err?: unknown }): void;
   info(message: string, values?: LogValues): void;
-  /** Detail for debugging; off by default (shown by -v). */
+  /** Records detail for debugging. Off by default (-v shows it). */
   debug(message: string, values?: LogValues & { err?: unknown }): void;
-  /** A logger whose lines carry `values` (for example `{ component: 'kubelet', node: 'n1' }`). */
+  /**
+   * Returns a logger that adds `values` to each line, for example `{ component: 'kubelet', node:
+   * 'n1' }`.
+   */
   with(values: LogValues): Logger;
 }
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
-/** Takes whole lines, each with its newline. process.stderr is one. */
+/** Receives whole lines, each with its newline. process.stderr is a LogDestination. */
 export interface LogDestination {
   write(line: string): unknown;
 }
 
 export interface LoggerConfig {
-  /** 'text': short lines for people; 'json': one JSON object a line. Default: 'text'. */
+  /** 'text': short lines for people. 'json': one JSON object per line. Default: 'text'. */
   readonly format?: 'text' | 'json';
-  /** The least level that is written. Default: 'info'. */
+  /** The lowest level that is written. Default: 'info'. */
   readonly level?: LogLevel;
   /** Whether lines of the format 'text' begin with the date, too, as in a file. Default: false, only the time. */
   readonly dated?: boolean;
   /** Default: process.stderr. */
   readonly destination?: LogDestination;
-  /** Default: the system's. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
 }
 
 const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 50, warn: 40, info: 30, debug: 20 };
 
-/** The values of these keys are never written, at any depth (compared in lower case, without '-' and '_'). */
+/**
+ * Keys whose values are never written, at any depth. Keys are compared in lower case, without '-'
+ * and '_'.
+ */
 const SECRET_KEYS: ReadonlySet<string> = new Set([
   'token',
   'accesstoken',
@@ -63,10 +71,10 @@ const SECRET_KEYS: ReadonlySet<string> = new Set([
 
 const REDACTED = '[redacted]';
 
-/** How deep values are shown: logging must not walk a whole object graph. */
+/** The depth to which values are written: logging must not walk a whole object graph. */
 const MAX_DEPTH = 6;
 
-/** A logger that writes lines. Does not throw, whatever the values are. */
+/** Returns a logger that writes lines. It never throws, whatever the values are. */
 export function createLogger(config: LoggerConfig = {}): Logger {
   const level = config.level ?? 'info';
   const destination = config.destination ?? process.stderr;
@@ -76,7 +84,7 @@ export function createLogger(config: LoggerConfig = {}): Logger {
     : textLogger(level, destination, clock, config.dated ?? false);
 }
 
-/** Writes nothing. */
+/** Discards all messages. */
 export const silentLogger: Logger = {
   error() {},
   warn() {},
@@ -88,7 +96,9 @@ export const silentLogger: Logger = {
 export interface LogRecord {
   readonly level: LogLevel;
   readonly message: string;
-  /** As they would be written (secrets redacted), except that errors stay what they are. */
+  /**
+   * The values as they would be written (secrets redacted), except that errors stay Error objects.
+   */
   readonly values: LogValues;
 }
 
@@ -109,7 +119,7 @@ type Write = (level: LogLevel, message: string, values: LogValues) => void;
 
 function loggerFrom(level: LogLevel, write: Write, carried: LogValues): Logger {
   const at = (own: LogLevel): ((message: string, values?: LogValues) => void) => {
-    // Messages below the level cost a call and nothing else.
+    // A message below the level costs one call.
     if (SEVERITY[own] < SEVERITY[level]) return () => {};
     return (message, values) =>
       write(own, message, values === undefined ? carried : { ...carried, ...values });
@@ -131,7 +141,7 @@ function jsonLogger(level: LogLevel, destination: LogDestination, clock: Clock):
       messageKey: 'message',
       timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      // Errors are described before they get here; pino would describe them once more.
+      // `redact` has described the errors already; pino would describe them again.
       serializers: { err: (described: unknown) => described },
     },
     { write: (line: string) => void destination.write(line) },
@@ -159,14 +169,17 @@ function textLogger(
   return loggerFrom(level, write, {});
 }
 
-/** Bare if it is one plain word, else quoted, so that a line can be taken apart again. */
+/**
+ * Returns a value as text: bare if it is one plain word, otherwise quoted, so that programs can
+ * parse the line.
+ */
 function textValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   if (typeof value !== 'string') return text;
   return /^[^\s"=\p{Cc}]+$/u.test(text) ? text : JSON.stringify(text);
 }
 
-/** A message cannot forge a second line. */
+/** Escapes control characters, so that a message cannot forge a second line. */
 function oneLine(message: string): string {
   return message.replace(/[\p{Cc}\u2028\u2029]/gu, (character) =>
     JSON.stringify(character).slice(1, -1),
@@ -175,7 +188,10 @@ function oneLine(message: string): string {
 
 type ShowError = (error: Error) => unknown;
 
-/** A copy that can be written as JSON: secrets gone, errors as `showError` has them, depth bounded, no circles. */
+/**
+ * Returns a copy that can be written as JSON: secrets redacted, errors as `showError` formats them,
+ * limited depth, no circular references.
+ */
 function redact(values: LogValues, showError: ShowError): Record<string, unknown> {
   return plain(values, showError, 0) as Record<string, unknown>;
 }
@@ -216,7 +232,7 @@ function isSecretKey(key: string): boolean {
   return SECRET_KEYS.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
 }
 
-/** Message and causes on one line: 'cannot bind: listen EADDRINUSE'. */
+/** Returns the message and the causes on one line: 'cannot bind: listen EADDRINUSE'. */
 function errorText(error: Error): string {
   const parts: string[] = [];
   let current: unknown = error;
@@ -224,7 +240,7 @@ function errorText(error: Error): string {
     parts.push(current.message || current.name);
     current = current.cause;
   }
-  // A value that is not an Error was thrown.
+  // The thrown value is not an Error.
   if (typeof current === 'string') parts.push(current);
   return parts.join(': ');
 }

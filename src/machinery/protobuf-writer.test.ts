@@ -1,4 +1,5 @@
-// Against the examples of the format's own description: https://protobuf.dev/programming-guides/encoding/
+// Compares with the examples in the description of the format:
+// https://protobuf.dev/programming-guides/encoding/
 
 import { describe, expect, test } from 'vitest';
 

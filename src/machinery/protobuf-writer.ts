@@ -1,5 +1,5 @@
-// The protobuf wire format, as far as writing needs it: fields are made as bytes and joined to messages. Fields with a zero
-// value make no bytes, as proto3 has it.
+// Writes the protobuf wire format: fields are encoded as bytes and concatenated to messages. As in
+// proto3, a field with the zero value takes no bytes.
 
 const EMPTY: Uint8Array = new Uint8Array(0);
 
@@ -14,17 +14,23 @@ function varint(value: number): number[] {
   return bytes;
 }
 
-/** A message, or a part of one: its fields in the order given. */
+/** Returns a message, or a part of one: its fields in the given order. */
 export function message(...fields: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(fields);
 }
 
-/** A length-delimited field: a message or bytes. Written even if it is empty: an empty message is not an absent one. */
+/**
+ * Returns a length-delimited field: a message or bytes. An empty value is written, too: an empty
+ * message differs from an absent one.
+ */
 export function bytesField(number: number, value: Uint8Array): Uint8Array {
   return Buffer.concat([bytesFieldStart(number, value.length), value]);
 }
 
-/** The bytes before a length-delimited field whose value is written elsewhere. `length`: of the value. */
+/**
+ * Returns the bytes before a length-delimited field whose value is written elsewhere. `length`:
+ * bytes of the value.
+ */
 export function bytesFieldStart(number: number, length: number): Uint8Array {
   return Buffer.from([...varint(number * 8 + 2), ...varint(length)]);
 }
@@ -45,7 +51,7 @@ export function boolField(number: number, value: boolean | undefined): Uint8Arra
   return value === true ? Buffer.from([...varint(number * 8), 1]) : EMPTY;
 }
 
-/** `value`: an int64 that a number keeps. */
+/** Returns a varint field. `value`: an int64 in the range of safe integers. */
 export function integerField(number: number, value: number | undefined): Uint8Array {
   if (value === undefined || value === 0) return EMPTY;
   return Buffer.from([...varint(number * 8), ...(value > 0 ? varint(value) : negative(value))]);
@@ -58,7 +64,7 @@ export function doubleField(number: number, value: number | undefined): Uint8Arr
   return Buffer.from([...varint(number * 8 + 1), ...bytes]);
 }
 
-/** A negative number is written as the uint64 of the same bits. */
+/** Encodes a negative number as the uint64 with the same bits. */
 function negative(value: number): number[] {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, BigInt(value));

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SeededRandom, systemRandom } from './random.ts';
-import type { Random } from './random.ts';
+import { type Random, SeededRandom, systemRandom } from './random.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -8,7 +7,7 @@ describe.each<[string, () => Random]>([
   ['systemRandom', () => systemRandom],
   ['SeededRandom', () => new SeededRandom('test')],
 ])('%s', (_name, make) => {
-  test('gives floats in [0, 1) that are spread evenly', () => {
+  test('returns floats in [0, 1), evenly distributed', () => {
     const random = make();
     let sum = 0;
     for (let i = 0; i < 10_000; i++) {
@@ -17,11 +16,11 @@ describe.each<[string, () => Random]>([
       expect(value).toBeLessThan(1);
       sum += value;
     }
-    // Ten standard deviations: fails by chance less often than the machine does.
+    // Ten standard deviations: the test practically never fails by chance.
     expect(Math.abs(sum / 10_000 - 0.5)).toBeLessThan(0.03);
   });
 
-  test('gives each integer its share', () => {
+  test('returns integers, evenly distributed', () => {
     const random = make();
     const counts = [0, 0, 0, 0, 0, 0, 0];
     for (let i = 0; i < 14_000; i++) {
@@ -35,7 +34,7 @@ describe.each<[string, () => Random]>([
     expect(() => random.int(1.5)).toThrow(RangeError);
   });
 
-  test('makes version 4 UUIDs, all different', () => {
+  test('returns version 4 UUIDs, all different', () => {
     const random = make();
     const seen = new Set<string>();
     for (let i = 0; i < 1000; i++) {
@@ -46,13 +45,13 @@ describe.each<[string, () => Random]>([
     expect(seen.size).toBe(1000);
   });
 
-  test("makes suffixes of Kubernetes' alphabet", () => {
+  test("returns suffixes of Kubernetes' alphabet", () => {
     const random = make();
     expect(random.nameSuffix(5)).toMatch(/^[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     expect(random.nameSuffix(0)).toBe('');
   });
 
-  test('fills as many bytes as were asked for', () => {
+  test('returns the requested number of bytes', () => {
     const random = make();
     expect(random.bytes(0)).toHaveLength(0);
     expect(random.bytes(13)).toHaveLength(13);
@@ -61,7 +60,7 @@ describe.each<[string, () => Random]>([
 });
 
 describe('SeededRandom', () => {
-  test('repeats itself', () => {
+  test('repeats its sequence', () => {
     const draw = (seed: number | string) => {
       const random = new SeededRandom(seed);
       return [
@@ -88,7 +87,7 @@ describe('SeededRandom', () => {
     ]);
   });
 
-  test('derives sequences that do not depend on how much was drawn', () => {
+  test('derives sequences that do not depend on earlier draws', () => {
     const fresh = new SeededRandom(7);
     const used = new SeededRandom(7);
     used.uuid();

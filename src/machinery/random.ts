@@ -1,36 +1,43 @@
-// Randomness for everything: UIDs, name suffixes, jitter. The only file that makes random numbers for use by
-// components, so that a seed replays a run. Keys and tokens come from node:crypto (see systemRandom.bytes), never from a seed
-// outside simulation.
+// Randomness for all components: UIDs, name suffixes, jitter. This file alone produces random
+// numbers, so a seed replays a run. Keys and tokens come from node:crypto (see systemRandom.bytes),
+// never from a seed outside of simulation.
 
 import { randomBytes, randomFillSync } from 'node:crypto';
 import { fnv32a } from './text/hash.ts';
 
 export interface Random {
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   float(): number;
-  /** An integer in [0, exclusiveMax). */
+  /** Returns an integer in [0, exclusiveMax). */
   int(exclusiveMax: number): number;
-  /** A version 4 UUID, as object UIDs are. */
+  /** Returns a version 4 UUID, the form of object UIDs. */
   uuid(): string;
-  /** `length` characters of the alphabet that Kubernetes uses for generated names (bcdfghjklmnpqrstvwxz2456789). */
+  /**
+   * Returns `length` characters of Kubernetes' alphabet for generated names
+   * (bcdfghjklmnpqrstvwxz2456789).
+   */
   nameSuffix(length: number): string;
-  /** `length` random bytes; cryptographically strong on the system source. */
+  /** Returns `length` random bytes; cryptographically strong on the system source. */
   bytes(length: number): Uint8Array;
   /**
-   * A source of its own for a part of the whole, so that what one part draws does not change what another gets. A seeded one
-   * depends on the seed and `name` only; of the system's there is just one.
+   * Returns an independent source for one part of a program: the numbers that one part draws do not
+   * change those of another. A seeded source depends on the seed and `name` only. The system source
+   * returns itself.
    */
   derive(name: string): Random;
 }
 
-/** The characters of generated names: no vowels and nothing that looks like one, so that no words come out. */
+/**
+ * The characters of generated names: no vowels and no digits that look like vowels, so that no
+ * words appear.
+ */
 export const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Strong random 32-bit words are asked for in blocks: one call for 1,024 of them. */
+/** Strong random 32-bit words are fetched in blocks of 1,024. */
 const pool = new Uint32Array(1024);
 let poolNext = pool.length;
 
-/** So many bytes are taken from the block; more are worth a call of their own. */
+/** Up to this many bytes are taken from the block; more are fetched directly. */
 const FEW_BYTES = 64;
 
 function systemWord(): number {
@@ -39,12 +46,12 @@ function systemWord(): number {
     poolNext = 0;
   }
   const word = pool[poolNext] as number;
-  // Bytes that were handed out are overwritten.
+  // Used words are erased.
   pool[poolNext++] = 0;
   return word;
 }
 
-/** The operating system's randomness, cryptographically strong in all its parts. */
+/** The operating system's randomness, cryptographically strong in all methods. */
 export const systemRandom: Random = {
   float: () => floatFrom(systemWord),
   int: (exclusiveMax) => intFrom(systemWord, exclusiveMax),
@@ -56,10 +63,12 @@ export const systemRandom: Random = {
 };
 
 /**
- * A sequence that its seed determines, for tests and simulation; predictable, so never for keys or tokens.
- * Algorithm: xoshiro128** 1.1 (Blackman and Vigna, 2018; period 2^128 - 1), its state filled by SplitMix32 from the seed;
- * a text seed is hashed with FNV-1a (32 bits) first. The sequence of a seed is part of the contract: it stays from one
- * release to the next.
+ * A sequence determined by its seed, for tests and simulation. It is predictable: never use it for
+ * keys or tokens.
+ *
+ * Algorithm: xoshiro128** 1.1 (Blackman and Vigna, 2018; period 2^128 - 1). SplitMix32 fills its
+ * state from the seed; a text seed is hashed with FNV-1a (32 bits) first. The sequence of a seed is
+ * part of the contract and does not change between releases.
  */
 export class SeededRandom implements Random {
   readonly seed: number | string;
@@ -97,7 +106,10 @@ export class SeededRandom implements Random {
     return bytesFrom(this.#word, length);
   }
 
-  /** Does not depend on how much of this one was used. */
+  /**
+   * Returns a source that depends on the seed and `name` only, not on how many numbers were drawn
+   * before.
+   */
   derive(name: string): SeededRandom {
     return new SeededRandom(`${this.seed}/${name}`);
   }
@@ -115,12 +127,12 @@ export class SeededRandom implements Random {
   };
 }
 
-/** 53 bits of two words. */
+/** Returns a number in [0, 1) with 53 bits from two words. */
 function floatFrom(word: () => number): number {
   return ((word() >>> 5) * 2 ** 26 + (word() >>> 6)) / 2 ** 53;
 }
 
-/** Without bias: words that would favour the low results are thrown away. */
+/** Returns an unbiased integer: words that would favour low results are discarded. */
 function intFrom(word: () => number, exclusiveMax: number): number {
   if (!Number.isSafeInteger(exclusiveMax) || exclusiveMax <= 0) {
     throw new RangeError(`exclusiveMax must be a positive integer, not ${exclusiveMax}`);
@@ -143,17 +155,20 @@ function bytesFrom(word: () => number, length: number): Uint8Array {
 }
 
 const HEX = Buffer.from('0123456789abcdef', 'latin1');
-/** A UUID is written here and read as one text: put together of pieces it would cost several times as much. */
+/**
+ * Each UUID is written into this buffer and read as one text. Joining pieces costs several times as
+ * much.
+ */
 const uuidText = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1');
 
-/** Returns a UUID of 16 bytes, taken from each word beginning with its lowest byte. */
+/** Returns a UUID of 16 bytes. The lowest byte of each word comes first. */
 function uuidFrom(word: () => number): string {
   let at = 0;
   let bits = 0;
   for (let n = 0; n < 16; n++) {
     bits = n % 4 === 0 ? word() : bits >>> 8;
     let byte = bits & 0xff;
-    // The version and the variant.
+    // Sets the version and the variant.
     if (n === 6) byte = (byte & 0x0f) | 0x40;
     else if (n === 8) byte = (byte & 0x3f) | 0x80;
     if (n === 4 || n === 6 || n === 8 || n === 10) at++;
@@ -185,7 +200,7 @@ function splitMix32(seed: number): () => number {
   };
 }
 
-/** All bits of a number seed count, those above 32 and of a fraction included. */
+/** Folds all bits of a number seed, also those above 32 and those of a fraction. */
 function foldNumber(seed: number): number {
   if (Number.isInteger(seed) && Math.abs(seed) < 2 ** 32) return seed;
   return fnv32a(String(seed));

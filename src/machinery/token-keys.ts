@@ -1,13 +1,16 @@
-// Keys of JSON web tokens: RSA and the P-256, P-384 and P-521 curves, as Kubernetes takes them for tokens of ServiceAccounts.
+// Keys for JSON web tokens: RSA and the curves P-256, P-384 and P-521, which Kubernetes accepts for
+// tokens of ServiceAccounts.
 
-import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 
 export type TokenAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
 
-/** A key that signs tokens or has signed them. */
+/** A key that signs or verifies tokens. */
 export interface TokenKey {
-  /** Derived from the public key, as upstream does: issuers that publish several keys tell them apart by it. */
+  /**
+   * Derived from the public key, as upstream does. A verifier selects the key of an issuer by this
+   * ID.
+   */
   readonly keyId: string;
   readonly algorithm: TokenAlgorithm;
   readonly publicKey: KeyObject;
@@ -25,7 +28,10 @@ const CURVES: Readonly<Record<string, TokenAlgorithm>> = {
   secp521r1: 'ES512',
 };
 
-/** `key`: public. Throws TypeError for kinds of keys that tokens are not signed with. */
+/**
+ * Returns the TokenKey for a public key. Throws TypeError for types of keys that cannot sign
+ * tokens.
+ */
 function tokenKey(key: KeyObject): TokenKey {
   const der = key.export({ type: 'spki', format: 'der' });
   return {
@@ -36,12 +42,13 @@ function tokenKey(key: KeyObject): TokenKey {
 }
 
 /**
- * Returns the public keys of a PEM text, which may have several blocks: public keys, certificates, and private keys, whose public
- * part is taken. Throws TypeError if there is none, or one of another kind.
+ * Returns the public keys of a PEM text with one or more blocks: public keys, certificates, and
+ * private keys, of which the public part is used. Throws TypeError if there is no key, or one of
+ * another type.
  */
 export function tokenKeysOf(pem: string): readonly TokenKey[] {
   const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g) ?? [];
-  // The parameters of a curve may come before its key.
+  // OpenSSL writes the parameters of a curve before its key.
   const keys = blocks
     .filter((block) => !block.startsWith('-----BEGIN EC PARAMETERS-----'))
     .map((block) => tokenKey(publicKeyOf(block)));
@@ -55,8 +62,9 @@ export interface TokenSigner extends TokenKey {
 }
 
 /**
- * `pem`: a private key. Node signs five times faster by itself than through the Web Cryptography that libraries use; verifying,
- * where there is more to get wrong, is left to a library. Throws TypeError.
+ * Returns a signer. `pem`: a private key. Node's own signing is five times as fast as the Web
+ * Cryptography of libraries. Verifying is left to a library, because mistakes there are more
+ * dangerous. Throws TypeError.
  */
 export function tokenSigner(pem: string): TokenSigner {
   const privateKey = createPrivateKey(pem);
@@ -78,7 +86,7 @@ export function tokenSigner(pem: string): TokenSigner {
   };
 }
 
-/** The key as a member of a JSON web key set (RFC 7517). */
+/** Returns the key as a member of a JSON web key set (RFC 7517). */
 export function publicJwk({
   keyId,
   algorithm,

@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest';
 
 import type { Awaitable } from './awaitable.ts';
-import { nextTurn, runSteps, runStepsInTurns, runWaitingSteps, waitFor } from './turn.ts';
-import type { Steps, WaitingSteps } from './turn.ts';
+import {
+  nextTurn,
+  runSteps,
+  runStepsInTurns,
+  runWaitingSteps,
+  type Steps,
+  waitFor,
+  type WaitingSteps,
+} from './turn.ts';
 
 function* sum(values: readonly number[], onStep: (value: number) => void): Steps<number> {
   let total = 0;
@@ -14,13 +21,13 @@ function* sum(values: readonly number[], onStep: (value: number) => void): Steps
   return total;
 }
 
-test('runSteps does all steps at once', () => {
+test('runSteps runs all steps in one turn', () => {
   const seen: number[] = [];
   expect(runSteps(sum([1, 2, 3], (value) => seen.push(value)))).toBe(6);
   expect(seen).toEqual([1, 2, 3]);
 });
 
-test('runStepsInTurns does one step in each turn of the event loop', async () => {
+test('runStepsInTurns runs one step in each turn of the event loop', async () => {
   const order: string[] = [];
   const other = (): void => {
     order.push('other');

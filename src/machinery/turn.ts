@@ -1,4 +1,4 @@
-// Long work in parts: between two of them the event loop serves everything else.
+// Long work in steps. Between two steps the event loop serves other work.
 
 import type { Awaitable } from './awaitable.ts';
 
@@ -9,18 +9,21 @@ export function nextTurn(): Promise<void> {
   });
 }
 
-/** Work in steps: it yields where the event loop may serve something else, and returns the result. */
+/** Work in steps. It yields where the event loop may serve other work, and returns the result. */
 export type Steps<T> = Generator<undefined, T, unknown>;
 
-/** Steps of which some wait: such a step yields a promise, and gets its value or its error back. See waitFor. */
+/**
+ * Work in steps, some of which wait: such a step yields a promise and receives its value or its
+ * error. See waitFor.
+ */
 export type WaitingSteps<T> = Generator<Promise<unknown> | undefined, T, unknown>;
 
-/** The step that waits for a value; no step at all if the value is there. */
+/** Waits for a value. Takes no step if the value is available. */
 export function* waitFor<T>(value: Awaitable<T>): WaitingSteps<T> {
   return value instanceof Promise ? ((yield value) as T) : value;
 }
 
-/** Does all steps at once and returns the result. */
+/** Runs all steps in the current turn and returns the result. */
 export function runSteps<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -28,7 +31,10 @@ export function runSteps<T>(steps: Steps<T>): T {
   }
 }
 
-/** Does all steps up to the first that waits, and returns the result if none does; otherwise does the others as they can be done. */
+/**
+ * Runs the steps up to the first that waits, and returns the result if none does. Otherwise the
+ * remaining steps run when the promises resolve.
+ */
 export function runWaitingSteps<T>(steps: WaitingSteps<T>): Awaitable<T> {
   for (;;) {
     const { done, value } = steps.next();
@@ -37,13 +43,16 @@ export function runWaitingSteps<T>(steps: WaitingSteps<T>): Awaitable<T> {
   }
 }
 
-/** Does each step in a turn of the event loop of its own. The first one is done at once. */
+/** Runs each step in its own turn of the event loop; the first one synchronously. */
 export async function runStepsInTurns<T>(steps: WaitingSteps<T>): Promise<T> {
   const { done, value } = steps.next();
   return done === true ? value : goOn(steps, value, nextTurn);
 }
 
-/** Does the steps after one that has yielded `yielded`. `pause` is called before a step, unless the step before it waits. */
+/**
+ * Runs the steps after the one that yielded `yielded`. `pause` is awaited before each step that
+ * follows a step without a promise.
+ */
 async function goOn<T>(
   steps: WaitingSteps<T>,
   yielded: Promise<unknown> | undefined,
@@ -64,15 +73,24 @@ async function goOn<T>(
   return result.value;
 }
 
-/** From so many values on, the steps of a request (decoding, admission, validation, encoding) take milliseconds each. */
+/**
+ * From this number of values on, each step of a request (decoding, admission, validation, encoding)
+ * takes milliseconds.
+ */
 const LARGE_VALUES = 2000;
 
-/** Reports whether a JSON value has so many values that work on it should be split. Looks at a bounded part of it. */
+/**
+ * Reports whether a JSON value has so many values that work on it should be split. Visits at most
+ * LARGE_VALUES of them.
+ */
 export function isLarge(value: unknown): boolean {
   return countUpTo(value, LARGE_VALUES) >= LARGE_VALUES;
 }
 
-/** Returns how many fields and items a JSON value has in all, or a number of at least `limit` if there are more. */
+/**
+ * Returns the number of fields and items in a JSON value; a number of at least `limit` if there are
+ * more.
+ */
 export function countUpTo(value: unknown, limit: number): number {
   if (typeof value !== 'object' || value === null) return 1;
   let count = 1;

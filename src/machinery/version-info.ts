@@ -9,17 +9,17 @@ export interface VersionInfo {
   readonly minCompatibilityMajor: string;
   readonly minCompatibilityMinor: string;
   readonly gitVersion: string;
-  /** Empty: this is no build of Kubernetes' sources, so that no commit of theirs describes it. */
+  /** Empty: no commit of Kubernetes' repository describes this build. */
   readonly gitCommit: string;
   readonly gitTreeState: string;
   readonly buildDate: string;
-  /** Node.js and its engine, in the fields that name Go's version and compiler upstream. */
+  /** Node.js and its engine. Upstream has Go's version and compiler in these fields. */
   readonly goVersion: string;
   readonly compiler: string;
   readonly platform: string;
 }
 
-/** `gitVersion`: 'v1.36.3'. */
+/** Returns the version information of a component. `gitVersion`: such as 'v1.36.3'. */
 export function versionInfo(gitVersion: string): VersionInfo {
   const [, major = '1', minor = '36'] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   return {
@@ -32,7 +32,7 @@ export function versionInfo(gitVersion: string): VersionInfo {
     gitVersion,
     gitCommit: '',
     gitTreeState: '',
-    // Upstream's value for builds whose date is unknown.
+    // Upstream's value for builds without a date.
     buildDate: '1970-01-01T00:00:00Z',
     goVersion: `node${process.version}`,
     compiler: 'v8',

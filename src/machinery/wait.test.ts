@@ -3,7 +3,7 @@ import { VirtualClock } from './clock.ts';
 import { SeededRandom } from './random.ts';
 import * as wait from './wait.ts';
 
-/** A condition that holds at the n-th call, and when it was called. */
+/** Returns a condition that holds at its n-th call, and the times of the calls. */
 function holdsAt(n: number, clock: VirtualClock) {
   const calls: number[] = [];
   const condition = () => {
@@ -13,7 +13,7 @@ function holdsAt(n: number, clock: VirtualClock) {
   return { calls, condition };
 }
 
-/** Lets virtual time run on while `promise` is pending. */
+/** Advances virtual time while `promise` is pending. */
 async function run<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   let settled = false;
   const done = promise.finally(() => (settled = true));
@@ -23,21 +23,21 @@ async function run<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
 }
 
 describe('poll', () => {
-  test('asks after each interval until the condition holds', async () => {
+  test('checks after each interval until the condition holds', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(3, clock);
     await run(clock, wait.poll({ clock, intervalMs: 100, timeoutMs: 1000 }, condition));
     expect(calls).toEqual([100, 200, 300]);
   });
 
-  test('asks at once when told to', async () => {
+  test('pollImmediately checks at once', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(2, clock);
     await run(clock, wait.pollImmediately({ clock, intervalMs: 100, timeoutMs: 1000 }, condition));
     expect(calls).toEqual([0, 100]);
   });
 
-  test('asks a last time when the timeout is over, and gives up', async () => {
+  test('checks a last time when the timeout has passed, then rejects', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(99, clock);
     await expect(
@@ -68,7 +68,7 @@ describe('poll', () => {
     expect(starts).toEqual([100, 250]);
   });
 
-  test('passes on what the condition throws', async () => {
+  test('rejects with the error of the condition', async () => {
     const clock = new VirtualClock();
     const poll = wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 10 }, () => {
       throw new Error('pointless');
@@ -76,7 +76,7 @@ describe('poll', () => {
     await expect(poll).rejects.toThrow('pointless');
   });
 
-  test('ends with the reason of its signal', async () => {
+  test('rejects with the reason of its signal', async () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
     const polling = wait.pollUntil(
@@ -95,14 +95,14 @@ describe('poll', () => {
     await expect(late).rejects.toThrow('shutting down');
   });
 
-  test('polls for as long as it takes', async () => {
+  test('pollUntil has no timeout', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(1000, clock);
     await run(clock, wait.pollUntil({ clock, intervalMs: 1000 }, condition));
     expect(calls).toHaveLength(1000);
   });
 
-  test('refuses an interval of 0, which would never let go', async () => {
+  test('rejects an interval of 0, which would never yield', async () => {
     const clock = new VirtualClock();
     await expect(wait.poll({ clock, intervalMs: 0, timeoutMs: 1 }, () => true)).rejects.toThrow(
       RangeError,
@@ -125,7 +125,7 @@ describe('until', () => {
     expect(times).toEqual([0, 1000, 2000]);
   });
 
-  test('spreads its periods', async () => {
+  test('adds jitter to its periods', async () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
     const times: number[] = [];
@@ -148,7 +148,7 @@ describe('until', () => {
     }
   });
 
-  test('throws what the action throws', async () => {
+  test('rejects with the error of the action', async () => {
     const clock = new VirtualClock();
     const signal = new AbortController().signal;
     const loop = wait.until({ clock, signal, periodMs: 1 }, () => {
@@ -175,7 +175,7 @@ describe('Backoff', () => {
     expect(delays({ durationMs: 100, capMs: 5 }, 2)).toEqual([5, 5]);
   });
 
-  test('lengthens each delay at random', () => {
+  test('adds jitter to each delay', () => {
     const random = new SeededRandom('jitter');
     for (const delay of delays({ durationMs: 100, jitter: 0.1, random }, 50)) {
       expect(delay).toBeGreaterThanOrEqual(100);
@@ -185,7 +185,7 @@ describe('Backoff', () => {
     expect(wait.jitter(random, 100, 0)).toBe(100);
   });
 
-  test('begins again', () => {
+  test('restarts after reset', () => {
     const backoff = new wait.Backoff({ durationMs: 10, factor: 2, steps: 2 });
     backoff.next();
     backoff.next();
@@ -196,7 +196,7 @@ describe('Backoff', () => {
 });
 
 describe('exponentialBackoff', () => {
-  test('asks as often as it has steps', async () => {
+  test('checks once per step', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(99, clock);
     const waiting = wait.exponentialBackoff(
@@ -221,7 +221,7 @@ describe('exponentialBackoff', () => {
 describe('retryOnError', () => {
   const backoff = { durationMs: 10, factor: 2, steps: 3 };
 
-  test('answers what the action answers in the end', async () => {
+  test('resolves with the result of the action', async () => {
     const clock = new VirtualClock();
     let calls = 0;
     const action = () => {
@@ -237,7 +237,7 @@ describe('retryOnError', () => {
     expect(clock.monotonic()).toBe(30);
   });
 
-  test('throws the last error, and at once one that is not worth another try', async () => {
+  test('rejects with the last error, or at once with one that is not retriable', async () => {
     const clock = new VirtualClock();
     let calls = 0;
     const action = () => {

@@ -1,10 +1,13 @@
-// Waiting for something to become true: the one way to do it, so that every wait has a deadline, can be aborted and runs on
-// a virtual clock. Meant for `import * as wait`.
+// Waiting for a condition: the only way to do it, so that every wait has a deadline, can be aborted
+// and runs on a virtual clock. Meant for `import * as wait`.
 
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** True: done. False: not yet. Throws: waiting is pointless, and the error is the waiter's. */
+/**
+ * Returns true when the wait is over, false to continue it. An error ends the wait and is thrown to
+ * the waiter.
+ */
 export type Condition = () => boolean | Promise<boolean>;
 
 /** The condition did not hold in time. */
@@ -17,30 +20,34 @@ export class WaitTimeoutError extends Error {
 
 export interface WaitConfig {
   readonly clock: Clock;
-  /** Ends the wait: it rejects with the signal's reason. */
+  /** Ends the wait when it aborts. The wait rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 export interface PollConfig extends WaitConfig {
   readonly intervalMs: number;
-  /** Infinity: as long as it takes, until the signal aborts. */
+  /** Milliseconds. Infinity: no limit; only the signal ends the wait. */
   readonly timeoutMs: number;
 }
 
 /**
- * Asks after one interval, then each interval, until the condition holds; the last time when the timeout is over. The
- * interval runs from the end of one call to the beginning of the next. Throws WaitTimeoutError, or what the condition throws.
+ * Checks the condition after each interval until it holds, a last time when the timeout has passed.
+ * The interval runs from the end of one check to the beginning of the next. Throws
+ * WaitTimeoutError, or the error of the condition.
  */
 export function poll(config: PollConfig, condition: Condition): Promise<void> {
   return pollFrom(config, condition, false);
 }
 
-/** As `poll`, but asks at once first. */
+/** Does the same as `poll`, with an additional first check at once. */
 export function pollImmediately(config: PollConfig, condition: Condition): Promise<void> {
   return pollFrom(config, condition, true);
 }
 
-/** Asks at once, then each interval, for as long as it takes: ends when the condition holds or the signal aborts. */
+/**
+ * Checks the condition at once and after each interval, without a timeout. Ends when it holds or
+ * the signal aborts.
+ */
 export function pollUntil(
   config: WaitConfig & { readonly intervalMs: number },
   condition: Condition,
@@ -69,8 +76,8 @@ async function pollFrom(
 }
 
 /**
- * Calls `action` again and again, `periodMs` after each call has ended, until the signal aborts; resolves then. What the
- * action throws is thrown, so an action that may fail handles that itself. `jitterFactor`: see `jitter`.
+ * Calls `action` repeatedly, `periodMs` after the end of the call before, until the signal aborts;
+ * resolves then. An error of the action is thrown and ends the loop. `jitterFactor`: see `jitter`.
  */
 export async function until(
   config: {
@@ -78,7 +85,7 @@ export async function until(
     readonly signal: AbortSignal;
     readonly periodMs: number;
     readonly jitterFactor?: number;
-    /** Needed with a jitterFactor. */
+    /** Required with a jitterFactor. */
     readonly random?: Random;
   },
   action: () => void | Promise<void>,
@@ -99,7 +106,10 @@ export async function until(
   }
 }
 
-/** A duration between `durationMs` and `durationMs * (1 + maxFactor)`, so that many waiters do not all wake at once. */
+/**
+ * Returns a duration between `durationMs` and `durationMs * (1 + maxFactor)`, so that many waiters
+ * do not wake at once.
+ */
 export function jitter(random: Random, durationMs: number, maxFactor: number): number {
   return maxFactor <= 0 ? durationMs : durationMs + random.float() * maxFactor * durationMs;
 }
@@ -107,15 +117,15 @@ export function jitter(random: Random, durationMs: number, maxFactor: number): n
 export interface BackoffConfig {
   /** The first delay. */
   readonly durationMs: number;
-  /** Each delay is the one before times this. Default: 1. */
+  /** The factor from one delay to the next. Default: 1. */
   readonly factor?: number;
-  /** Each delay is lengthened by up to this share of itself, at random. Default: 0. */
+  /** The share of itself by which each delay is lengthened at most, at random. Default: 0. */
   readonly jitter?: number;
-  /** How many delays grow; the ones after them stay as long as the last. Default: no limit. */
+  /** The number of delays that grow; later ones equal the last of them. Default: no limit. */
   readonly steps?: number;
   /** The longest delay before jitter. Default: no limit. */
   readonly capMs?: number;
-  /** Needed with a jitter. */
+  /** Required with a jitter. */
   readonly random?: Random;
 }
 
@@ -136,12 +146,12 @@ export class Backoff {
     this.reset();
   }
 
-  /** How many delays are still to come before the series stands still. */
+  /** The number of delays before the series stops growing. */
   get stepsLeft(): number {
     return this.#stepsLeft;
   }
 
-  /** The next delay in milliseconds. */
+  /** Returns the next delay in milliseconds. */
   next(): number {
     const base = Math.min(this.#nextMs, this.#capMs);
     if (this.#stepsLeft > 0) {
@@ -152,7 +162,7 @@ export class Backoff {
     return random === undefined ? base : jitter(random, base, factor);
   }
 
-  /** Begins again with the first delay. */
+  /** Restarts the series with the first delay. */
   reset(): void {
     this.#nextMs = this.#config.durationMs;
     this.#stepsLeft = this.#config.steps ?? Number.POSITIVE_INFINITY;
@@ -160,8 +170,8 @@ export class Backoff {
 }
 
 /**
- * Asks at once, then after each delay of the series, `backoff.steps` times in all (which must be given here). Throws
- * WaitTimeoutError after the last, or what the condition throws.
+ * Checks the condition at once, then after each delay of the series, `backoff.steps` times in all.
+ * Throws WaitTimeoutError after the last check, or the error of the condition.
  */
 export async function exponentialBackoff(
   config: WaitConfig & { readonly backoff: BackoffConfig & { readonly steps: number } },
@@ -177,8 +187,8 @@ export async function exponentialBackoff(
 }
 
 /**
- * Calls `action` until it does not throw, or throws what `isRetriable` refuses, or the series of delays is over (the last
- * error is thrown then).
+ * Calls `action` until it succeeds. Throws the last error when `isRetriable` rejects it or the
+ * series of delays ends.
  */
 export async function retryOnError<T>(
   config: WaitConfig & { readonly backoff: BackoffConfig & { readonly steps: number } },

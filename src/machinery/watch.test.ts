@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { endedBy, forEachEvent, mapWatch, WatchOverflowError, WatchQueue } from './watch.ts';
-import type { WatchStream } from './watch.ts';
+import {
+  endedBy,
+  forEachEvent,
+  mapWatch,
+  WatchOverflowError,
+  WatchQueue,
+  type WatchStream,
+} from './watch.ts';
 
 async function collect<E>(stream: WatchStream<E>): Promise<E[]> {
   const events: E[] = [];
@@ -9,7 +15,7 @@ async function collect<E>(stream: WatchStream<E>): Promise<E[]> {
   return events;
 }
 
-/** What came before the error, and the error. */
+/** Returns the events before the error, and the error. */
 async function collectToError<E>(stream: WatchStream<E>): Promise<{ events: E[]; error: unknown }> {
   const events: E[] = [];
   try {
@@ -21,7 +27,7 @@ async function collectToError<E>(stream: WatchStream<E>): Promise<{ events: E[];
 }
 
 describe('WatchQueue', () => {
-  test('yields what was pushed before and during iteration, in order, and ends when closed', async () => {
+  test('yields events pushed before and during the iteration, in order, and ends when closed', async () => {
     const queue = new WatchQueue<number>();
     queue.push(1);
     queue.push(2);
@@ -34,7 +40,7 @@ describe('WatchQueue', () => {
     expect(queue.ended).toBe(true);
   });
 
-  test('throws the error it failed with after what was pushed, once', async () => {
+  test('throws the error of fail once, after the pushed events', async () => {
     const queue = new WatchQueue<number>();
     const failure = new Error('compacted');
     queue.push(1);
@@ -46,7 +52,7 @@ describe('WatchQueue', () => {
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('fails a consumer that waits, and ends the other calls that wait', async () => {
+  test('rejects one waiting call, and ends the others', async () => {
     const queue = new WatchQueue<number>();
     const iterator = queue[Symbol.asyncIterator]();
     const [first, second] = [iterator.next(), iterator.next()];
@@ -64,7 +70,7 @@ describe('WatchQueue', () => {
     expect((await Promise.all(calls)).map((result) => result.value)).toEqual([1, 2]);
   });
 
-  test('tells the producer once when the consumer stops, and drops what waits', async () => {
+  test('calls onStop once when the consumer stops, and drops waiting events', async () => {
     let stopped = 0;
     const queue = new WatchQueue<number>({ onStop: () => stopped++ });
     queue.push(1);
@@ -89,7 +95,7 @@ describe('WatchQueue', () => {
     expect(queue.push(3)).toBe(false);
   });
 
-  test('wakes a consumer that waits when somebody else stops it', async () => {
+  test('ends a waiting consumer when another caller stops the queue', async () => {
     const queue = new WatchQueue<number>();
     const events = collect(queue);
     await Promise.resolve();
@@ -97,17 +103,17 @@ describe('WatchQueue', () => {
     expect(await events).toEqual([]);
   });
 
-  test('does not tell the producer about ends of its own', async () => {
+  test('does not call onStop when the producer ends the queue', async () => {
     let stopped = 0;
     const queue = new WatchQueue<number>({ onStop: () => stopped++ });
     queue.fail(new Error('x'));
     queue.stop();
     expect(stopped).toBe(0);
-    // Stopped: the error is not of interest any more.
+    // The queue was stopped, so the consumer does not see the error.
     expect(await collect(queue)).toEqual([]);
   });
 
-  test('ends with an overflow error when more waits than it may hold', async () => {
+  test('ends with an overflow error when more events wait than the limit', async () => {
     const queue = new WatchQueue<number>({ limit: 2 });
     expect([queue.push(1), queue.push(2), queue.push(3), queue.push(4)]).toEqual([
       true,
@@ -120,7 +126,7 @@ describe('WatchQueue', () => {
     expect(error).toBeInstanceOf(WatchOverflowError);
   });
 
-  test('lets the producer choose the error of an overflow', async () => {
+  test('onOverflow may choose the error', async () => {
     let calls = 0;
     const queue = new WatchQueue<number>({
       limit: 1,
@@ -136,7 +142,7 @@ describe('WatchQueue', () => {
     expect((await collectToError(queue)).error).toEqual(new Error('slow watcher'));
   });
 
-  test('does not count what a waiting consumer takes at once', async () => {
+  test('does not count events that a waiting consumer receives', async () => {
     const queue = new WatchQueue<number>({ limit: 1 });
     const iterator = queue[Symbol.asyncIterator]();
     for (let i = 0; i < 5; i++) {
@@ -152,7 +158,7 @@ describe('WatchQueue', () => {
     expect(() => queue[Symbol.asyncIterator]()).toThrow('one consumer');
   });
 
-  test('keeps the order of many events, however pushes and takes are mixed', async () => {
+  test('keeps the order of many events with interleaved pushes and reads', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 700 }), { maxLength: 12 }),
@@ -177,7 +183,7 @@ describe('WatchQueue', () => {
 });
 
 describe('mapWatch', () => {
-  test('maps events and leaves out those that map to nothing', async () => {
+  test('maps events and leaves out those that map to undefined', async () => {
     const queue = new WatchQueue<number>();
     for (const event of [1, 2, 3, 4]) queue.push(event);
     queue.close();
@@ -199,7 +205,7 @@ describe('mapWatch', () => {
     expect(stopped).toBe(1);
   });
 
-  test('stops the source when the map throws or the consumer leaves', async () => {
+  test('stops the source when the map throws or the consumer leaves its loop', async () => {
     let stopped = 0;
     const failing = new WatchQueue<number>({ onStop: () => stopped++ });
     failing.push(1);
@@ -215,7 +221,7 @@ describe('mapWatch', () => {
     expect(stopped).toBe(2);
   });
 
-  test('ends a consumer that waits when it is stopped', async () => {
+  test('ends a waiting consumer when it is stopped', async () => {
     const queue = new WatchQueue<number>();
     const mapped = mapWatch(queue, (event) => event);
     const events = collect(mapped);
@@ -248,7 +254,7 @@ describe('drain', () => {
     return queue;
   };
 
-  test('takes what waits, in order, and leaves the end to the iterator', async () => {
+  test('returns waiting events in order, and leaves the end to the iterator', async () => {
     const queue = filled(1, 2, 3);
     const iterator = queue[Symbol.asyncIterator]();
     expect(await iterator.next()).toEqual({ done: false, value: 1 });
@@ -258,7 +264,7 @@ describe('drain', () => {
     await expect(iterator.next()).rejects.toThrow('gone');
   });
 
-  test('takes a part of many', async () => {
+  test('returns a part of a long backlog', async () => {
     const queue = filled(...Array.from({ length: 1000 }, (_, n) => n));
     expect(queue.drain().length).toBeLessThan(500);
     const left = queue.length;
@@ -275,7 +281,7 @@ describe('drain', () => {
     expect([queue.push(3), queue.push(4), queue.push(5)]).toEqual([true, true, false]);
   });
 
-  test('maps them too, and what the map throws ends the iteration', async () => {
+  test('maps events, and an error of the map ends the iteration', async () => {
     const queue = filled(1, 2, 3, -1, 5);
     const stream = mapWatch(queue, (event) => {
       if (event < 0) throw new Error('negative');
@@ -288,7 +294,7 @@ describe('drain', () => {
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('gives a consumer of each every event once, those that come together and those that come alone', async () => {
+  test('forEachEvent passes on each event once, batched or single', async () => {
     const queue = filled(1, 2, 3);
     const seen: number[] = [];
     const consumed = forEachEvent(queue, (event) => {
@@ -327,7 +333,7 @@ describe('endedBy', () => {
     'it is stopped': (_queue, stream) => stream.stop(),
   };
   for (const [way, end] of Object.entries(ways)) {
-    test(`passes on what comes, and tells when ${way}`, async () => {
+    test(`passes on events, and calls end when ${way}`, async () => {
       const queue = new WatchQueue<number>();
       let ended = 0;
       const stream = endedBy(queue, () => {
@@ -347,7 +353,7 @@ describe('endedBy', () => {
     });
   }
 
-  test('tells when its consumer leaves', async () => {
+  test('calls end when its consumer leaves', async () => {
     const queue = new WatchQueue<number>();
     let ended = 0;
     const stream = endedBy(queue, () => {

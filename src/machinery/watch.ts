@@ -1,20 +1,27 @@
-// A watch: an ordered stream of events with an explicit end. Producers push, one consumer iterates.
+// A watch: an ordered stream of events with an explicit end. Producers push; one consumer iterates.
 
 import { Fifo } from './collections/fifo.ts';
 
-/** A stream of events, in order. The iteration completes when the producer closes the stream normally. */
+/**
+ * An ordered stream of events. The iteration completes when the producer closes the stream
+ * normally.
+ */
 export interface WatchStream<E> extends AsyncIterable<E> {
-  /** Stops the watch and releases what it holds; iteration then completes. Idempotent. */
+  /** Stops the watch and releases its resources. The iteration then completes. Idempotent. */
   stop(): void;
   /**
-   * Takes events that wait already, the oldest first. A consumer that has received one event from the iterator, and has not asked for the
-   * next, need not await each of those that came together with it. Of many events it takes a part, so that consumers of the same
-   * events stay close to each other. Ends and errors come from the iterator alone. Absent: it cannot.
+   * Returns events that are already waiting, oldest first. A consumer that has received one event
+   * from the iterator, and has not asked for the next, need not await the events that arrived
+   * together with it. A long backlog is returned in parts, so that consumers of the same events
+   * stay close to each other. Ends and errors come from the iterator alone. Optional.
    */
   drain?(): readonly E[];
 }
 
-/** Calls back for each event, until the stream ends. Rejects with what ends it otherwise, or with what the callback throws, which stops it. */
+/**
+ * Calls `take` for each event until the stream ends. Rejects with the error of the stream, or with
+ * the error of `take`, which stops the stream.
+ */
 export async function forEachEvent<E>(
   stream: WatchStream<E>,
   take: (event: E) => void,
@@ -28,7 +35,7 @@ export async function forEachEvent<E>(
 /** The types of an API watch event on the wire. */
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** How a queue ends whose consumer did not keep up, unless its producer chose another error. */
+/** The error of a queue whose consumer did not keep up, unless the producer chose another one. */
 export class WatchOverflowError extends Error {
   constructor(limit: number) {
     super(`watch: the consumer did not keep up, more than ${limit} events are waiting`);
@@ -37,14 +44,18 @@ export class WatchOverflowError extends Error {
 }
 
 export interface WatchQueueConfig<E> {
-  /** How many events may wait for the consumer. Default: no limit. */
+  /** The number of events that may wait for the consumer. Default: no limit. */
   readonly limit?: number;
   /**
-   * Called once, when an event does not fit. The queue ends then, since a watch must not have gaps: call `queue.fail(err)` in
-   * it to choose the error (default: WatchOverflowError). The consumer still gets the events that did fit.
+   * Called once, when an event exceeds the limit. The queue then ends, since a watch must not have
+   * gaps. `queue.fail(err)` in this callback chooses the error (default: WatchOverflowError). The
+   * consumer still gets the events within the limit.
    */
   readonly onOverflow?: (queue: WatchQueue<E>) => void;
-  /** Called once, when the consumer stops the watch or leaves its loop. Not called when the producer ends the queue. */
+  /**
+   * Called once, when the consumer stops the watch or leaves its loop. Not called when the producer
+   * ends the queue.
+   */
   readonly onStop?: () => void;
 }
 
@@ -57,22 +68,23 @@ interface Waiter<E> {
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };
 const NONE: readonly never[] = [];
-/** Events that are drained at a time. */
+/** The number of events that one `drain` returns at most. */
 const MAX_DRAINED = 64;
 
 /**
- * The producer's side of a WatchStream: what is pushed comes out in order, then the end that the producer gave (`close`:
- * iteration completes; `fail`: it throws, once). For one consumer: a second iterator is a programmer's error.
+ * The producer's side of a WatchStream. Pushed events come out in order, then the producer's end:
+ * after `close` the iteration completes, after `fail` it throws once. A queue has one consumer; a
+ * second iterator is a programming error.
  */
 export class WatchQueue<E> implements WatchStream<E> {
   readonly #limit: number;
   readonly #onOverflow: ((queue: WatchQueue<E>) => void) | undefined;
   readonly #onStop: (() => void) | undefined;
-  /** Events not yet taken. Empty while a consumer waits. */
+  /** Events that the consumer has not taken. Empty while a consumer waits. */
   readonly #buffer = new Fifo<E>();
-  /** Calls of next() that found nothing, oldest first. */
+  /** Pending calls of next(), oldest first. */
   #waiters: Waiter<E>[] = [];
-  /** Set once; nothing is pushed afterwards. */
+  /** Set once. Nothing is pushed afterwards. */
   #end: End | undefined;
   #iterated = false;
 
@@ -82,17 +94,22 @@ export class WatchQueue<E> implements WatchStream<E> {
     this.#onStop = config.onStop;
   }
 
-  /** True once the queue was closed, failed or stopped; what was pushed before may still be waiting. */
+  /**
+   * True once the queue was closed, failed or stopped. Events pushed before may still be waiting.
+   */
   get ended(): boolean {
     return this.#end !== undefined;
   }
 
-  /** Events that wait for the consumer. */
+  /** The number of events that wait for the consumer. */
   get length(): number {
     return this.#buffer.length;
   }
 
-  /** False if the event was not taken: the queue has ended, maybe by this very event (see onOverflow). */
+  /**
+   * Adds an event. Returns false if the queue does not accept it: the queue has ended, perhaps by
+   * this event (see onOverflow).
+   */
   push(event: E): boolean {
     if (this.#end !== undefined) return false;
     const waiter = this.#waiters.shift();
@@ -109,17 +126,23 @@ export class WatchQueue<E> implements WatchStream<E> {
     return true;
   }
 
-  /** The normal end: iteration completes after what was pushed. Does nothing if the queue has ended. */
+  /**
+   * Ends the queue normally: the iteration completes after the pushed events. Does nothing if the
+   * queue has ended.
+   */
   close(): void {
     this.#finish('closed');
   }
 
-  /** The end by an error, which iteration throws after what was pushed. Does nothing if the queue has ended. */
+  /**
+   * Ends the queue with an error, which the iteration throws after the pushed events. Does nothing
+   * if the queue has ended.
+   */
   fail(error: unknown): void {
     this.#finish({ error });
   }
 
-  /** The consumer's end: what was pushed and not taken is dropped. */
+  /** Ends the queue for the consumer: events that were not taken are dropped. */
   stop(): void {
     this.#buffer.clear();
     if (this.#end !== undefined) {
@@ -155,7 +178,7 @@ export class WatchQueue<E> implements WatchStream<E> {
     if (this.#end === undefined)
       return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
     const end = this.#end;
-    // An error is thrown once. Afterwards the iteration is complete.
+    // The error is thrown once. Afterwards the iteration is complete.
     this.#end = 'closed';
     return end === 'closed' ? Promise.resolve(DONE) : Promise.reject(end.error);
   }
@@ -175,14 +198,14 @@ export class WatchQueue<E> implements WatchStream<E> {
 }
 
 /**
- * A stream of what `map` makes of each event of `source`; those for which it answers undefined are left out. If `map`
- * throws, the source is stopped and iteration throws that error. Stopping this stream stops the source.
+ * Returns a stream of the results of `map`, without those that are undefined. If `map` throws, the
+ * source is stopped and the iteration throws that error. Stopping this stream stops the source.
  */
 export function mapWatch<E, R>(
   source: WatchStream<E>,
   map: (event: E) => R | undefined,
 ): WatchStream<R> {
-  /** The error that `map` threw while events were drained. The next call of the iterator throws it. */
+  /** The error that `map` threw during `drain`. The next call of the iterator throws it. */
   let failure: { readonly error: unknown } | undefined;
   const applyOrStop = (event: E): R | undefined => {
     try {
@@ -223,7 +246,7 @@ export function mapWatch<E, R>(
           if (answered !== undefined) return answered;
         }
       };
-      // By hand rather than as a generator, whose return() would wait for the event that next() waits for.
+      // Not a generator: its return() would wait for the event that next() waits for.
       return {
         next() {
           if (failure !== undefined) {
@@ -231,7 +254,7 @@ export function mapWatch<E, R>(
             failure = undefined;
             return Promise.reject(error);
           }
-          // Hardly ever is one left out.
+          // The common case: `map` keeps the event.
           return events.next().then((result) => answer(result) ?? nextOfMany());
         },
         return() {
@@ -244,8 +267,8 @@ export function mapWatch<E, R>(
 }
 
 /**
- * The same stream, with `end` called when it ends, however that is: it is stopped, its consumer leaves, it completes or fails. `end` stops
- * the source and may be called several times.
+ * Returns the same stream and calls `end` however the stream ends: it is stopped, its consumer
+ * leaves, it completes or fails. `end` stops the source and may be called several times.
  */
 export function endedBy<E>(source: WatchStream<E>, end: () => void): WatchStream<E> {
   return {
@@ -253,7 +276,7 @@ export function endedBy<E>(source: WatchStream<E>, end: () => void): WatchStream
     ...(source.drain !== undefined && { drain: () => (source.drain as () => readonly E[])() }),
     [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
       const events = source[Symbol.asyncIterator]();
-      // By hand, as every event of every watcher passes here.
+      // Not a generator, since every event of every watcher passes here.
       const passOn = (result: IteratorResult<E, undefined>): IteratorResult<E, undefined> => {
         if (result.done === true) end();
         return result;

@@ -4,7 +4,10 @@ export interface Resolvers<T> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Returns a promise with its functions: Promise.withResolvers, which the oldest supported version of Node.js lacks. */
+/**
+ * Returns a promise with its functions, as Promise.withResolvers, which the oldest supported
+ * version of Node.js lacks.
+ */
 export function withResolvers<T = void>(): Resolvers<T> {
   let resolve: Resolvers<T>['resolve'] | undefined;
   let reject: Resolvers<T>['reject'] | undefined;

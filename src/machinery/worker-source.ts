@@ -1,4 +1,5 @@
-// Where a thread's program is: beside the bundle in a built package, in TypeScript in the source tree.
+// Locates the program of a worker thread: beside the bundle in a built package, in TypeScript in
+// the source tree.
 
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,19 +7,23 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export interface WorkerSource {
   readonly url: URL;
-  /** Options for Node that the program needs. */
+  /** Options of Node that the program needs. */
   readonly execArgv: string[];
 }
 
-/** Node says that its SQLite is experimental, each time. */
+/** Suppresses Node's warning that SQLite is experimental. */
 const QUIET = '--disable-warning=ExperimentalWarning';
 
-/** `built`: where it is in a built package; `source`: its TypeScript. */
+/**
+ * Returns the location of a worker's program. `built`: the file in a built package. `source`: its
+ * TypeScript.
+ */
 export function workerSource(built: URL, source: URL): WorkerSource {
   if (existsSync(fileURLToPath(built))) return { url: built, execArgv: [QUIET] };
-  // Newer versions of Node run TypeScript as it is, and faster than any loader.
+  // Newer versions of Node run TypeScript without a loader, which is faster.
   if (Reflect.get(process.features, 'typescript')) return { url: source, execArgv: [QUIET] };
-  // A loader given as an option is not heeded in threads, so the thread begins with a module that registers it.
+  // Threads ignore a loader that is given as an option, so the thread starts with a module that
+  // registers it.
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm')).href;
   const program = `import { register } from 'node:module';
     register(${JSON.stringify(loader)}, { data: {} });

@@ -1,4 +1,5 @@
-// The client library of the Kubernetes project for JavaScript works against an embedded cluster, with a port and without one.
+// The client library of the Kubernetes project for JavaScript works against an embedded cluster,
+// with a port and without one.
 
 import { createRequire } from 'node:module';
 import { PassThrough, Writable } from 'node:stream';

@@ -1,12 +1,16 @@
-// The form in which every API type is described, and the one place where its fields are listed: TypeScript interfaces, the
-// JSON codec, OpenAPI, unknown-field checks, strategic merge, server-side apply and (later) protobuf all read it.
+// The form in which every API type is described. A type's fields are listed here only: TypeScript
+// interfaces, the JSON and protobuf codecs, OpenAPI, unknown-field checks, strategic merge and
+// server-side apply are derived from it.
 
-/** How a value looks in JSON and in memory (the two are the same: an object in memory is its normalized JSON form). */
+/**
+ * The form of a value in JSON and in memory. Both are equal: an object in memory is its normalized
+ * JSON.
+ */
 export type Scalar =
   | 'string'
   | 'bool'
   | 'int32'
-  /** A JS number; integers beyond 2^53 are rejected by the decoder, never rounded. */
+  /** A JS number. The decoder rejects integers beyond 2^53 and never rounds them. */
   | 'int64'
   | 'uint8'
   | 'uint32'
@@ -21,26 +25,26 @@ export type Scalar =
   /** RFC 3339 with microseconds. */
   | 'microTime'
   | 'duration'
-  /** number | string */
+  /** A number or a string. */
   | 'intOrString'
-  /** Any JSON object, kept as it is (runtime.RawExtension). */
+  /** Any JSON object, kept unchanged (runtime.RawExtension). */
   | 'rawExtension'
-  /** Any JSON value, kept as it is (apiextensions JSON, JSONSchemaPropsOrBool …). */
+  /** Any JSON value, kept unchanged (apiextensions JSON, JSONSchemaPropsOrBool …). */
   | 'json'
-  /** Managed fields' set: a JSON object, kept as it is. */
+  /** The set of managed fields: a JSON object, kept unchanged. */
   | 'fieldsV1';
 
 export type TypeRef =
   | {
       readonly kind: 'scalar';
       readonly scalar: Scalar;
-      /** A named string type's known values, and whether there can be no others. */
+      /** The defined values of a named string type. `closed`: there are no others. */
       readonly values?: readonly string[];
       readonly closed?: boolean;
-      /** How Go names a type that has a name of its own (v1.PodPhase, v1.ResourceList), for messages. */
+      /** The name of a named Go type (v1.PodPhase, v1.ResourceList), for messages. */
       readonly goName?: string;
     }
-  /** `protoMessage`: in protobuf a message that has the list as field 1. */
+  /** `protoMessage`: in protobuf, a message with the list as field 1. */
   | {
       readonly kind: 'list';
       readonly items: TypeRef;
@@ -49,10 +53,13 @@ export type TypeRef =
     }
   | { readonly kind: 'map'; readonly values: TypeRef; readonly goName?: string }
   | { readonly kind: 'message'; readonly message: MessageDescriptor }
-  /** An object of the message, or another value, distinguished by its JSON (JSONSchemaPropsOrBool and the like). */
+  /**
+   * An object of the message, or another value; the JSON distinguishes them (JSONSchemaPropsOrBool
+   * and others).
+   */
   | {
       readonly kind: 'either';
-      /** OpenAPI v2 definition name. */
+      /** The name of the OpenAPI v2 definition. */
       readonly name: string;
       readonly message: MessageDescriptor;
       readonly or: TypeRef;
@@ -65,47 +72,53 @@ export type ListType = 'atomic' | 'set' | 'map';
 export interface FieldDescriptor {
   readonly name: string;
   readonly type: TypeRef;
-  /** Protobuf field number; 0 for fields that protobuf does not carry. */
+  /** The protobuf field number; 0 for fields that protobuf does not carry. */
   readonly number: number;
-  /** Protobuf field name where it differs from `name`. */
+  /** The protobuf field name, if it differs from `name`. */
   readonly protoName?: string;
-  /** For a field of an embedded struct: the protobuf numbers of the messages around it, outermost first. */
+  /**
+   * For a field of an embedded struct: the protobuf numbers of the enclosing messages, outermost
+   * first.
+   */
   readonly within?: readonly number[];
-  /** Go pointer: absent and zero are different things, and a zero that was given is kept. */
+  /** A Go pointer: an absent value differs from zero, and an explicit zero is kept. */
   readonly pointer: boolean;
   /**
-   * A zero value is left out when encoding (unless `pointer`). Without it the zero value is written: "", 0, false, null, {}.
-   * That is what comes out, not what Go's tag says: a struct or time that is no pointer is always written.
+   * A zero value is left out when encoding (unless `pointer`). Without omitEmpty it is written: "",
+   * 0, false, null, {}. This describes the output, not Go's tag: a struct or time that is no
+   * pointer is always written.
    */
   readonly omitEmpty: boolean;
-  /** OpenAPI's required list has it. */
+  /** The field is in OpenAPI's list of required fields. */
   readonly required: boolean;
-  /** A required list or map that may have nothing in it: it is written as null then. */
+  /** A required list or map that may be empty; it is written as null then. */
   readonly nullable?: true;
   readonly listType?: ListType;
   readonly listMapKeys?: readonly string[];
   readonly mapType?: 'atomic' | 'granular';
-  /** Strategic merge: 'merge', 'replace', 'retainKeys'. */
+  /** The strategies of strategic merge: 'merge', 'replace', 'retainKeys'. */
   readonly patchStrategy?: readonly string[];
   readonly patchMergeKey?: string;
-  /** OpenAPI default (JSON value). */
+  /** The OpenAPI default (a JSON value). */
   readonly default?: unknown;
 }
 
-/** A struct. `fields` has inlined structs already flattened in, in encoding order. */
+/** A struct. `fields` contains the fields of inlined structs, in encoding order. */
 export interface MessageDescriptor {
-  /** OpenAPI v2 definition name, such as io.k8s.api.core.v1.PodSpec. */
+  /** The name of the OpenAPI v2 definition, such as io.k8s.api.core.v1.PodSpec. */
   readonly name: string;
-  /** Go-ish short name, such as PodSpec. */
+  /** The Go name, such as PodSpec. */
   readonly shortName: string;
-  /** Unique among all groups: core/v1.PodSpec. */
+  /** The key, unique among all groups: core/v1.PodSpec. */
   readonly key: string;
   readonly fields: readonly FieldDescriptor[];
   readonly byName: ReadonlyMap<string, FieldDescriptor>;
   readonly structType?: 'atomic';
-  /** At most one of its fields is set, beside the discriminator that may say which. */
+  /**
+   * A union: at most one of its fields is set, besides a discriminator that may name that field.
+   */
   readonly union?: { readonly discriminator?: string };
-  /** Absent: it is no kind of its own. */
+  /** Absent if the type is no kind. */
   readonly gvk?: GroupVersionKind;
   /** The description for OpenAPI and explain. */
   readonly description?: string;
@@ -117,18 +130,21 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** A resource as REST paths and discovery name it. Generated constants of this type (`pods`, `replicaSets` …) key the typed clients. */
+/**
+ * A resource with its names in REST paths and discovery. Generated constants of this type (`pods`,
+ * `replicaSets` …) select the typed clients.
+ */
 export interface ResourceType<T = unknown> {
   readonly group: string;
   readonly version: string;
-  /** Plural, lower case: 'replicasets'. */
+  /** The plural in lower case: 'replicasets'. */
   readonly resource: string;
   readonly singular: string;
   readonly kind: string;
   readonly namespaced: boolean;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
-  /** 'status', 'scale', 'binding' …; absent: not known. */
+  /** 'status', 'scale', 'binding' …; absent: unknown. */
   readonly subresources?: readonly string[];
   /** Absent: all of create, delete, deletecollection, get, list, patch, update, watch. */
   readonly verbs?: readonly string[];

@@ -1,18 +1,19 @@
-// The order of API versions. Documented at kubernetes.io: "Versions in CustomResourceDefinitions", version priority.
+// The order of API versions, as documented at kubernetes.io: "Versions in
+// CustomResourceDefinitions", version priority.
 
 const KUBE_VERSION = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/;
 const STABILITY = ['alpha', 'beta', ''];
 
 interface KubeVersion {
   readonly major: number;
-  /** Index in STABILITY. */
+  /** The index in STABILITY. */
   readonly stability: number;
   readonly minor: number;
 }
 
 /**
- * Compares two versions for a sort that puts the preferred version first: stable versions before beta, beta before alpha, and within
- * each the higher numbers first. Versions of another form come last, in the order of their letters.
+ * Compares two versions for a sort by preference: stable before beta before alpha, and within each
+ * the higher numbers first. Versions of another form come last, in alphabetical order.
  */
 export function compareKubeVersions(a: string, b: string): number {
   const [first, second] = [parse(a), parse(b)];

@@ -9,7 +9,7 @@ import type { FieldDescriptor, MessageDescriptor, TypeRef } from './descriptor.t
 
 const schemas = new WeakMap<MessageDescriptor, PatchSchema>();
 
-/** The merge rules of a type. */
+/** Returns the merge rules of a type. */
 export function patchSchema(message: MessageDescriptor): PatchSchema {
   let schema = schemas.get(message);
   if (schema === undefined) {

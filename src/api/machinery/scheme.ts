@@ -1,4 +1,4 @@
-// The Scheme: which kinds have a typed descriptor, and what can be done with an object of one: its codec, its conversion to other
+// The Scheme: the kinds with a typed descriptor, their codecs, and their conversions to other
 // versions. Keyed by group, version and kind.
 
 import { DescriptorCodec } from './codec/descriptor-codec.ts';
@@ -6,10 +6,13 @@ import type { ObjectCodec } from './codec/object-codec.ts';
 import type { GroupVersionKind } from './descriptor.ts';
 import type { SchemaSet } from './schema/schema-set.ts';
 
-/** Fills in what an object leaves out. The draft is fresh from the decoder, and may be changed. */
+/** Sets the defaults of absent fields. The draft was just decoded and may be modified. */
 export type Defaulter<T = Record<string, unknown>> = (draft: T) => void;
 
-/** Makes another version's object of one that must not be changed; apiVersion and kind are set by the Scheme. */
+/**
+ * Returns the object in another version. The original must not be modified; the Scheme sets
+ * apiVersion and kind.
+ */
 export type Converter<From = Record<string, unknown>, To = Record<string, unknown>> = (
   object: From,
 ) => To;
@@ -17,7 +20,10 @@ export type Converter<From = Record<string, unknown>, To = Record<string, unknow
 /** The defaulters of a group and version, by kind. */
 export type Defaulters = Readonly<Record<string, Defaulter<never>>>;
 
-/** The conversions of a kind, by apiVersion from and apiVersion to. Each leaves out apiVersion and kind, and does not change its object. */
+/**
+ * The conversions of a kind, by the apiVersions from and to. A conversion leaves out apiVersion and
+ * kind, and does not modify its object.
+ */
 export type Conversions = Readonly<
   Record<string, Readonly<Record<string, Converter<never, object>>>>
 >;
@@ -30,7 +36,7 @@ class SchemeError extends Error {
 }
 
 export class Scheme {
-  /** The kinds that have a descriptor. */
+  /** The kinds with a descriptor. */
   readonly schemas: SchemaSet;
   readonly #codecs = new Map<string, ObjectCodec>();
   readonly #defaulters = new Map<string, Defaulter>();
@@ -52,7 +58,7 @@ export class Scheme {
         kind: known.gvk,
         message,
         ...(listMessage !== undefined && { listMessage }),
-        // Looked up for each object: a defaulter may be registered after the codec was made.
+        // Looked up for each object: a defaulter may be registered after the codec was created.
         applyDefaults: (draft) => this.#defaulters.get(key)?.(draft),
       });
       this.#codecs.set(key, codec);
@@ -60,12 +66,12 @@ export class Scheme {
     return codec;
   }
 
-  /** One per kind; a second one for the same kind is a programmer error. */
+  /** Registers the defaulter of a kind. A second one for the same kind is a programming error. */
   addDefaulter<T>(gvk: GroupVersionKind, defaulter: Defaulter<T>): void {
     this.#addOnce(this.#defaulters, keyOf(gvk), defaulter as Defaulter);
   }
 
-  /** One per direction; a second one is a programmer error. */
+  /** Registers the conversion of one direction. A second one is a programming error. */
   addConversion<From, To>(
     from: GroupVersionKind,
     to: GroupVersionKind,
@@ -74,14 +80,15 @@ export class Scheme {
     this.#addOnce(this.#conversions, `${keyOf(from)} ${keyOf(to)}`, converter as Converter);
   }
 
-  /** Whether `convert` can. */
+  /** Reports whether `convert` has a conversion. */
   canConvert(from: GroupVersionKind, to: GroupVersionKind): boolean {
     return keyOf(from) === keyOf(to) || this.#conversions.has(`${keyOf(from)} ${keyOf(to)}`);
   }
 
   /**
-   * The object as another version's kind, its apiVersion and kind with it; the very object if it is of that kind already.
-   * Throws SchemeError if there is no conversion. The object itself is not changed.
+   * Returns the object as the kind of another version, with that apiVersion and kind; the object
+   * itself if it is of that kind already. Throws SchemeError if there is no conversion. The object
+   * is not modified.
    */
   convert<T = Record<string, unknown>>(
     object: object,
@@ -113,7 +120,7 @@ function describe({ group, version, kind }: GroupVersionKind): string {
   return `${apiVersionOf({ group, version })}, Kind=${kind}`;
 }
 
-/** 'apps/v1', or 'v1' for the core group. */
+/** Returns 'apps/v1', or 'v1' for the core group. */
 export function apiVersionOf({
   group,
   version,
@@ -124,7 +131,7 @@ export function apiVersionOf({
   return group === '' ? version : `${group}/${version}`;
 }
 
-/** The group and version that an apiVersion names; undefined if it names none. */
+/** Parses an apiVersion; returns undefined if it is invalid. */
 export function parseApiVersion(
   apiVersion: string,
 ): { group: string; version: string } | undefined {

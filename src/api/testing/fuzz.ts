@@ -1,5 +1,5 @@
-// Fills any type with seeded random values, in the form in which objects are stored: what goes through a codec or
-// a conversion and back must come out the same. For tests.
+// Fills any type with seeded random values, in the form in which objects are stored: they must
+// survive a codec or a conversion in both directions. For tests.
 
 import { setOwn } from '#machinery/deep.ts';
 import type { Random } from '#machinery/random.ts';
@@ -11,11 +11,11 @@ import type {
 } from '../machinery/descriptor.ts';
 
 export interface FuzzOptions {
-  /** How likely a field that may be absent is there. Default: 0.5. */
+  /** The probability that an optional field is present. Default: 0.5. */
   readonly presence?: number;
-  /** Most items of a list or map. Default: 3. */
+  /** The maximum number of items of a list or map. Default: 3. */
   readonly maxItems?: number;
-  /** From this depth on, what may be absent is. Default: 8. */
+  /** The depth from which on optional fields are absent. Default: 8. */
   readonly maxDepth?: number;
 }
 
@@ -55,7 +55,7 @@ class Fuzzer {
       field.number === 0 &&
       (field.name === 'kind' || field.name === 'apiVersion')
     ) {
-      // Inside another object, such as a list, an object does not say what it is; on its own it does.
+      // An object inside another one, such as a list item, has no type fields.
       if (depth > 1) return undefined;
       if (field.name === 'kind') return gvk.kind;
       return gvk.group === '' ? gvk.version : `${gvk.group}/${gvk.version}`;
@@ -67,7 +67,7 @@ class Fuzzer {
     return value;
   }
 
-  /** What stands for an absent value. */
+  /** Returns the representation of an absent value. */
   #absent(
     { type, omitEmpty, pointer, required, nullable }: FieldDescriptor,
     depth: number,
@@ -148,7 +148,10 @@ class Fuzzer {
     }
   }
 
-  /** Now and then with what is hard to write: quotes, line breaks, characters beyond ASCII and beyond 16 bits. */
+  /**
+   * Returns a text, sometimes with characters that are difficult to encode: quotes, line breaks,
+   * characters beyond ASCII and beyond 16 bits.
+   */
   #text(): string {
     const length = this.#random.int(12);
     let text = '';
@@ -160,7 +163,7 @@ class Fuzzer {
     return text;
   }
 
-  /** Never all digits: JavaScript would put such a key first. */
+  /** Returns a key that never consists of digits: JavaScript would put it first. */
   #key(): string {
     return this.#random.int(20) === 0
       ? '__proto__'
@@ -225,8 +228,9 @@ function isEmpty(type: TypeRef, value: unknown): boolean {
 }
 
 /**
- * Whether only what has been through the conversion once comes back as it was. The first version of autoscalers says what it can of
- * metrics in annotations; of fills that mean nothing (a target of no type, with three values) it says less.
+ * Reports whether only objects that were converted once survive further conversions. autoscaling/v1
+ * keeps metrics in annotations and loses meaningless combinations (a target without a type, with
+ * three values).
  */
 export function settlesFirst({ gvk }: MessageDescriptor): boolean {
   return gvk?.group === 'autoscaling' && gvk.kind === 'HorizontalPodAutoscaler';

@@ -1,5 +1,6 @@
-// For tests and `npm run golden`: objects as upstream encodes them, in pairs of files `<group>.<version>.<Kind>.json` and `.pb`.
-// The folder that tests read stands beside the checkout; where it does not they skip.
+// For tests and `npm run golden`: objects as upstream encodes them, in pairs of files
+// `<group>.<version>.<Kind>.json` and `.pb`. The folder is beside the checkout; without it the
+// tests are skipped.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ const folder = fileURLToPath(new URL('../../../../shared/golden/', import.meta.u
 export interface GoldenFile {
   /** Such as 'apps.v1.Deployment'. */
   readonly name: string;
-  /** Undefined: no such kind is known. */
+  /** Undefined: the kind is unknown. */
   readonly message: MessageDescriptor | undefined;
   readonly json: string;
   /** Undefined: there is no such file. */
@@ -25,7 +26,7 @@ export interface Golden extends GoldenFile {
   readonly protobuf: Uint8Array;
 }
 
-/** Empty where the folder is absent. */
+/** Returns the objects; an empty list if the folder is absent. */
 export function goldenObjects(): Golden[] {
   if (!existsSync(folder)) return [];
   return readGolden(folder).map((file) => {
@@ -36,7 +37,7 @@ export function goldenObjects(): Golden[] {
   });
 }
 
-/** Every object of a folder, by name. */
+/** Returns every object of a folder, by name. */
 export function readGolden(directory: string): GoldenFile[] {
   const files = new Set(readdirSync(directory));
   return [...files]
@@ -53,7 +54,10 @@ export function readGolden(directory: string): GoldenFile[] {
     });
 }
 
-/** Groups may have dots, and behind the kind may stand what became of the object. What is in no group is filed under core. */
+/**
+ * Returns the descriptor for a file name. Groups may contain dots, and a suffix after the kind may
+ * describe the object. Types without a group are filed under core.
+ */
 function messageOfName(name: string): MessageDescriptor | undefined {
   const match = /^(.+?)\.(v\d+(?:(?:alpha|beta)\d+)?)\.([^.]+)/.exec(name);
   if (match === null) return undefined;

@@ -1,4 +1,4 @@
-// Objects for tests, as YAML: decoded and with their defaults, as the API server would take them.
+// Objects for tests, as YAML: decoded and with their defaults, as the API server would accept them.
 
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { decodeObject, parseYaml } from '../machinery/codec/index.ts';
@@ -7,7 +7,10 @@ import { allSchemas } from '#api/all-schemas.ts';
 
 const scheme = newDefaultScheme();
 
-/** `key`: the type, such as core/v1.Pod. Throws for fields that the type does not have: they would test nothing. */
+/**
+ * Decodes a manifest. `key`: the type, such as core/v1.Pod. Throws for unknown fields, which would
+ * test nothing.
+ */
 export function decodeManifest<T>(key: string, yaml: string): T {
   const { object, unknownFields } = decodeObject(allSchemas.message(key), parseYaml(yaml));
   if (unknownFields.length > 0)
@@ -15,7 +18,7 @@ export function decodeManifest<T>(key: string, yaml: string): T {
   return object as T;
 }
 
-/** With its defaults. */
+/** Decodes a manifest and sets its defaults. */
 export function manifest<T extends object>(key: string, yaml: string): T {
   const draft = decodeManifest<T>(key, yaml);
   const { gvk } = allSchemas.message(key);

@@ -72,7 +72,7 @@ describe('every kind, filled at random, comes back the same', () => {
           const object = settlesFirst(from)
             ? scheme.convert(there, to.gvk!, from.gvk!)
             : fuzzed(from, seed);
-          // What comes out is normalized, and says the same on the way back.
+          // The result is normalized, and converts back to an equal object.
           expect(decodeObject(to, there)).toEqual({ object: there, unknownFields: [] });
           const again = scheme.convert(object, from.gvk!, to.gvk!);
           expect(scheme.convert(again, to.gvk!, from.gvk!)).toEqual(object);

@@ -1,5 +1,7 @@
-// Authorization checks: authorizer.group('').resource('pods').namespace('a').check('list').allowed(). What decides is handed in;
-// it may take its time: then the evaluation is suspended, and gone through again once it has answered.
+// Authorization checks:
+// authorizer.group('').resource('pods').namespace('a').check('list').allowed(). The authorizer is
+// an interface and may be asynchronous: the evaluation is then suspended, and repeated once the
+// decision is available.
 
 import { isDNS1123Label, isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { LIST_CREATE, sizeOf, STRUCT_CREATE, TEXT_FACTOR } from '../cost.ts';
@@ -14,7 +16,7 @@ const GROUP_CHECK = opaque('kubernetes.authorization.GroupCheck');
 export const RESOURCE_CHECK = opaque('kubernetes.authorization.ResourceCheck');
 const DECISION = opaque('kubernetes.authorization.Decision');
 
-/** The check: of either a path or a resource. */
+/** A check of either a path or a resource. */
 export interface AuthorizationCheck {
   readonly verb: string;
   readonly path?: string;
@@ -23,28 +25,28 @@ export interface AuthorizationCheck {
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** As text; one that cannot be read counts as none. */
+  /** The selector as text. An invalid one is ignored. */
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
-  /** Ask for this one instead of the user of the request. */
+  /** The ServiceAccount to check, instead of the user of the request. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
 }
 
 export interface AuthorizationDecision {
   readonly allowed: boolean;
   readonly reason: string;
-  /** Why there is no decision. */
+  /** The reason why there is no decision. */
   readonly error?: string;
 }
 
-/** The authorizer, for the user of one request. */
+/** The authorizer for the user of one request. */
 export interface ExpressionAuthorizer {
   authorize(check: AuthorizationCheck): AuthorizationDecision | Promise<AuthorizationDecision>;
 }
 
 type Fields = Partial<AuthorizationCheck>;
 
-/** An authorizer, or a check that is being put together. */
+/** An authorizer, or a check that is being built. */
 class CheckValue extends OpaqueValue {
   readonly type: Type;
   readonly fields: Fields;
@@ -65,7 +67,7 @@ class CheckValue extends OpaqueValue {
     return new CheckValue(type, { ...this.fields, ...fields }, this.#asked);
   }
 
-  /** Throws Suspension if the answer takes time. */
+  /** Returns the decision. Throws Suspension if it is not available yet. */
   check(verb: string): DecisionValue {
     return this.#asked.decide({ ...this.fields, verb });
   }
@@ -88,7 +90,7 @@ class DecisionValue extends OpaqueValue {
   }
 }
 
-/** What was asked of an authorizer, and answered: the same check is made once. */
+/** The checks and decisions of one authorizer: equal checks are made once. */
 class Asked {
   readonly #authorizer: ExpressionAuthorizer;
   readonly #answers = new Map<string, DecisionValue>();
@@ -112,12 +114,18 @@ class Asked {
   }
 }
 
-/** The value of the variable `authorizer`. Made anew for each request: it remembers what it was answered. */
+/**
+ * Returns the value of the variable `authorizer`. It caches decisions, so each request needs its
+ * own.
+ */
 export function authorizerValue(authorizer: ExpressionAuthorizer): CheckValue {
   return new CheckValue(AUTHORIZER, {}, new Asked(authorizer));
 }
 
-/** The value of the variable `authorizer.requestResource`: a check of what the request is about. */
+/**
+ * Returns the value of the variable `authorizer.requestResource`: a check of the request's
+ * resource.
+ */
 export function requestResourceValue(
   authorizer: CheckValue,
   resource: Omit<AuthorizationCheck, 'verb' | 'path'>,
@@ -137,10 +145,10 @@ function serviceAccount(it: CheckValue, namespace: string, name: string): CheckV
   return it.with(AUTHORIZER, { serviceAccount: { namespace, name } });
 }
 
-/** Only two checks fit into what an expression may cost. */
+/** The cost of a check: the limit of an expression allows two. */
 const CHECK_COST: CallCost = () => 350_000;
 
-/** A selector is taken to have a requirement for every two characters. */
+/** Assumes one requirement for every two characters of a selector. */
 const selectorCost: CallCost = ([, selector]) => {
   const size = sizeOf(selector);
   return (

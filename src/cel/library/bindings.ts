@@ -1,4 +1,4 @@
-// cel.bind(name, value, expression): a name for a value.
+// cel.bind(name, value, expression): gives a value a name.
 
 import type { Library } from '../declarations.ts';
 import { bindMacros } from '../macros.ts';

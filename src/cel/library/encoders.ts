@@ -5,7 +5,7 @@ import { evaluationError } from '../errors.ts';
 import { BYTES, STRING } from '../types.ts';
 
 function decode(text: string): Uint8Array {
-  // With padding or without.
+  // Padding is optional.
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.replaceAll('=', '').length % 4 === 1) {
     throw evaluationError('illegal base64 data');
   }

@@ -1,4 +1,4 @@
-// What `text.format([…])` does: %s %d %f %e %b %x %X %o and %%, with a precision for %f and %e.
+// The function `text.format([…])`: %s %d %f %e %b %x %X %o and %%, with a precision for %f and %e.
 
 import { evaluationError } from '../errors.ts';
 import { expandExponent } from '../standard/double-text.ts';
@@ -25,7 +25,10 @@ import { WorkLimit } from '../work-limit.ts';
 const CLAUSE = /%(?:%|(?:\.(\d+))?(.?))/gsu;
 const MAX_PRECISION = 1000;
 
-/** Returns the letter of each clause of a template in turn; undefined: it is a percent sign. Throws EvaluationError. */
+/**
+ * Yields the letter of each clause of a template; undefined for a percent sign. Throws
+ * EvaluationError.
+ */
 export function* clausesOf(template: string): Generator<string | undefined, void> {
   for (const [clause, , verb] of template.matchAll(CLAUSE)) {
     if (clause === '%%') {
@@ -139,7 +142,7 @@ function hexadecimal(value: Value): string {
   return fail('only integers, byte buffers, and strings can be formatted as hex', value);
 }
 
-/** Rounded half to even, as Go does; JavaScript rounds such halves up. */
+/** Rounds half to even, as Go does; JavaScript rounds half up. */
 function toFixed(value: number, precision: number): string {
   if (Math.abs(value) >= 1e21)
     return `${BigInt(value)}${precision === 0 ? '' : `.${'0'.repeat(precision)}`}`;
@@ -164,7 +167,7 @@ function toScientific(value: number, precision: number): string {
   return `${mantissa}${'0'.repeat(precision - Math.min(precision, 100))}e${exponent[0] as string}${digits}`;
 }
 
-/** What %s writes. */
+/** Returns the text of %s. */
 function plain(value: Value, limit: WorkLimit): string {
   limit.part();
   if (typeof value === 'string') return value;
@@ -189,12 +192,13 @@ function plain(value: Value, limit: WorkLimit): string {
     return `{${entries.map(([key, item]) => `${key}: ${item}`).join(', ')}}`;
   }
   return fail(
-    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, ' +
+      'types, durations, and timestamps',
     value,
   );
 }
 
-/** A part of a list or map, whose text is part of theirs. */
+/** Returns the text of a part of a list or map, and counts it. */
 function counted(value: Value, limit: WorkLimit): string {
   const text = plain(value, limit);
   limit.text(text.length);

@@ -1,4 +1,4 @@
-// Named formats of text: format.dns1123Label().validate(name) answers what is wrong, or nothing.
+// Named formats of text: format.dns1123Label().validate(name) returns the problems, or none.
 
 import {
   isDNS1035Label,
@@ -20,7 +20,7 @@ type Problems = readonly string[];
 class FormatValue extends OpaqueValue {
   readonly name: string;
   readonly problems: (text: string) => Problems;
-  /** What matching is taken to cost, as the length of a pattern. */
+  /** The length of the pattern for the cost of matching. */
   readonly regexSize: number;
 
   constructor(name: string, problems: (text: string) => Problems, regexSize: number) {
@@ -39,7 +39,7 @@ class FormatValue extends OpaqueValue {
   }
 }
 
-/** A prefix may end in a hyphen: something follows it. */
+/** A prefix may end in a hyphen, since more text follows. */
 const asPrefix =
   (problems: (text: string) => Problems) =>
   (text: string): Problems =>
@@ -70,7 +70,7 @@ function isDateTime(text: string): boolean {
   );
 }
 
-/** Of the pattern that the cost of matching a URL is reckoned by; nothing is matched against it. */
+/** The length of the pattern for the cost of matching a URL. Nothing is matched against it. */
 const URL_PATTERN_SIZE = 1500;
 
 const formats: Readonly<Record<string, FormatValue>> = Object.fromEntries(
@@ -124,7 +124,7 @@ const byName: Functions = Object.fromEntries(
   ]),
 );
 
-/** Answers optionals: belongs to the library of those. */
+/** The functions return optionals, so this library requires theirs. */
 export const formatLibrary: Library = {
   name: 'format',
   constants: {

@@ -1,4 +1,4 @@
-// The libraries, and which of them Kubernetes has.
+// The libraries, and those of them that Kubernetes has.
 
 import type { Library } from '../declarations.ts';
 import { authorizerLibrary } from './authorizer.ts';
@@ -21,7 +21,10 @@ import { urlLibrary } from './url.ts';
 export { authorizerLibrary, bindingsLibrary, encoderLibrary, mathLibrary };
 export { patchLibrary } from './patch.ts';
 
-/** The libraries of every expression in Kubernetes. Mutating policies have the patch library, too. */
+/**
+ * The libraries for every expression in Kubernetes. Mutating policies have the patch library in
+ * addition.
+ */
 export const kubernetesLibraries: readonly Library[] = [
   optionalLibrary,
   twoVariableLibrary,

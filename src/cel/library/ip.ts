@@ -59,13 +59,16 @@ export class CIDRValue extends OpaqueValue {
   }
 }
 
-/** Why a text is no address that expressions take; undefined if it is one. */
+/** Returns the reason why a text is no valid address in expressions; undefined if it is one. */
 function wrongAddress(text: string): string | undefined {
   if (text.includes('%') && text.includes(':'))
     return `IP address ${JSON.stringify(text)} with zone value is not allowed`;
   const address = parseAddress(text);
   if (address === undefined) {
-    return `IP Address ${JSON.stringify(text)} parse error during conversion from string: ParseAddr(${JSON.stringify(text)}): unable to parse IP`;
+    return (
+      `IP Address ${JSON.stringify(text)} parse error during conversion from string: ` +
+      `ParseAddr(${JSON.stringify(text)}): unable to parse IP`
+    );
   }
   return isMapped(address)
     ? `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`
@@ -93,7 +96,9 @@ function parseCIDR(text: string): CIDRValue {
   const mapped = parsePrefix(text) !== undefined;
   const why = mapped
     ? `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`
-    : `network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): ${text.includes('/') ? 'unable to parse prefix' : "no '/'"}`;
+    : 'network address parse error during conversion from string: ' +
+      `netip.ParsePrefix(${JSON.stringify(text)}): ` +
+      (text.includes('/') ? 'unable to parse prefix' : "no '/'");
   throw evaluationError(`network address parse error during conversion from string: ${why}`);
 }
 
@@ -101,13 +106,13 @@ const containsIP = (cidr: CIDRValue, ip: IPValue): boolean => contains(cidr.pref
 const containsCIDR = (cidr: CIDRValue, other: CIDRValue): boolean =>
   contains(cidr.prefix, other.prefix.address) && cidr.prefix.bits <= other.prefix.bits;
 
-/** Whether the address begins with the bits of the prefix. */
+/** Returns a test whether an address is in the prefix. */
 const within = (text: string): ((it: IPValue) => boolean) => {
   const prefix = parsePrefix(text) as Prefix;
   return (it) => contains(prefix, it.address);
 };
 
-/** One test for each family. */
+/** Returns a test that depends on the address family. */
 const either =
   (v4: (it: IPValue) => boolean, v6: (it: IPValue) => boolean) =>
   (it: IPValue): boolean =>
@@ -125,7 +130,7 @@ const isGlobalUnicast = (it: IPValue): boolean =>
   !(isUnspecified(it) || isLoopback(it) || isMulticast(it) || isLinkLocalUnicast(it)) &&
   !(it.address.family === 4 && it.address.value === 0xffffffffn);
 
-/** The bytes of a prefix's length. */
+/** Returns the number of bytes of a prefix. */
 const prefixBytes = (cidr: Value): number => Math.ceil((cidr as CIDRValue).prefix.bits / 8);
 const comparesBytes: CallCost = ([cidr]) => traversal(2 * prefixBytes(cidr));
 const comparesAndReads: CallCost = ([cidr, text]) =>

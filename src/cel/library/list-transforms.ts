@@ -1,4 +1,4 @@
-// Lists made of lists: slice, flatten, sort, sortBy, reverse, distinct, lists.range.
+// Lists derived from lists: slice, flatten, sort, sortBy, reverse, distinct, lists.range.
 
 import { LIST_CREATE, sizeOf } from '../cost.ts';
 import {
@@ -101,10 +101,12 @@ function requireComparable(values: readonly Value[]): void {
     throw evaluationError('list elements must have the same type');
 }
 
-/** A call, the list that it makes, and so many steps for each of its items. */
+/**
+ * Returns the cost of a call that creates a list: the call, the list, and `factor` steps per item.
+ */
 const allocates = (size: number, factor = 1): number => Math.floor(size * factor) + 1 + LIST_CREATE;
 
-/** Each item may be compared with each. */
+/** Returns the cost of comparing each item with each other. */
 function comparesEach(items: List): number {
   if (!isList(items)) return 1;
   const size = listSize(items);

@@ -56,7 +56,7 @@ function isSorted(items: List): boolean {
   return values.every((value, index) => index === 0 || compare(values[index - 1], value) !== 1);
 }
 
-/** `better`: the order of the best so far to the next that makes the next the best. */
+/** Returns min or max. `better`: the order of the best item so far to a better one. */
 function extreme(name: string, better: -1 | 1): (items: List) => Value {
   return (items) => {
     const values = listItems(items);

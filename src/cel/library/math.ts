@@ -18,7 +18,7 @@ const isNumeric = (value: Value): boolean =>
   value instanceof Double ||
   value instanceof Uint;
 
-/** What can be no number is told at once. */
+/** Reports an argument that can be no number as a compile error. */
 function checkArgument(name: string, argument: Expression): void {
   const wrong =
     (argument.kind === 'literal' && !isNumeric(argument.value)) ||
@@ -30,7 +30,7 @@ function checkArgument(name: string, argument: Expression): void {
     );
 }
 
-/** math.greatest(a, b, …) of any number of arguments, or of a list. */
+/** Returns the macro math.greatest(a, b, …) or math.least: any number of arguments, or a list. */
 function extreme(name: 'greatest' | 'least', internal: string): Macro {
   return {
     name,
@@ -94,7 +94,7 @@ const onDouble =
   (it: Double): Double =>
     new Double(compute(it.value));
 
-/** Half away from zero. */
+/** Rounds half away from zero. */
 const round = (value: number): number => {
   const rounded = Math.sign(value) * Math.floor(Math.abs(value));
   return Math.abs(value - rounded) >= 0.5 ? rounded + Math.sign(value) : rounded;
@@ -119,7 +119,7 @@ function bits(name: string, compute: (a: bigint, b: bigint) => bigint): Overload
   ];
 }
 
-/** Shifts of ints to the right fill up with zeros. */
+/** Returns the overloads of a shift. Shifts of ints to the right fill up with zeros. */
 function shifts(name: string, compute: (value: bigint, by: bigint) => bigint): Overload[] {
   const by = (count: Int): bigint => {
     if (count < 0) throw evaluationError(`math.${name}() negative offset: ${count}`);

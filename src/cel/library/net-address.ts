@@ -14,11 +14,11 @@ export interface Prefix {
 
 const WIDTH = { 4: 32, 6: 128 } as const;
 
-/** ::ffff:0:0/96 */
+/** Reports whether the address is in ::ffff:0:0/96. */
 export const isMapped = ({ family, value }: Address): boolean =>
   family === 6 && value >> 32n === 0xffffn;
 
-/** Undefined: the text is no address. Zones are none either. */
+/** Parses an address without a zone; undefined if the text is none. */
 export function parseAddress(text: string): Address | undefined {
   const family = isIP(text);
   if (family === 4) return { family, value: parseIPv4(text) };
@@ -63,7 +63,7 @@ export function formatAddress(address: Address): string {
   return `${hex(groups.slice(0, best.start))}::${hex(groups.slice(best.start + best.length))}`;
 }
 
-/** Undefined: the text is no prefix. Bits behind its length may be set. */
+/** Parses a prefix; undefined if the text is none. Bits behind its length may be set. */
 export function parsePrefix(text: string): Prefix | undefined {
   const slash = text.lastIndexOf('/');
   const length = text.slice(slash + 1);
@@ -76,13 +76,13 @@ export function parsePrefix(text: string): Prefix | undefined {
 export const formatPrefix = ({ address, bits }: Prefix): string =>
   `${formatAddress(address)}/${bits}`;
 
-/** The address with all bits behind the first `bits` cleared. */
+/** Returns the address with all bits after the first `bits` cleared. */
 export function maskAddress({ family, value }: Address, bits: number): Address {
   const free = BigInt(WIDTH[family] - bits);
   return { family, value: (value >> free) << free };
 }
 
-/** Whether the first bits of the address are those of the prefix. */
+/** Reports whether the address is in the prefix. */
 export function contains(prefix: Prefix, address: Address): boolean {
   if (prefix.address.family !== address.family) return false;
   return maskAddress(prefix.address, prefix.bits).value === maskAddress(address, prefix.bits).value;

@@ -25,7 +25,7 @@ const T = parameter('T');
 const K = parameter('K');
 const V = parameter('V');
 
-/** What a type's variable has before it is given anything: 0, '', false, null, empty. */
+/** Reports whether a value is the zero value of its type: 0, '', false, null, empty. */
 export function isZero(value: Value): boolean {
   if (value === null || value === false || value === 0 || value === '') return true;
   if (typeof value !== 'object') return false;
@@ -46,7 +46,7 @@ type List = readonly unknown[] | ListValue;
 const itemOf = (items: List, index: number): Optional =>
   index >= 0 && index < listSize(items) ? of(listItem(items, index)) : Optional.none;
 
-/** The values of those that have one. */
+/** Returns the values of the items that have one. */
 function unwrap(items: List): Value[] {
   return listItems(items).flatMap((item) =>
     item instanceof Optional ? (item.hasValue ? [item.value()] : []) : [item],

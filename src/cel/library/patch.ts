@@ -1,12 +1,13 @@
-// What mutating policies make: Object{…}, Object.spec{…} (an apply configuration whose types are named by their place), and
-// JSONPatch{op: …, path: …, value: …}. Which fields there are is not known here.
+// The results of mutating policies: Object{…}, Object.spec{…} (an apply configuration whose types
+// are named by their path), and JSONPatch{op: …, path: …, value: …}. The existing fields are not
+// known here.
 
 import { traversesFirst } from '../cost.ts';
 import { global, type Library } from '../declarations.ts';
 import { DYN, object, STRING, type ObjectType, type Type } from '../types.ts';
 import { AbstractMap, isList, isMap, listItems, mapGet, mapKeys, type Value } from '../values.ts';
 
-/** An object that an expression made. */
+/** An object that an expression has created. */
 export class ObjectValue extends AbstractMap {
   readonly #type: ObjectType;
   readonly #fields: ReadonlyMap<string, Value>;
@@ -50,7 +51,7 @@ const dynamicObject = (name: string): ObjectType => {
 
 const jsonPatchFields = object('JSONPatch', { op: STRING, path: STRING, from: STRING, value: DYN });
 
-/** The result of a JSONPatch expression is a list of these. */
+/** An operation of a JSONPatch expression, whose result is a list of them. */
 export const JSON_PATCH: ObjectType = {
   ...jsonPatchFields,
   construct: (fields) => new ObjectValue(JSON_PATCH, fields),
@@ -59,7 +60,10 @@ export const JSON_PATCH: ObjectType = {
 /** The result of an ApplyConfiguration expression. */
 export const OBJECT: ObjectType = dynamicObject('Object');
 
-/** Where objects are named otherwise than by their place: Object.spec{…} must be the value of field spec. */
+/**
+ * Returns the objects whose type does not match their path: Object.spec{…} must be the value of
+ * field spec.
+ */
 export function misnamedObjects(value: Value, path = 'Object'): string[] {
   if (isList(value)) return listItems(value).flatMap((item) => misnamedObjects(item, path));
   if (!isMap(value)) return [];
@@ -67,7 +71,8 @@ export function misnamedObjects(value: Value, path = 'Object'): string[] {
   const problems =
     named && value.typeName !== path
       ? [
-          `unexpected type name "${value.typeName}", expected "${path}", which matches field name path from root Object type`,
+          `unexpected type name "${value.typeName}", expected "${path}", ` +
+            'which matches field name path from root Object type',
         ]
       : [];
   for (const key of mapKeys(value)) {

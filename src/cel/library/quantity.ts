@@ -43,7 +43,7 @@ function parse(text: string): QuantityValue {
   }
 }
 
-/** Undefined: it has a fraction, or needs more than 64 bits. */
+/** Returns the integer value; undefined if it has a fraction, or needs more than 64 bits. */
 function wholeValue({ quantity }: QuantityValue): Int | undefined {
   const value = quantity.scaledValueExact(0);
   return newQuantity(value, 'DecimalSI').equals(quantity) ? normalizeInt(value) : undefined;

@@ -5,7 +5,7 @@ import { member, type Library } from '../declarations.ts';
 import { compileRegex } from '../standard/strings.ts';
 import { INT, list, STRING } from '../types.ts';
 
-/** As Go finds them: nothing is found right behind something. */
+/** Yields the matches as Go finds them: no empty match right after another match. */
 function* occurrences(text: string, pattern: string): Generator<string> {
   const matcher = compileRegex(pattern).matcher(text);
   let end = -1;

@@ -39,7 +39,7 @@ export class SemverValue extends OpaqueValue {
       if (this[part] !== other[part]) return this[part] < other[part] ? -1 : 1;
     }
     const [mine, its] = [this.#prerelease, other.#prerelease];
-    // What precedes a release is less than the release.
+    // A pre-release is less than its release.
     if (mine.length === 0 || its.length === 0)
       return mine.length === its.length ? 0 : mine.length === 0 ? 1 : -1;
     for (let index = 0; index < Math.min(mine.length, its.length); index++) {
@@ -50,7 +50,7 @@ export class SemverValue extends OpaqueValue {
   }
 }
 
-/** Numbers are less than words. */
+/** Compares identifiers. Numbers are less than words. */
 function compareIdentifiers(a: Identifier, b: Identifier): -1 | 0 | 1 {
   if (typeof a === 'string') return typeof b === 'string' ? compareText(a, b) : 1;
   if (typeof b === 'string') return -1;
@@ -64,7 +64,7 @@ const VERSION = new RegExp(
 );
 const MAX_UINT = (1n << 64n) - 1n;
 
-/** Undefined: it is no version. Throws nothing. */
+/** Parses a version; undefined if the text is none. Never throws. */
 export function tryParseSemver(text: string): SemverValue | undefined {
   const parts = VERSION.exec(text);
   if (parts === null) return undefined;
@@ -79,7 +79,10 @@ export function tryParseSemver(text: string): SemverValue | undefined {
   return new SemverValue(major, minor, patch, prerelease);
 }
 
-/** Without a leading v and leading zeros, with minor and patch; undefined if that cannot be done. */
+/**
+ * Removes a leading v and leading zeros, and adds minor and patch; undefined if the text does not
+ * allow it.
+ */
 function normalize(text: string): string | undefined {
   const all = text.replace(/^v/, '').split('.');
   const parts = [...all.slice(0, 2), ...(all.length > 2 ? [all.slice(2).join('.')] : [])].map(

@@ -23,7 +23,7 @@ function intersects(a: List, b: List): boolean {
   return listItems(a).some((item) => has(items, item));
 }
 
-/** Each item is compared with each. */
+/** Returns the cost of comparing each item of one list with each of the other. */
 const product =
   (factor: number): CallCost =>
   (args) =>

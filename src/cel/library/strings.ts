@@ -1,5 +1,5 @@
-// Functions of text beyond the language's own: charAt, indexOf, join, split, replace, substring, trim, format … Indices count code
-// points.
+// Functions of text beyond the standard library: charAt, indexOf, join, split, replace, substring,
+// trim, format … Indices count code points.
 
 import { quote } from '#machinery/text/go-format.ts';
 import { rewritesFirst, sizeOf, traversal, traversesDeeply, traversesFirst } from '../cost.ts';
@@ -16,7 +16,7 @@ type Texts = readonly unknown[] | ListValue;
 
 const outOfRange = (index: Int): Error => evaluationError(`index out of range: ${index}`);
 
-/** An index between zero and `length`, both included. */
+/** Returns an index from 0 to `length`, both included. Throws EvaluationError for any other. */
 function within(index: Int, length: number): number {
   if (index < 0 || index > length) throw outOfRange(index);
   return Number(index);
@@ -30,7 +30,7 @@ function charAt(text: string, index: Int): string {
 
 function indexOf(text: string, part: string, from: Int = 0): number {
   const points = new CodePoints(text);
-  // An empty text is everywhere, whatever the index.
+  // An empty text occurs at every index.
   if (part === '') return Number(from);
   return points.fromUnits(text.indexOf(part, points.toUnits(within(from, points.length))));
 }
@@ -46,7 +46,10 @@ function lastIndexOf(text: string, part: string, from?: Int): number {
 const replace = (text: string, old: string, by: string, count: Int = -1): string =>
   replaceFirst(text, old, by, count < 0 ? Infinity : Number(count));
 
-/** The first `count` occurrences; an empty text occurs before each character and at the end. */
+/**
+ * Replaces the first `count` occurrences. An empty text occurs before each character and at the
+ * end.
+ */
 function replaceFirst(text: string, old: string, by: string, count: number): string {
   const parts = old === '' ? [...text] : text.split(old);
   const found = old === '' ? parts.length + 1 : parts.length - 1;
@@ -84,7 +87,7 @@ function substring(text: string, start: Int, end?: Int): string {
   return points.slice(from, to);
 }
 
-/** White space as Unicode defines it, which is not quite what JavaScript trims. */
+/** Trims white space as Unicode defines it, which differs from JavaScript's trim. */
 const trim = (text: string): string =>
   text.replaceAll(/^[\p{White_Space}]+|[\p{White_Space}]+$/gu, '');
 

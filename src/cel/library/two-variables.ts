@@ -1,15 +1,15 @@
-// Macros over index and value, or key and value: all(i, v, …), transformList, transformMap, transformMapEntry.
+// Macros over index and value, or key and value: all(i, v, …), transformList, transformMap,
+// transformMapEntry.
 
 import { global, type Library } from '../declarations.ts';
 import { MAP_INSERT, twoVariableMacros } from '../macros.ts';
 import { map, parameter } from '../types.ts';
-import type { MapValue } from '../values.ts';
-import { mapGet, mapKeys, type AbstractMap, type Value } from '../values.ts';
+import { type AbstractMap, mapGet, mapKeys, type MapValue, type Value } from '../values.ts';
 
 const K = parameter('K');
 const V = parameter('V');
 
-/** The map is the loop's own accumulator, which nobody else has seen: it may be changed. */
+/** The map is the loop's own accumulator, which has no other reference: it may be modified. */
 const insert = (into: MapValue, key: Value, value: Value): MapValue => {
   into.insert(key, value);
   return into;

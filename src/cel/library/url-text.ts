@@ -1,24 +1,25 @@
-// URLs as Go's net/url reads them, which is not how browsers do: nothing is normalized, an absolute path is a URL too.
+// URLs as Go's net/url parses them, which differs from browsers: nothing is normalized, and an
+// absolute path is a URL, too.
 
 export interface ParsedUrl {
   readonly scheme: string;
-  /** With its port. */
+  /** The host with its port. */
   readonly host: string;
   readonly escapedPath: string;
   readonly query: string;
 }
 
-/** Why a text is no URL, in Go's words. */
+/** The reason why a text is no URL, with Go's message. */
 export class UrlError extends Error {}
 
 const isControl = (character: string): boolean => character < ' ' || character === '\x7f';
-/** What may stand in a path as it is. */
+/** Characters that need no escape in a path. */
 const PATH_SAFE = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
 const PATH_VALID = /^[A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]*$/;
 
 /**
- * Reads an absolute URI or an absolute path. `fragment`: cuts off '#…' first; without it, '#' is a character like any other.
- * Throws UrlError.
+ * Parses an absolute URI or an absolute path. `fragment`: cuts off '#…' first; otherwise '#' is an
+ * ordinary character. Throws UrlError.
  */
 export function parseUrl(text: string, fragment: boolean): ParsedUrl {
   if ([...text].some(isControl)) throw new UrlError('net/url: invalid control character in URL');
@@ -31,7 +32,7 @@ export function parseUrl(text: string, fragment: boolean): ParsedUrl {
   let host = '';
   if (!path.startsWith('/')) {
     if (scheme === '') throw new UrlError('invalid URI for request');
-    // Opaque: mailto:somebody.
+    // An opaque URL: mailto:user.
     return { scheme, host, escapedPath: '', query };
   }
   if (scheme !== '' && path.startsWith('//')) {
@@ -63,7 +64,7 @@ function parseAuthority(authority: string): string {
   const wrong = /[ "<>\\^`{|}]/.exec(host)?.[0];
   if (wrong !== undefined)
     throw new UrlError(`invalid character ${JSON.stringify(wrong)} in host name`);
-  // Of ASCII nothing may be escaped in a host.
+  // ASCII characters must not be escaped in a host.
   const escape = /%(?![89A-Fa-f][0-9A-Fa-f]).{0,2}/.exec(host)?.[0];
   if (escape !== undefined) throw new UrlError(`invalid URL escape ${JSON.stringify(escape)}`);
   return host.includes('%') ? unescape(host) : host;
@@ -74,7 +75,7 @@ function checkPort(port: string): void {
     throw new UrlError(`invalid port ${JSON.stringify(port)} after host`);
 }
 
-/** Bytes for escapes; throws UrlError for what is no escape. */
+/** Replaces escapes by their bytes. Throws UrlError for invalid escapes. */
 function unescape(text: string): string {
   const wrong = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(text)?.[0];
   if (wrong !== undefined) throw new UrlError(`invalid URL escape ${JSON.stringify(wrong)}`);
@@ -91,7 +92,7 @@ function unescape(text: string): string {
   return bytes.toString();
 }
 
-/** As it was written if that is a way to write it, else escaped where it must be. */
+/** Returns the path unchanged if it is valid, otherwise with the necessary escapes. */
 function escapePath(path: string): string {
   const plain = unescape(path);
   if (PATH_VALID.test(path)) return path;
@@ -111,7 +112,7 @@ export const hostname = (host: string): string =>
 export const port = (host: string): string =>
   /:([0-9]*)$/.exec(host.slice(host.lastIndexOf(']') + 1))?.[1] ?? '';
 
-/** Values by key, both in the order in which they come; what cannot be read is left out. */
+/** Returns the values by key, both in their original order. Invalid pairs are left out. */
 export function parseQuery(query: string): Map<string, string[]> {
   const values = new Map<string, string[]>();
   for (const pair of query.split('&')) {

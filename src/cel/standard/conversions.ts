@@ -86,7 +86,7 @@ function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** Seconds, towards the past. */
+/** Returns whole seconds, rounded to the past. */
 const wholeSeconds = (nanoseconds: bigint): bigint => {
   const seconds = nanoseconds / NANOSECONDS;
   return nanoseconds < 0n && seconds * NANOSECONDS !== nanoseconds ? seconds - 1n : seconds;

@@ -1,6 +1,9 @@
 // Doubles as text.
 
-/** As Go's %g writes it, with as many digits as it takes to read the same number again: '1e+06', '123456.5'. */
+/**
+ * Formats as Go's %g does, with the digits needed to read the same number again: '1e+06',
+ * '123456.5'.
+ */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
@@ -11,7 +14,7 @@ export function formatDouble(value: number): string {
   return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }
 
-/** '1.25' and 3 are 1250. */
+/** Returns a number without exponent: '1.25' and 3 are 1250. */
 export function expandExponent(mantissa: string, power: number): string {
   const negative = mantissa.startsWith('-') ? '-' : '';
   const [whole, fraction = ''] = mantissa.replace('-', '').split('.') as [string, string?];

@@ -1,4 +1,4 @@
-// The language's own library.
+// The standard library of the language.
 
 import type { Library } from '../declarations.ts';
 import { standardMacros } from '../macros.ts';
@@ -48,7 +48,7 @@ const typeConstants: Readonly<Record<string, { readonly type: Type; readonly val
     ]),
   );
 
-/** `crossTypeComparisons`: 1 < 1.5 checks. */
+/** Returns the standard library. `crossTypeComparisons`: whether `1 < 1.5` is valid. */
 export function standardLibrary(crossTypeComparisons: boolean): Library {
   return {
     name: 'standard',

@@ -1,5 +1,5 @@
-// The operators, as functions. Those that decide which of their operands are evaluated (&&, ||, ?:) are the planner's, as are
-// == and !=, which take whatever there is.
+// The operators, as functions. The planner implements those that decide which operands are
+// evaluated (&&, ||, ?:), and == and !=, which accept any values.
 
 import {
   addInts,
@@ -52,7 +52,10 @@ const B = parameter('B');
 type List = readonly unknown[] | ListValue;
 type Mapping = Readonly<Record<string, unknown>> | AbstractMap;
 
-/** Not evaluated as functions: declared for the checker, done by the planner. */
+/**
+ * The implementation of functions that the planner replaces: they are declared for the checker
+ * only.
+ */
 export const byPlanner = (): never => {
   throw noSuchOverload();
 };
@@ -69,7 +72,10 @@ const ORDERED: readonly [string, Type][] = [
 ];
 const NUMERIC = ORDERED.slice(1, 4);
 
-/** `crossTypes`: numbers of different types too. (Values whose types are only known at run time compare in any case.) */
+/**
+ * Returns the overloads of a comparison. `crossTypes`: also for numbers of different types. (Values
+ * of dynamic types compare in any case.)
+ */
 function ordering(
   name: string,
   crossTypes: boolean,
@@ -115,7 +121,7 @@ export function valueAt(map: Mapping, key: Value): Value {
   return value;
 }
 
-/** `operand[index]` whatever it is. */
+/** Returns `operand[index]` for an operand of any type. */
 export function indexInto(operand: Value, index: Value): Value {
   if (Array.isArray(operand)) return itemAt(operand, index);
   if (isMap(operand)) return valueAt(operand, index);

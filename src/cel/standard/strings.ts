@@ -1,4 +1,4 @@
-// What the language itself knows of text: contains, startsWith, endsWith, matches.
+// The text functions of the language: contains, startsWith, endsWith, matches.
 
 import { LruCache } from '#machinery/collections/lru.ts';
 import { RE2JS, RE2JSException } from 're2js';
@@ -7,10 +7,10 @@ import { global, member, type CallCost, type Functions } from '../declarations.t
 import { evaluationError } from '../errors.ts';
 import { BOOL, STRING } from '../types.ts';
 
-/** Expressions bring few patterns and use them over and over. */
+/** Expressions have few patterns and use them repeatedly. */
 const compiled = new LruCache<string, RE2JS>({ capacity: 512 });
 
-/** Throws EvaluationError. Time linear in the text, whatever the pattern. */
+/** Compiles a pattern. Matching takes linear time for any pattern. Throws EvaluationError. */
 export function compileRegex(pattern: string): RE2JS {
   const known = compiled.get(pattern);
   if (known !== undefined) return known;

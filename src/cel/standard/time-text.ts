@@ -8,7 +8,7 @@ import { expandExponent } from './double-text.ts';
 const RFC3339 =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9})\d*)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Throws EvaluationError. */
+/** Parses a timestamp. Throws EvaluationError. */
 export function parseTimestamp(text: string): Timestamp {
   const wrong = (): Error =>
     evaluationError(`type conversion error from 'string' to 'google.protobuf.Timestamp'`);
@@ -25,7 +25,7 @@ export function parseTimestamp(text: string): Timestamp {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   date.setUTCHours(hour, minute, second);
-  // A date that does not exist comes out as another one.
+  // Date normalizes a date that does not exist to another one.
   if (
     date.getUTCMonth() !== month - 1 ||
     date.getUTCDate() !== day ||
@@ -48,7 +48,7 @@ export function parseTimestamp(text: string): Timestamp {
   );
 }
 
-/** Milliseconds (rounded to the past) and the nanoseconds beyond whole seconds. */
+/** Returns milliseconds (rounded to the past) and the nanoseconds beyond whole seconds. */
 export function splitTimestamp(time: Timestamp): {
   readonly milliseconds: number;
   readonly nanoseconds: number;
@@ -75,7 +75,7 @@ function zoneOf(offset: number): string {
   return `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 }
 
-/** Throws EvaluationError. */
+/** Parses a duration. Throws EvaluationError. */
 export function parseDuration(text: string): Duration {
   try {
     return new Duration(parseDurationNanoseconds(text));
@@ -85,7 +85,7 @@ export function parseDuration(text: string): Duration {
   }
 }
 
-/** In seconds: '5400s', '0.5s'. */
+/** Formats a duration in seconds: '5400s', '0.5s'. */
 export function formatDuration(duration: Duration): string {
   const seconds = Number(duration.nanoseconds) / 1e9;
   const [mantissa, power] = seconds.toExponential().split('e') as [string, string];

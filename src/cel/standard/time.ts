@@ -6,7 +6,9 @@ import { DURATION, INT, STRING, TIMESTAMP } from '../types.ts';
 import { normalizeInt, type Duration, type Timestamp } from '../values.ts';
 import { splitTimestamp } from './time-text.ts';
 
-/** Of zones by name. Few are used, over and over; making a format is slow. */
+/**
+ * Formats by the name of their zone. Few zones are used, repeatedly, and creating a format is slow.
+ */
 const formats = new Map<string, Intl.DateTimeFormat>();
 const MAX_FORMATS = 64;
 
@@ -36,7 +38,10 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 
 const OFFSET = /^([+-]?)(\d{1,2}):(\d{2})$/;
 
-/** The time as a date whose UTC parts are those of the zone: a name, or an offset such as '-08:00'. */
+/**
+ * Returns a date whose UTC parts are those of the time in the zone: a name, or an offset such as
+ * '-08:00'.
+ */
 function inZone(time: Timestamp, zone: string): Date {
   const { milliseconds } = splitTimestamp(time);
   if (zone === 'UTC' || zone === '') return new Date(milliseconds);
@@ -82,7 +87,7 @@ const PARTS: Readonly<Record<string, readonly [string, (date: Date) => number]>>
   getMilliseconds: ['milliseconds', (date) => date.getUTCMilliseconds()],
 };
 
-/** Whole units of a duration, all of it; but of its milliseconds only those beyond the seconds. */
+/** The whole units of a duration. Milliseconds are only those beyond the seconds. */
 const DURATION_PARTS: Readonly<Record<string, (nanoseconds: bigint) => bigint>> = {
   getHours: (nanoseconds) => nanoseconds / 3_600_000_000_000n,
   getMinutes: (nanoseconds) => nanoseconds / 60_000_000_000n,

@@ -8,8 +8,9 @@ import type { Value } from '../values.ts';
 import type { Step } from './step.ts';
 
 /**
- * A call is paid for before it is made, so that what is too expensive is not done first; unless its cost depends on the result.
- * Calls the overload that fits the arguments: known at once where there is one and they are sure, else looked for in each call.
+ * Returns the step for a call. It is charged before the call is made, so that calls beyond the
+ * limit are not made; unless the cost depends on the result. The overload is chosen once if there
+ * is only one and the argument types are certain, otherwise in each call.
  */
 export function caller(
   overloads: readonly Overload[],

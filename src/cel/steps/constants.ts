@@ -1,4 +1,4 @@
-// What of an expression is known before it is evaluated.
+// Parts of an expression that are evaluated before the first evaluation.
 
 import { Frame } from '../cost.ts';
 import type { Expression } from '../ast.ts';
@@ -6,12 +6,18 @@ import { equals } from '../equality.ts';
 import type { Value } from '../values.ts';
 import type { Step } from './step.ts';
 
-/** Functions that are evaluated when the expression is compiled if their argument is a literal; then they cost nothing. */
+/**
+ * Functions that are evaluated when the expression is compiled if their argument is a literal; they
+ * cost nothing then.
+ */
 const CONVERSIONS: ReadonlySet<string> = new Set(
   'bool bytes double dyn duration int string timestamp type uint'.split(' '),
 );
 
-/** What upstream makes when it compiles an expression: literals, lists and maps of such, and their conversions. */
+/**
+ * Reports whether upstream creates the value when it compiles the expression: literals, lists and
+ * maps of them, and their conversions.
+ */
 export function isConstant(node: Expression): boolean {
   switch (node.kind) {
     case 'literal':
@@ -37,7 +43,10 @@ export function isConstant(node: Expression): boolean {
   }
 }
 
-/** All functions are pure: a call of constants is made once, and charged each time. */
+/**
+ * Returns a step that makes a call with constant arguments once, and charges its cost each time.
+ * All functions are pure.
+ */
 export function foldCall(call: Step): Step {
   let known: { readonly value: Value; readonly cost: number } | undefined;
   return (frame) => {
@@ -51,14 +60,20 @@ export function foldCall(call: Step): Step {
   };
 }
 
-/** The same for what upstream makes when it compiles an expression: it costs nothing. */
+/**
+ * Does the same as foldCall without cost, for values that upstream creates when it compiles the
+ * expression.
+ */
 export function foldFree(call: Step): Step {
   const folded = foldCall(call);
   const free = new Frame([], Infinity);
   return () => folded(free);
 }
 
-/** Whether a value is in a list of literals, without going through it; undefined if the node is no such list. */
+/**
+ * Returns a function that reports whether a value is in a list of literals, without traversing it;
+ * undefined if the node is no such list.
+ */
 export function constantSet(node: Expression): ((item: Value) => boolean) | undefined {
   if (node.kind !== 'list' || node.optionalIndices.size > 0 || node.elements.length === 0)
     return undefined;

@@ -1,4 +1,4 @@
-// Loops, as what they were written as.
+// Loops, evaluated as the macros from which they were expanded.
 
 import type { Frame } from '../cost.ts';
 import { evaluationError, noSuchOverload, type EvaluationError } from '../errors.ts';
@@ -23,7 +23,7 @@ export interface Loop {
   readonly init: Step;
 }
 
-/** Runs `body` with the loop's variables set to each element in turn, until it answers false. */
+/** Runs `body` with the loop's variables set to each element in turn, until it returns false. */
 function iterate(frame: Frame, loop: Loop, body: () => boolean): void {
   const { slots } = frame;
   const { first, second } = loop;
@@ -49,9 +49,9 @@ function iterate(frame: Frame, loop: Loop, body: () => boolean): void {
   }
 }
 
-/** all and exists: like `&&` and `||` over the elements. */
+/** Returns the step for all or exists: like `&&` and `||` over the elements. */
 export function quantify(loop: Loop, predicate: Step, decisive: boolean): Step {
-  // The condition reads the accumulator (for exists it negates it too) and tests it; the step reads it.
+  // The condition reads the accumulator (exists also negates it) and tests it; the step reads it.
   const testCost = decisive ? 3 : 2;
   return (frame) => {
     let failure: EvaluationError | undefined;
@@ -136,7 +136,7 @@ const GO_NAMES: Readonly<Record<string, string>> = {
   duration: 'types.Duration',
 };
 
-/** Upstream's message has Go's name of the type. */
+/** Returns Go's name of the type, which upstream's message contains. */
 function goTypeName(value: Value): string {
   const { kind } = typeOfValue(value);
   return GO_NAMES[kind] ?? kind;

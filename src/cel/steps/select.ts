@@ -1,4 +1,4 @@
-// Selecting a field or an item, of whatever it is; with a question mark too.
+// Selects a field or an item of any value, also with a question mark.
 
 import { noSuchKey, noSuchOverload } from '../errors.ts';
 import {

@@ -1,4 +1,5 @@
-// A step of an evaluation: a closure that takes the frame and answers a value, or throws EvaluationError.
+// A step of an evaluation: a closure that takes the frame and returns a value, or throws
+// EvaluationError.
 
 import type { Frame } from '../cost.ts';
 import { EvaluationError } from '../errors.ts';
@@ -6,7 +7,9 @@ import type { Value } from '../values.ts';
 
 export type Step = (frame: Frame) => Value;
 
-/** An error that `||` and `&&` may absorb; others (a spent budget, a mistake of ours) go through. */
+/**
+ * Returns an error that `||` and `&&` may absorb; rethrows any other (an exceeded budget, a bug).
+ */
 export function absorbed(error: unknown): EvaluationError {
   if (error instanceof EvaluationError && error.reason === 'error') return error;
   throw error;

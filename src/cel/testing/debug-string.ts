@@ -1,4 +1,4 @@
-// A tree as cel-go's debug output writes it, to compare with.
+// Formats a tree as cel-go's debug output, for comparisons.
 
 import type { Expression } from '../ast.ts';
 import { formatDouble } from '../standard/double-text.ts';
@@ -19,7 +19,7 @@ function literal(value: Value): string {
   return typeof value === 'string' ? quote(value) : String(value);
 }
 
-/** What is no UTF-8 is written byte for byte. */
+/** Quotes bytes. Those that are no UTF-8 are written one by one. */
 function quoteBytes(bytes: Uint8Array): string {
   const text = new TextDecoder().decode(bytes);
   if (!text.includes('\ufffd')) return quote(text);

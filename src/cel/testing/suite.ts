@@ -1,4 +1,5 @@
-// cel-spec's conformance data: its tests as plain JSON, and its way of writing values and types turned into ours.
+// cel-spec's conformance data: its tests as plain JSON, and its notation of values and types
+// converted to ours.
 
 import { tests as conformance } from '@bufbuild/cel-spec/testdata/conformance.js';
 import {
@@ -45,11 +46,11 @@ export interface ConformanceTest {
   readonly bindings: Readonly<Record<string, Json>>;
   readonly disableCheck: boolean;
   readonly checkOnly: boolean;
-  /** The result; absent: an error is expected, if `fails`, else true. */
+  /** The expected result. Absent: an error is expected, if `fails`, else true. */
   readonly value?: Json;
   readonly fails: boolean;
   readonly deducedType?: unknown;
-  /** The tree, as cel-go writes it. */
+  /** The tree, as cel-go formats it. */
   readonly ast?: string;
   readonly type?: string;
 }
@@ -89,7 +90,7 @@ function* walk(suite: Suite, path: string): Generator<ConformanceTest> {
 
 export const conformanceTests = (): ConformanceTest[] => [...walk(conformance, '')];
 
-/** A value or type that has to do with protobuf messages, which there are none of. */
+/** The value or type refers to protobuf messages, which are not supported. */
 class UnsupportedValue extends Error {}
 
 export function readValue(json: Json): Value {
@@ -126,7 +127,7 @@ export function readValue(json: Json): Value {
   }
 }
 
-/** Few messages have values of their own in the language. */
+/** Few messages have their own values in the language. */
 function readObject(json: Json): Value {
   const name = String(json['@type']).replace(/^.*\//, '');
   if (name === 'google.protobuf.Duration')

@@ -1,4 +1,5 @@
-// Credentials that change while a client runs: tokens that are rotated, and certificates that a program issues.
+// Credentials that change while a client runs: rotated tokens, and certificates issued by a
+// program.
 
 /** A bearer token, a client certificate with its key (PEM), or both. */
 export interface Credentials {
@@ -8,8 +9,11 @@ export interface Credentials {
 }
 
 export interface CredentialSource {
-  /** Returns the credentials to use now. Called before every request: an implementation caches. */
+  /** Returns the current credentials. Called before every request, so an implementation caches. */
   current(): Promise<Credentials>;
-  /** The server rejected these credentials with 401. The next call of `current` obtains new ones. */
+  /**
+   * Reports that the server rejected these credentials with 401. The next call of `current` obtains
+   * new ones.
+   */
   invalidate(rejected: Credentials): void;
 }

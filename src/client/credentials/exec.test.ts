@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
-import { ExecCredentials } from './exec.ts';
-import type { ExecCredentialsConfig } from './exec.ts';
-import type { CommandRequest } from './run-command.ts';
-import { runCommand } from './run-command.ts';
+import { ExecCredentials, type ExecCredentialsConfig } from './exec.ts';
+import { type CommandRequest, runCommand } from './run-command.ts';
 
 const V1 = 'client.authentication.k8s.io/v1';
 
@@ -52,7 +50,7 @@ describe('ExecCredentials', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test('runs it again after a rejection of what it returned last, only', async () => {
+  test('runs it again only after a rejection of the latest credentials', async () => {
     const { requests, source } = setUp([credential({ token: 'a' }), credential({ token: 'b' })]);
     const first = await source.current();
     source.invalidate(first);

@@ -1,5 +1,6 @@
-// Credentials from a program, as kubeconfigs configure it (client.authentication.k8s.io): cloud providers and OIDC logins work this way.
-// The program gets an ExecCredential in KUBERNETES_EXEC_INFO and prints one with a token, a certificate, or both.
+// Credentials from a program that a kubeconfig names (client.authentication.k8s.io), as cloud
+// providers and OIDC logins use it. The program gets an ExecCredential in KUBERNETES_EXEC_INFO and
+// prints one with a token, a certificate, or both.
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -12,7 +13,7 @@ const API_VERSIONS: readonly string[] = [
 ];
 const TIME_LIMIT_MS = 120_000;
 
-/** The cluster that the program gets credentials for, if `provideClusterInfo` is set. */
+/** The cluster that the credentials are for. Passed on if `provideClusterInfo` is set. */
 export interface ExecCluster {
   readonly server: string;
   readonly 'tls-server-name'?: string;
@@ -30,16 +31,16 @@ export interface ExecCredentialsConfig {
   readonly installHint?: string;
   /** Absent: the program gets no information about the cluster. */
   readonly cluster?: ExecCluster;
-  /** 'Always': fails without a terminal. */
+  /** With 'Always', missing terminals are an error. */
   readonly interactiveMode?: 'Never' | 'IfAvailable' | 'Always';
   readonly clock: Clock;
   /** Default: runs the program. */
   readonly run?: RunCommand;
-  /** Whether stdin is a terminal. Default: looks. */
+  /** Stdin is a terminal. Default: determined from stdin. */
   readonly isTerminal?: boolean;
 }
 
-/** Why there are no credentials. */
+/** The reason why there are no credentials. */
 export class ExecCredentialsError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
@@ -54,11 +55,14 @@ interface ExecStatus {
   readonly expirationTimestamp?: unknown;
 }
 
-/** Runs the program when there are no credentials, when they expire, and after a 401. Concurrent requests share one run. */
+/**
+ * Runs the program when there are no credentials, when they expire, and after a 401. Concurrent
+ * requests share one run.
+ */
 export class ExecCredentials implements CredentialSource {
   readonly #config: ExecCredentialsConfig;
   #current: Credentials | undefined;
-  /** In wall-clock milliseconds. */
+  /** Wall-clock milliseconds. */
   #expiresAt = Infinity;
   #running: Promise<Credentials> | undefined;
 
@@ -175,7 +179,10 @@ function credentialsIn(status: ExecStatus): Credentials {
   return { token, clientCertificate, clientKey };
 }
 
-/** Returns when the credentials expire. Those without a time are used until the server rejects them. */
+/**
+ * Returns the time at which the credentials expire. Credentials without a time are used until the
+ * server rejects them.
+ */
 function expiry({ expirationTimestamp }: ExecStatus): number {
   if (expirationTimestamp === undefined || expirationTimestamp === null) return Infinity;
   const time =

@@ -1,4 +1,5 @@
-// The access of a pod to the API server of its cluster: address from the environment, authority and token from files of its ServiceAccount.
+// The access of a pod to the API server of its cluster: the address from the environment, authority
+// and token from files of its ServiceAccount.
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -11,13 +12,13 @@ const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 export interface InClusterOptions {
   readonly clock: Clock;
-  /** Default: this process's. */
+  /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where the files of the ServiceAccount are. Default: where kubelets mount them. */
+  /** The directory of the ServiceAccount's files. Default: the path where kubelets mount them. */
   readonly folder?: string;
 }
 
-/** Reports whether this process looks like one of a pod with a ServiceAccount. */
+/** Reports whether this process seems to run in a pod with a ServiceAccount. */
 export function isInCluster({
   env = process.env,
   folder = FOLDER,
@@ -28,7 +29,10 @@ export function isInCluster({
   );
 }
 
-/** Returns the access of this pod. The token is read again as it is rotated. Rejects outside a pod. */
+/**
+ * Returns the access of this pod. The token is read again when it is rotated. Rejects outside a
+ * pod.
+ */
 export async function inClusterAccess(options: InClusterOptions): Promise<KubeconfigContext> {
   const { clock, env = process.env, folder = FOLDER } = options;
   const host = env['KUBERNETES_SERVICE_HOST'];
@@ -39,7 +43,7 @@ export async function inClusterAccess(options: InClusterOptions): Promise<Kubeco
     );
   }
   const credentials = new TokenFile({ path: join(folder, 'token'), clock });
-  // Without a token every request would fail: the error names the file now.
+  // Without a token every request would fail. Failing now names the file.
   await credentials.current();
   return {
     contextName: 'in-cluster',

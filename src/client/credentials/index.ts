@@ -1,4 +1,4 @@
-// Where credentials come from: files that are rotated, programs, and the ServiceAccount of a pod.
+// Sources of credentials: rotated files, programs, and the ServiceAccount of a pod.
 
 export type { Credentials, CredentialSource } from './credential-source.ts';
 export { ExecCredentials, ExecCredentialsError } from './exec.ts';

@@ -5,9 +5,9 @@ import { spawn } from 'node:child_process';
 export interface CommandRequest {
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to this process's environment. */
+  /** Variables in addition to this process' environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** The plugin may read from this process's stdin. */
+  /** The plugin may read from this process' stdin. */
   readonly interactive: boolean;
   readonly timeoutMs: number;
 }
@@ -17,12 +17,15 @@ export interface CommandResult {
   readonly exitCode: number;
 }
 
-/** Rejects if the command cannot be started, runs too long, or writes too much. */
+/** Runs a command. Rejects if it cannot be started, runs too long, or writes too much. */
 export type RunCommand = (request: CommandRequest) => Promise<CommandResult>;
 
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
-/** Runs the command without a shell. Its stderr is this process's, because plugins ask users for things there. */
+/**
+ * Runs the command without a shell. Its stderr is that of this process, because plugins show
+ * prompts there.
+ */
 export const runCommand: RunCommand = ({ command, args, env, interactive, timeoutMs }) =>
   new Promise((resolve, reject) => {
     const child = spawn(command, args, {

@@ -24,7 +24,7 @@ describe('TokenFile', () => {
     expect(await source.current()).toEqual({ token: 'c' });
   });
 
-  test('goes on with the token that it has if the file cannot be read; without one it fails', async () => {
+  test('keeps its token if the file cannot be read; without a token it fails', async () => {
     const clock = new VirtualClock();
     let content: string | undefined = 'a';
     const source = new TokenFile({
@@ -45,7 +45,7 @@ describe('TokenFile', () => {
 });
 
 describe('in a pod', () => {
-  test('finds the server, the authority, the namespace and the token', async () => {
+  test('reads the server, the authority, the namespace and the token', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'coxswain-in-cluster-'));
     try {
       for (const [name, text] of Object.entries({

@@ -1,10 +1,11 @@
-// A bearer token in a file that something else replaces, such as the kubelet for the token of a ServiceAccount.
+// A bearer token in a file that another program replaces, as the kubelet does for the token of a
+// ServiceAccount.
 
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#machinery/clock.ts';
 import type { Credentials, CredentialSource } from './credential-source.ts';
 
-/** How long a token is used before the file is read again: as client-go. */
+/** The time after which the file is read again, as in client-go. */
 const REREAD_MS = 60_000;
 
 export interface TokenFileConfig {
@@ -14,7 +15,10 @@ export interface TokenFileConfig {
   readonly read?: (path: string) => Promise<string>;
 }
 
-/** Reads the token at most once a minute, and at once after a 401. A file that cannot be read fails the request only without an older token. */
+/**
+ * Reads the token at most once a minute, and immediately after a 401. An unreadable file fails the
+ * request only if there is no older token.
+ */
 export class TokenFile implements CredentialSource {
   readonly #config: TokenFileConfig;
   #token: string | undefined;

@@ -1,11 +1,11 @@
-// An endpoint of a service port, whichever object it was read from.
+// An endpoint of a service port. It does not depend on the object it was read from.
 
 import type { ObjectReference } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
-/** The label that names the service of an EndpointSlice. */
+/** The label of an EndpointSlice that names its service. */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
-/** Set on slices of headless services. */
+/** A label on slices of headless services. */
 export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
 
 export type Protocol = 'tcp' | 'udp' | 'sctp';
@@ -14,31 +14,41 @@ export interface Endpoint {
   /** In canonical form. */
   readonly ip: string;
   readonly port: number;
-  /** '' if it is on no node. */
+  /** '' if the endpoint is on no node. */
   readonly nodeName: string;
-  /** On the node that was asked for. */
+  /** The endpoint is on the node in the options. */
   readonly local: boolean;
-  /** An endpoint that terminates is never ready, unless its service publishes addresses that are not ready. */
+  /**
+   * A terminating endpoint is never ready, unless its service publishes addresses that are not
+   * ready.
+   */
   readonly ready: boolean;
   readonly serving: boolean;
   readonly terminating: boolean;
   /** Zones and nodes that should use this endpoint. Empty: no hints. */
   readonly zones: readonly string[];
   readonly nodes: readonly string[];
-  /** The object that the endpoint names as its own; anyone may write it. */
+  /** The object behind the endpoint. Any writer of the slice may set it, so it is not verified. */
   readonly targetRef: Immutable<ObjectReference> | undefined;
 }
 
-/** Endpoints by port, as portKey writes it: 'http/tcp'. */
+/** Endpoints by the result of portKey, such as 'http/tcp'. */
 export type EndpointsByPort = ReadonlyMap<string, readonly Endpoint[]>;
 
-/** @param name the port's name in the service; '' for a port without one */
+/**
+ * Returns the key of a service port.
+ *
+ * @param name the port's name in the service; '' for a port without a name
+ */
 export const portKey = (name: string, protocol: Protocol): string => `${name}/${protocol}`;
 
-/** A service port with more endpoints uses the first ones; the API itself allows 1,000 per slice. */
+/**
+ * The maximum number of endpoints per service port; the first ones are used. The API itself allows
+ * 1,000 per slice.
+ */
 export const MAX_ENDPOINTS = 10_000;
 
-/** Returns the protocol of a port of the API; undefined for one that services do not have. */
+/** Returns the protocol of a port in the API; undefined for one that services do not support. */
 export function protocolOf(protocol = 'TCP'): Protocol | undefined {
   const lower = protocol.toLowerCase();
   return lower === 'tcp' || lower === 'udp' || lower === 'sctp' ? lower : undefined;

@@ -28,7 +28,7 @@ const ips = (endpoints: readonly Endpoint[] = []): string =>
   endpoints.map(({ ip }) => ip).join(' ');
 
 describe('endpointsOf', () => {
-  test('sorts, merges slices, and reads addresses in canonical form', () => {
+  test('sorts, merges slices, and returns addresses in canonical form', () => {
     const v6 = { addressType: 'IPv6' };
     expect(
       ips(
@@ -40,7 +40,7 @@ describe('endpointsOf', () => {
     expect(ips(endpointsOf([slice([at('FD00::0A')], v6)], 'IPv6').get('http/tcp'))).toBe('fd00::a');
   });
 
-  test('an address in use again is that of the new endpoint, in whichever order the slices come', () => {
+  test('a reused address belongs to the new endpoint, in any order of slices', () => {
     const [old, fresh] = [slice([at('10.0.0.1', going)]), slice([at('10.0.0.1')])];
     for (const slices of [
       [old, fresh],
@@ -52,7 +52,7 @@ describe('endpointsOf', () => {
     }
   });
 
-  test('leaves out addresses of the own machine or link, and says so', () => {
+  test('leaves out addresses of the own machine or link, and reports them', () => {
     const problems = new Set<string>();
     const endpoints = ['127.0.0.1', '169.254.169.254', '224.0.0.1', '0.0.0.0', 'x', '10.0.0.1'].map(
       (ip) => at(ip),
@@ -70,7 +70,7 @@ describe('endpointsOf', () => {
   });
 });
 
-test('what terminates and serves is used if nothing is ready', () => {
+test('terminating endpoints that serve are used if none is ready', () => {
   const of = (...endpoints: SliceEndpoint[]): string =>
     ips(usableEndpoints(endpointsOf([slice(endpoints)], 'IPv4').get('http/tcp') ?? []));
   expect(of(at('10.0.0.1', going), at('10.0.0.2'))).toBe('10.0.0.2');
@@ -79,7 +79,7 @@ test('what terminates and serves is used if nothing is ready', () => {
   ).toBe('10.0.0.1');
 });
 
-test('hints count if all ready endpoints have some and one is for the node or its zone', () => {
+test('hints count if all ready endpoints have hints and one is for the node or its zone', () => {
   const zone = (name: string): object => ({ hints: { forZones: [{ name }] } });
   const chosen = (...endpoints: SliceEndpoint[]): string => {
     const all = endpointsOf([slice(endpoints)], 'IPv4').get('http/tcp') ?? [];
@@ -94,7 +94,7 @@ test('hints count if all ready endpoints have some and one is for the node or it
   );
 });
 
-test('a client without a node sees the first family of the service first', () => {
+test('a client without a node gets the first family of the service first', () => {
   const service = { spec: { ipFamilies: ['IPv6', 'IPv4'] } } as unknown as Immutable<Service>;
   const slices = [slice([at('10.0.0.1')]), slice([at('fd00::1')], { addressType: 'IPv6' })];
   expect(endpointsOfPort(service, slices, { name: 'http' }).map((family) => ips(family))).toEqual([

@@ -1,5 +1,5 @@
-// The endpoints of a service's port, out of its Endpoints object: for services whose slices no controller mirrors, and
-// for the API's own proxy.
+// The endpoints of a service's port from its Endpoints object: for services whose slices no
+// controller mirrors, and for the API's own proxy.
 
 import type { Endpoints } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -7,8 +7,9 @@ import { formatIp, parseIp } from '#machinery/net/ip.ts';
 import { type Endpoint, MAX_ENDPOINTS } from './endpoint.ts';
 
 /**
- * Returns the ready endpoints for a named port ('' for a port without a name). Addresses of the own machine or link are
- * kept: callers who were not given the service by an administrator must check them.
+ * Returns the ready endpoints for a named port ('' for a port without a name). Addresses of the own
+ * machine or link are included: callers must check them unless an administrator has chosen the
+ * service.
  */
 export function endpointsOfObject(
   endpoints: Immutable<Endpoints> | undefined,

@@ -1,4 +1,4 @@
-// The endpoints of a service's ports, out of its EndpointSlices.
+// The endpoints of a service's ports from its EndpointSlices.
 
 import { isIPv4 } from 'node:net';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
@@ -15,20 +15,23 @@ import {
 type Slice = Immutable<EndpointSlice>;
 
 export interface EndpointsOptions {
-  /** Endpoints on this node are local. Default: none is. */
+  /** The node whose endpoints are local. Default: no endpoint is local. */
   readonly nodeName?: string;
-  /** Gets a line for each kind of thing that is left out. */
+  /** Receives a line for each kind of endpoint that is left out. */
   readonly problems?: Set<string>;
-  /** Keeps addresses of the own machine or link. For targets that an administrator has chosen. Default: false. */
+  /**
+   * Include addresses of the own machine or link, for targets that an administrator has chosen.
+   * Default: false.
+   */
   readonly anyAddress?: boolean;
 }
 
 /**
- * Returns the endpoints of one family, for each port sorted by address. An address that cannot belong to a pod or
- * another machine (loopback, link-local, multicast …) is left out: a service must not lead to what
- * listens only for the node itself.
+ * Returns the endpoints of one family, for each port sorted by address. An address that cannot
+ * belong to a pod or another machine (loopback, link-local, multicast …) is left out: a service
+ * must not give access to listeners that serve the node only.
  *
- * @param slices those of one service; slices of other families are left out
+ * @param slices those of one service; slices of other families are ignored
  */
 export function endpointsOf(
   slices: readonly Slice[],
@@ -47,7 +50,7 @@ export function endpointsOf(
     }
     for (const { name, port, protocol: text } of slice.ports ?? []) {
       const protocol = protocolOf(text);
-      // Without a number, a port stands for all of them, which no service port can.
+      // A port without a number stands for all ports, which no service port can be.
       if (port === undefined || port < 1 || port > 65_535 || protocol === undefined) {
         problems?.add(
           `port ${JSON.stringify(name ?? '')} in EndpointSlice ${slice.metadata.name} has no usable number`,
@@ -61,8 +64,8 @@ export function endpointsOf(
         const { conditions = {}, hints, nodeName: at, targetRef } = endpoint;
         const terminating = conditions.terminating === true;
         const id = `${ip} ${port}`;
-        // An endpoint may be in two slices for a moment, or its address in use by a new pod already: the one that goes
-        // is not it.
+        // An endpoint may be in two slices for a moment, or a new pod may use its address already.
+        // The terminating one is ignored.
         if (found.has(id) && terminating) continue;
         if (found.size >= MAX_ENDPOINTS && !found.has(id)) {
           problems?.add(
@@ -101,7 +104,7 @@ interface SliceAddresses {
   readonly refused: readonly string[];
 }
 
-/** Slices are immutable: of a service with many slices, only the one that has changed is read anew. */
+/** Slices are immutable, so only a changed slice of a service is parsed again. */
 const globalAddresses = new WeakMap<Slice, SliceAddresses>();
 const allAddresses = new WeakMap<Slice, SliceAddresses>();
 
@@ -131,7 +134,10 @@ function canonical(text: string, family: IpFamily): string | undefined {
   return address?.family === family ? formatIp(address) : undefined;
 }
 
-/** The same answers as isGlobalUnicast gives, without numbers of 128 bits: a cluster has ten thousands of these. */
+/**
+ * Returns the address if it is usable. Same result as isGlobalUnicast without 128-bit numbers: a
+ * cluster has ten thousands of addresses.
+ */
 export function usableIPv4(text: string): string | undefined {
   if (!isIPv4(text) || text === '255.255.255.255' || text.startsWith('169.254.')) return undefined;
   const first = Number(text.slice(0, text.indexOf('.')));

@@ -1,5 +1,5 @@
-// Which endpoints a service has, and which of them get traffic. Pure: for every component that connects to services
-// itself.
+// The endpoints of a service, and the choice of those that get traffic. Pure functions for every
+// component that connects to services directly.
 
 export {
   type Endpoint,

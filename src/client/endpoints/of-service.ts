@@ -1,5 +1,5 @@
-// The endpoints of a service as a client without a node sees them: no traffic policy, no hints, no address family that
-// it must have.
+// The endpoints of a service for a client without a node: no traffic policy, no hints, any address
+// family.
 
 import type { Service, ServicePort } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
@@ -11,8 +11,8 @@ import { endpointsOf, type EndpointsOptions } from './from-slices.ts';
 const FAMILIES: readonly IpFamily[] = ['IPv4', 'IPv6'];
 
 /**
- * Returns the endpoints for a port of the service, for each family that has some. The service's first family is first.
- * Callers choose among them by `ready` or by `usableEndpoints`.
+ * Returns the endpoints for a port of the service, for each family with endpoints. The service's
+ * first family comes first. Callers choose among them by `ready` or by `usableEndpoints`.
  *
  * @param slices those of this service
  * @param options as for endpointsOf

@@ -1,4 +1,5 @@
-// Which endpoints of a service port get traffic: by readiness, traffic policy, and hints.
+// Chooses the endpoints of a service port that get traffic: by readiness, traffic policy, and
+// hints.
 
 import type { Endpoint } from './endpoint.ts';
 
@@ -12,11 +13,11 @@ export interface Policies {
 export interface Selection {
   readonly cluster: readonly Endpoint[];
   readonly local: readonly Endpoint[];
-  /** Any node has an endpoint that could serve. */
+  /** An endpoint on any node could serve. */
   readonly any: boolean;
 }
 
-/** Returns the endpoints that are ready, or where none is, those that terminate and still serve. */
+/** Returns the ready endpoints; if there are none, the terminating ones that still serve. */
 export function usableEndpoints(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const ready = endpoints.filter((endpoint) => endpoint.ready);
   return ready.length > 0
@@ -25,8 +26,9 @@ export function usableEndpoints(endpoints: readonly Endpoint[]): readonly Endpoi
 }
 
 /**
- * Returns the endpoints for each policy: those that are ready, or, where none is, those that terminate and still serve.
- * Hints count for the Cluster policy only, and only if every ready endpoint has some and one is for this node.
+ * Returns the endpoints for each policy: the ready ones, or, if there are none, the terminating
+ * ones that still serve. Hints count for the Cluster policy only, and only if every ready endpoint
+ * has hints and one of them is for this node.
  */
 export function select(
   endpoints: readonly Endpoint[],
@@ -43,8 +45,8 @@ export function select(
 }
 
 /**
- * Returns the endpoints that are for this node by name, else by zone, else all. Hints for nodes and zones are not
- * mixed.
+ * Returns the endpoints with a hint for this node's name, else for its zone, else all. Node and
+ * zone hints are not mixed.
  */
 function hinted(
   ready: readonly Endpoint[],

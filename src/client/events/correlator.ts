@@ -1,8 +1,10 @@
-// Decides whether an event becomes a new object, increases the count of an earlier one, or is dropped.
+// Decides whether an event becomes a new object, increases the count of an earlier one, or is
+// dropped.
 //
-// Three stages, with the numbers that Kubernetes' components use: an object's source may send 25 events and then one every
-// five minutes (spam filter); ten events within ten minutes that differ only in their message become one (aggregation); the
-// same event again raises the count of the first (deduplication).
+// There are three stages, with the numbers of upstream's components. Spam filter: a source may send
+// 25 events about an object and then one every five minutes. Aggregation: ten events within ten
+// minutes that differ only in their message become one. Deduplication: a repeated event increases
+// the count of the first.
 
 import type { Event } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -13,23 +15,23 @@ import { LruCache } from '#machinery/collections/lru.ts';
 
 export interface EventCorrelatorConfig {
   readonly clock: Clock;
-  /** How many different events, sources and groups are remembered. Default: 4096. */
+  /** The number of events, sources and groups that are remembered. Default: 4096. */
   readonly cacheSize?: number;
-  /** Events that a source may send about an object at once. Default: 25. */
+  /** The number of events that a source may send about an object at once. Default: 25. */
   readonly spamBurst?: number;
-  /** How many more per second. Default: one in 300 s. */
+  /** The number of further events per second. Default: one in 300 s. */
   readonly spamPerSecond?: number;
-  /** So many different messages of one reason become one event. Default: 10. */
+  /** The number of different messages with one reason that are aggregated. Default: 10. */
   readonly aggregateAfter?: number;
-  /** Messages further apart than this are not similar. Default: 10 minutes. */
+  /** The longest time between messages that are aggregated. Default: 10 minutes. */
   readonly aggregateIntervalMs?: number;
 }
 
 export type Correlation =
-  /** Too many of this source about this object. */
+  /** The source has sent too many events about this object. */
   | { readonly action: 'skip' }
   | { readonly action: 'create'; readonly event: Immutable<Event> }
-  /** The event `event.metadata.name` exists, as far as is known; create `event` if not. */
+  /** The event `event.metadata.name` should exist; if it does not, create `event`. */
   | { readonly action: 'patch'; readonly event: Immutable<Event>; readonly patch: unknown };
 
 interface Observation {
@@ -64,7 +66,7 @@ export class EventCorrelator {
     this.#observations = new LruCache({ capacity: this.#config.cacheSize });
   }
 
-  /** `event`: one occurrence, with its own name and count 1. */
+  /** Decides about one occurrence. `event` has its own name and count 1. */
   correlate(event: Immutable<Event>): Correlation {
     // A dropped event still counts as similar to later ones.
     const { event: candidate, key } = this.#aggregate(event);
@@ -97,7 +99,7 @@ export class EventCorrelator {
     const messages = new Set(fresh ? [] : last.messages);
     messages.add(event.message ?? '');
     const similar = messages.size >= this.#config.aggregateAfter;
-    // The group never grows beyond its limit; which message is forgotten does not matter.
+    // The group never exceeds its limit. Which message is removed does not matter.
     const [any] = messages;
     if (similar && any !== undefined) messages.delete(any);
     this.#aggregates.set(group, { messages, lastMs: nowMs });

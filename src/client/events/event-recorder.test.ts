@@ -6,8 +6,7 @@ import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { createClient } from '../create-client.ts';
-import { createInProcessTransport } from '../in-process.ts';
-import type { InProcessHandler } from '../in-process.ts';
+import { createInProcessTransport, type InProcessHandler } from '../in-process.ts';
 import { EventRecorder } from './event-recorder.ts';
 
 const pod = {
@@ -16,7 +15,7 @@ const pod = {
   metadata: { namespace: 'x', name: 'a', uid: 'u1', resourceVersion: '7', creationTimestamp: '' },
 };
 
-/** `fail`: what the server throws instead of taking the next requests. */
+/** Sets up a recorder. `fail`: the errors with which the server rejects the next requests. */
 function setUp(
   fail: (Error | undefined)[] = [],
   options: { queueLimit?: number; perSecond?: number; burst?: number } = {},
@@ -44,7 +43,7 @@ function setUp(
 }
 
 describe('EventRecorder', () => {
-  test('sends in order, a burst at once and the others at their pace', async () => {
+  test('sends in order, a burst at once and the others at the configured rate', async () => {
     const { clock, requests, recorder } = setUp([], { perSecond: 2, burst: 3 });
     for (let i = 0; i < 6; i++)
       recorder.event(
@@ -64,7 +63,7 @@ describe('EventRecorder', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('sends every event, also one that comes just when nothing was left', async () => {
+  test('sends every event, also one that is added when the queue has just become empty', async () => {
     for (let turns = 0; turns < 40; turns++) {
       const { clock, requests, recorder } = setUp();
       recorder.event(pod, 'Normal', 'Started', 'it runs');
@@ -80,7 +79,7 @@ describe('EventRecorder', () => {
     }
   });
 
-  test('creates an event without holding up the caller', async () => {
+  test('creates an event without blocking the caller', async () => {
     const { requests, recorder } = setUp();
     recorder.event(pod, 'Normal', 'Started', 'it runs', { action: 'Starting' });
     expect(requests).toEqual([]);
@@ -123,7 +122,7 @@ describe('EventRecorder', () => {
     });
   });
 
-  test('counts up an event that happens again, and makes it anew if it has expired', async () => {
+  test('increases the count of a repeated event, and creates it again if it has expired', async () => {
     const { clock, requests, recorder } = setUp([
       undefined,
       undefined,
@@ -170,7 +169,7 @@ describe('EventRecorder', () => {
     ]);
   });
 
-  test('does not combine what is more than ten minutes apart', async () => {
+  test('does not combine events more than ten minutes apart', async () => {
     const { clock, requests, recorder } = setUp();
     for (let i = 0; i < 12; i++) {
       recorder.event(pod, 'Warning', 'Failed', `message ${i}`);
@@ -182,24 +181,33 @@ describe('EventRecorder', () => {
     );
   });
 
-  test('lets 25 events about an object through, then one every five minutes; other objects are not affected', async () => {
-    const { clock, requests, recorder } = setUp();
-    const spam = (times: number) => {
-      for (let i = 0; i < times; i++) recorder.event(pod, 'Normal', `Reason${i}`, 'x');
-    };
-    spam(40);
-    await recorder.flush();
-    expect(requests.length).toBe(25);
-    recorder.event({ ...pod, metadata: { ...pod.metadata, uid: 'u2' } }, 'Normal', 'Started', 'x');
-    await recorder.flush();
-    expect(requests.length).toBe(26);
-    await clock.advance('5m');
-    spam(5);
-    await recorder.flush();
-    expect(requests.length).toBe(27);
-  });
+  test(
+    'sends 25 events about an object, then one every five minutes; ' +
+      'other objects are not affected',
+    async () => {
+      const { clock, requests, recorder } = setUp();
+      const spam = (times: number) => {
+        for (let i = 0; i < times; i++) recorder.event(pod, 'Normal', `Reason${i}`, 'x');
+      };
+      spam(40);
+      await recorder.flush();
+      expect(requests.length).toBe(25);
+      recorder.event(
+        { ...pod, metadata: { ...pod.metadata, uid: 'u2' } },
+        'Normal',
+        'Started',
+        'x',
+      );
+      await recorder.flush();
+      expect(requests.length).toBe(26);
+      await clock.advance('5m');
+      spam(5);
+      await recorder.flush();
+      expect(requests.length).toBe(27);
+    },
+  );
 
-  test('tries again while the server is away, in order, and drops what does not fit', async () => {
+  test('retries in order while the server is unreachable, and drops events beyond the limit', async () => {
     const away = () => apierrors.serviceUnavailable('away');
     const { clock, logger, requests, recorder } = setUp([away(), away()], { queueLimit: 2 });
     for (const reason of ['A', 'B', 'C']) recorder.event(pod, 'Normal', reason, 'x');
@@ -215,7 +223,7 @@ describe('EventRecorder', () => {
     ]);
   });
 
-  test('reports what the server refuses and goes on; refusals of a terminating namespace are not worth a word', async () => {
+  test('logs rejected events and continues; rejections of a terminating namespace are not logged', async () => {
     const terminating = apierrors.fromStatus({
       ...apierrors.forbidden({ group: '', resource: 'events' }, 'a', 'x').status,
       details: { causes: [{ reason: 'NamespaceTerminating' }] },

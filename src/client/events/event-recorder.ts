@@ -1,8 +1,8 @@
-// Records what a component did and why, as Event objects. Recording never blocks and never fails for the caller: events are sent one
-// after the other in the background, and dropped if too many wait.
+// Records the actions of a component and their reasons as Event objects. Recording never blocks and
+// never fails for the caller: events are sent one after the other in the background, and dropped if
+// too many are waiting.
 
-import { events } from '#api/groups/core/v1/index.ts';
-import type { Event, ObjectReference } from '#api/groups/core/v1/index.ts';
+import { type Event, events, type ObjectReference } from '#api/groups/core/v1/index.ts';
 import type { Immutable, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -11,8 +11,7 @@ import type { Random } from '#machinery/random.ts';
 import type { Client } from '../client.ts';
 import { TokenBucket } from '../workqueue/rate-limiter.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { EventCorrelator } from './correlator.ts';
-import type { EventCorrelatorConfig } from './correlator.ts';
+import { EventCorrelator, type EventCorrelatorConfig } from './correlator.ts';
 
 export interface EventRecorderConfig {
   readonly client: Client;
@@ -21,11 +20,14 @@ export interface EventRecorderConfig {
   readonly logger: Logger;
   /** The reporting component: 'replicaset-controller', 'kubelet' … */
   readonly component: string;
-  /** The node, for components that belong to one. */
+  /** The node of the component, if it has one. */
   readonly host?: string;
-  /** Events that may wait to be sent; more are dropped. Default: 1000. */
+  /** The number of events that may wait to be sent; more are dropped. Default: 1000. */
   readonly queueLimit?: number;
-  /** How many events are sent in a second, and in a burst; the others wait. Default: 50 and 100, as Kubernetes' clients do. */
+  /**
+   * The number of events that are sent per second, and in a burst; others wait. Default: 50 and
+   * 100, as in upstream's clients.
+   */
   readonly perSecond?: number;
   readonly burst?: number;
   readonly correlator?: Omit<EventCorrelatorConfig, 'clock'>;
@@ -33,7 +35,7 @@ export interface EventRecorderConfig {
 
 export type EventType = 'Normal' | 'Warning';
 
-/** An object of the API, or a reference to one (with a fieldPath, for a part of it). */
+/** An API object, or a reference to one (with a fieldPath for a part of it). */
 export type EventSubject =
   | {
       readonly apiVersion?: string;
@@ -44,7 +46,7 @@ export type EventSubject =
 
 export interface EventExtras {
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The action that was done or attempted, in UpperCamelCase. */
+  /** The action that was taken or attempted, in UpperCamelCase. */
   readonly action?: string;
   readonly related?: Immutable<ObjectReference>;
 }
@@ -70,7 +72,7 @@ export class EventRecorder implements Recorder {
   readonly #pace: TokenBucket;
   /** Oldest first. */
   #waiting: Immutable<Event>[] = [];
-  /** The sender's run; undefined while nothing waits. */
+  /** The running sender; undefined while no event is waiting. */
   #sending: Promise<void> | undefined;
   #dropped = 0;
   readonly #stop = new AbortController();
@@ -86,7 +88,10 @@ export class EventRecorder implements Recorder {
     this.#correlator = new EventCorrelator({ ...config.correlator, clock: config.clock });
   }
 
-  /** `subject` needs apiVersion and kind: items of a list have none (give a reference for those). */
+  /**
+   * Records an event. `subject` needs apiVersion and kind. Items of a list lack them: pass a
+   * reference for those.
+   */
   event(
     subject: EventSubject,
     type: EventType,
@@ -103,12 +108,12 @@ export class EventRecorder implements Recorder {
     this.#sending ??= this.#send();
   }
 
-  /** Resolves when nothing waits to be sent. */
+  /** Resolves when all events have been sent or dropped. */
   async flush(): Promise<void> {
     while (this.#sending !== undefined) await this.#sending;
   }
 
-  /** Sends nothing more; what waits is dropped. */
+  /** Stops sending. Waiting events are dropped. */
   stop(): void {
     this.#stop.abort();
     this.#waiting = [];
@@ -124,7 +129,8 @@ export class EventRecorder implements Recorder {
     const { clock, random, component, host } = this.#config;
     const now = clock.now();
     const timestamp = formatTime(now);
-    // Named after the time in nanoseconds, as everybody does; the clock is not that fine, so chance fills in.
+    // The name contains the time in nanoseconds, as upstream's. The clock is less precise, so
+    // random digits fill the rest.
     const unique = (BigInt(now) * 1_000_000n + BigInt(random.int(1_000_000))).toString(16);
     return {
       apiVersion: 'v1',
@@ -151,14 +157,15 @@ export class EventRecorder implements Recorder {
   }
 
   async #send(): Promise<void> {
-    // The caller goes on before anything is sent.
+    // The caller continues before anything is sent.
     await Promise.resolve();
     try {
       for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
         await this.#sendOne(event);
       }
     } finally {
-      // In the same turn in which the queue became empty: an event that is added later must start a new sender.
+      // In the same turn in which the queue became empty: an event that is added later must start a
+      // new sender.
       this.#sending = undefined;
     }
     if (this.#dropped > 0)
@@ -182,7 +189,7 @@ export class EventRecorder implements Recorder {
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         if (!apierrors.isServiceUnavailable(error) || attempt === SEND_ATTEMPTS) {
-          // A namespace that is being deleted rejects its last events. This is expected.
+          // A namespace that is being deleted rejects its last events, which is expected.
           const expected =
             apierrors.isAlreadyExists(error) ||
             apierrors.statusCause(error, 'NamespaceTerminating') !== undefined;
@@ -202,7 +209,7 @@ export class EventRecorder implements Recorder {
     await this.#client(event).create(event, { signal: this.#stop.signal });
   }
 
-  /** The event that is counted up may have expired meanwhile; then it begins anew under its old name. */
+  /** Patches an event. If it has expired meanwhile, creates it again under its old name. */
   async #patchOrCreate(event: Immutable<Event>, patch: unknown): Promise<void> {
     try {
       const options = { signal: this.#stop.signal };
@@ -223,7 +230,7 @@ export class EventRecorder implements Recorder {
   }
 }
 
-/** Empty parts are left out, as in every reference. */
+/** Returns a reference without its empty parts. */
 function referenceTo(subject: EventSubject): Immutable<ObjectReference> {
   if (!('metadata' in subject)) return subject;
   const { apiVersion, kind, metadata } = subject;

@@ -1,4 +1,4 @@
-// Events, by which components report what they do.
+// Events, by which components report their actions.
 
 export * from './event-recorder.ts';
 export * from './correlator.ts';

@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 
 describe('HTTP transport and the API server', () => {
-  test('writes, reads, deletes, and gets the errors that the server names', async () => {
+  test('writes, reads, deletes, and rejects with the errors of the server', async () => {
     const maps = client.resource(configMaps).namespace('default');
     const made = await maps.create({ metadata: { name: 'a' }, data: { k: 'ü'.repeat(100_000) } });
     expect(made.metadata.uid).not.toBe('');
@@ -66,7 +66,7 @@ describe('HTTP transport and the API server', () => {
     expect(await client.transport.text({ method: 'GET', path: '/readyz' })).toBe('ok');
   });
 
-  test('keeps informers up to date', async () => {
+  test('keeps informers in sync', async () => {
     const informers = new SharedInformerFactory({
       client,
       clock,

@@ -1,5 +1,5 @@
-// The transport to an API server somewhere else: HTTP/2 where the server speaks it, else HTTP/1.1.
-// Not supported: proxies (the environment's included).
+// The transport to a remote API server: HTTP/2 if the server supports it, otherwise HTTP/1.1.
+// Not supported: proxies (those of the environment included).
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -14,8 +14,7 @@ import { LinkedAbort, abortable } from '../abort.ts';
 import type { Credentials, CredentialSource } from '../credentials/credential-source.ts';
 import { queryParameters } from '../request.ts';
 import type { Transport, TransportRequest, WatchEvent } from '../transport.ts';
-import { NotProcessedError } from './exchange.ts';
-import type { Exchange, ExchangeResponse } from './exchange.ts';
+import { type Exchange, type ExchangeResponse, NotProcessedError } from './exchange.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 
@@ -27,14 +26,20 @@ export interface ServerAccess {
   readonly ca?: string;
   /** Accepts any certificate, so the server is not authenticated. Default: false. */
   readonly insecureSkipTlsVerify?: boolean;
-  /** The name in the server's certificate, if it is not the host's in `server`. */
+  /** The name in the server's certificate, if it differs from the host in `server`. */
   readonly tlsServerName?: string;
-  /** PEM; both or neither. */
+  /** PEM. Set both or neither. */
   readonly clientCertificate?: string;
   readonly clientKey?: string;
-  /** A bearer token, or a function that returns it. The function is called before every request, so that a renewed token is used. */
+  /**
+   * A bearer token, or a function that returns it. The function is called before every request, so
+   * that a renewed token is used.
+   */
   readonly token?: string | (() => string | Promise<string>);
-  /** Credentials that change, such as those of a program. They take the place of the token and the client certificate above. */
+  /**
+   * Credentials that change, such as those of a program. They replace the token and the client
+   * certificate above.
+   */
   readonly credentials?: CredentialSource;
   readonly basic?: { readonly username: string; readonly password: string };
   readonly impersonate?: {
@@ -58,14 +63,18 @@ export function createHttpTransport(config: HttpTransportConfig): Transport {
   return new HttpTransport(config);
 }
 
-/** Returns the options of node:tls for the server, for connections that this transport does not make (WebSockets). */
+/**
+ * Returns the options of node:tls for the server, for connections that this transport does not open
+ * (WebSockets).
+ */
 export function tlsOptions(access: ServerAccess): ConnectionOptions {
   const { hostname, port } = new URL(access.server);
   return {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? 443 : Number(port),
     ca: access.ca,
-    // As in Go, whatever is among the authorities is trusted: also an intermediate one, or the server's own certificate.
+    // As in Go, every certificate among the authorities is trusted: also an intermediate one, or
+    // the server's own.
     allowPartialTrustChain: access.ca !== undefined,
     cert: access.clientCertificate,
     key: access.clientKey,
@@ -102,10 +111,10 @@ export async function authenticationHeaders(
 class HttpTransport implements Transport {
   readonly #config: HttpTransportConfig;
   readonly #origin: URL;
-  /** The server's own path, without a slash at its end. */
+  /** The path of the server, without a slash at its end. */
   readonly #basePath: string;
   #exchange: Promise<Exchange> | undefined;
-  /** The certificate that connections of #exchange present. */
+  /** The client certificate of the connections of #exchange. */
   #presented: string | undefined;
   readonly #closed = new AbortController();
 
@@ -197,7 +206,10 @@ class HttpTransport implements Transport {
     }
   }
 
-  /** A successful response, whose body is part of the call; anything else is thrown, and the call is over. */
+  /**
+   * Returns a successful response, whose body is part of the call. Throws for any other, and ends
+   * the call.
+   */
   async #ask(
     request: TransportRequest,
     accept: string,
@@ -217,7 +229,7 @@ class HttpTransport implements Transport {
     }
   }
 
-  /** Sends the request; a second time if credentials of a source are rejected. */
+  /** Sends the request. Sends it again if the server rejects credentials of a source. */
   async #send(
     request: TransportRequest,
     accept: string,
@@ -260,13 +272,16 @@ class HttpTransport implements Transport {
     try {
       return await exchange.exchange(exchangeRequest);
     } catch (error) {
-      // The server closed the connection as the request was sent. It was not processed, so it is sent again.
+      // The server closed the connection without processing the request, so it is sent again.
       if (error instanceof NotProcessedError) return exchange.exchange(exchangeRequest);
       throw error;
     }
   }
 
-  /** Finds out at the first request which HTTP the server speaks. Another client certificate needs new connections: the old ones are closed. */
+  /**
+   * Connects, and determines the server's version of HTTP at the first request. Another client
+   * certificate closes the connections and opens new ones.
+   */
   async #connect(credentials: Credentials | undefined, signal: AbortSignal): Promise<Exchange> {
     if (credentials?.clientCertificate !== this.#presented) {
       this.#presented = credentials?.clientCertificate;
@@ -296,7 +311,7 @@ class HttpTransport implements Transport {
       return new Http1Exchange(this.#origin, options);
     }
     const connect = async (closed: AbortSignal): Promise<TLSSocket> => {
-      // The connection that was made to find out is the first one used.
+      // The connection that determined the version is used first.
       const made = socket ?? (await this.#dial(options, closed));
       socket = undefined;
       return made;
@@ -307,7 +322,8 @@ class HttpTransport implements Transport {
   #dial(options: ConnectionOptions, signal: AbortSignal): Promise<TLSSocket> {
     const { clock, connectTimeoutMs = 30_000 } = this.#config;
     return new Promise((resolve, reject) => {
-      // Between the dial and the session, or the destruction, a reset must find a listener.
+      // A reset may come between the dial and the session, so the socket has a listener all the
+      // time.
       const socket = watchErrors(tls.connect({ ...options, ALPNProtocols: ['h2', 'http/1.1'] }));
       const settle = (): void => {
         timer.cancel();
@@ -365,7 +381,7 @@ class HttpTransport implements Transport {
         return apierrors.fromStatus(object as apierrors.Status);
       }
     } catch {
-      // No JSON: not the API server's own words.
+      // The body is no JSON, so it is not from the API server.
     }
     const retryAfter = Number(response.headers['retry-after']);
     return apierrors.genericServerResponse({
@@ -417,12 +433,12 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncIterable<str
     }
     if (start < chunk.byteLength) rest.push(chunk.subarray(start));
   }
-  // An event that was cut off belongs to a connection that broke.
+  // A partial event is the end of a broken connection.
   const last = Buffer.concat(rest).toString('utf8').trim();
   if (last !== '') yield last;
 }
 
-/** The texts of Warning headers: '299 - "text"', several joined by commas. */
+/** Returns the texts of Warning headers: '299 - "text"', several joined by commas. */
 function warningsOf(headers: IncomingHttpHeaders): string[] {
   const value = headers['warning'];
   if (value === undefined) return [];

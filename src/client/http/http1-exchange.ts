@@ -1,4 +1,4 @@
-// HTTP/1.1: for plain http:// servers (kubectl proxy) and for TLS servers that do not speak HTTP/2.
+// HTTP/1.1: for plain http:// servers (kubectl proxy) and for TLS servers without HTTP/2.
 
 import http from 'node:http';
 import https from 'node:https';
@@ -9,7 +9,7 @@ export class Http1Exchange implements Exchange {
   readonly #origin: URL;
   readonly #agent: http.Agent;
 
-  /** `tls` for https:// origins. */
+  /** `tls`: for https:// origins. */
   constructor(origin: URL, tls: ConnectionOptions | undefined) {
     this.#origin = origin;
     this.#agent =
@@ -39,7 +39,8 @@ export class Http1Exchange implements Exchange {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       request.once('close', () => signal.removeEventListener('abort', onAbort));
-      // Also after the response began: then its body throws, and this only keeps the event from being unhandled.
+      // After the response began, its body throws the error; this listener then only keeps the
+      // event from being unhandled.
       request.on('error', reject);
       request.once('response', (response) => {
         resolve({

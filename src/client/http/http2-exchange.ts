@@ -1,42 +1,46 @@
-// HTTP/2 over TLS: all requests and watches of a client share a connection, up to the number of streams that the server
-// allows on one; then there is another.
+// HTTP/2 over TLS. All requests and watches of a client share a connection up to the server's limit
+// of streams; more need another connection.
 
 import http2 from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '#machinery/clock.ts';
 import { abortable, sharedByMany } from '../abort.ts';
-import { NotProcessedError } from './exchange.ts';
-import type { Exchange, ExchangeRequest, ExchangeResponse } from './exchange.ts';
+import {
+  type Exchange,
+  type ExchangeRequest,
+  type ExchangeResponse,
+  NotProcessedError,
+} from './exchange.ts';
 
 export interface Http2ExchangeConfig {
   readonly origin: URL;
-  /** A new TLS connection on which HTTP/2 was agreed. */
+  /** Opens a TLS connection on which HTTP/2 was negotiated. */
   readonly connect: (signal: AbortSignal) => Promise<TLSSocket>;
   readonly clock: Clock;
-  /** A connection is tried with a ping this often. Default: 30 s. */
+  /** The interval of pings that test a connection. Default: 30 s. */
   readonly pingIntervalMs?: number;
-  /** And given up if no answer comes within this time. Default: 15 s. */
+  /** The time without a reply to a ping after which the connection is destroyed. Default: 15 s. */
   readonly pingTimeoutMs?: number;
 }
 
 interface Connection {
   readonly session: http2.ClientHttp2Session;
-  /** Requests and watches on it that have not ended. */
+  /** The number of requests and watches on it that have not ended. */
   streams: number;
-  /** No new requests: it is closing. */
+  /** No new requests: the connection is closing. */
   retired: boolean;
 }
 
-/** Lists of many megabytes should not wait for permission to send every 64 KiB. */
+/** Large windows: lists of many megabytes should not wait for a window update every 64 KiB. */
 const STREAM_WINDOW = 1 << 20;
 const CONNECTION_WINDOW = 16 << 20;
-/** The limit of a server that announces none. RFC 9113 recommends at least this. */
+/** The limit for a server that announces none. RFC 9113 recommends at least this. */
 const ASSUMED_MAX_STREAMS = 100;
 
 export class Http2Exchange implements Exchange {
   readonly #config: Http2ExchangeConfig;
   readonly #connections = new Set<Connection>();
-  /** A connection that is being made: those who come meanwhile wait for it rather than make more. */
+  /** A connection that is being opened. Other requests wait for it instead of opening more. */
   #connecting: Promise<Connection> | undefined;
   readonly #closed = new AbortController();
 
@@ -87,7 +91,8 @@ export class Http2Exchange implements Exchange {
       connection.retired = true;
       this.#connections.delete(connection);
     };
-    // Streams get the error as well. Without a listener here, it would be an uncaught error of the process.
+    // Streams get the error as well. Without this listener it would be an uncaught error of the
+    // process.
     session.on('error', retire);
     session.on('goaway', retire);
     session.on('close', retire);
@@ -102,7 +107,10 @@ export class Http2Exchange implements Exchange {
     return connection;
   }
 
-  /** A connection can be dead without anybody having said so, and a watch on it would wait for ever. */
+  /**
+   * Pings a connection periodically. A connection can break unnoticed, and a watch on it would wait
+   * for ever.
+   */
   #ping({ session }: Connection): void {
     const { clock, pingIntervalMs = 30_000, pingTimeoutMs = 15_000 } = this.#config;
     const interval = clock.setInterval(pingIntervalMs, () => {
@@ -165,7 +173,10 @@ export class Http2Exchange implements Exchange {
   }
 }
 
-/** A stream that the server resets, or whose connection breaks, may look like one that has ended: it is not. */
+/**
+ * Yields the body and throws if the stream was reset or the connection broke, which otherwise looks
+ * like its end.
+ */
 async function* completeBody(stream: http2.ClientHttp2Stream): AsyncIterable<Uint8Array> {
   for await (const chunk of stream) yield chunk as Uint8Array;
   if (stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR || stream.aborted) {

@@ -35,7 +35,10 @@ export interface InformerSource {
 
 export class SharedInformerFactory implements InformerSource {
   readonly #config: SharedInformerFactoryConfig;
-  /** By resource and selection; the type parameter of each is that of the resource in its key. */
+  /**
+   * The informers by resource and selection. The type parameter of each is that of the resource in
+   * its key.
+   */
   readonly #informers = new Map<string, SharedInformer<KubeObject>>();
   readonly #runs = new Map<string, Promise<void>>();
 
@@ -43,7 +46,10 @@ export class SharedInformerFactory implements InformerSource {
     this.#config = config;
   }
 
-  /** Returns the informer of the resource and selection; creates it at the first call. It runs from the next `start` on. */
+  /**
+   * Returns the informer of the resource and selection; creates it at the first call. It runs from
+   * the next `start` on.
+   */
   informerFor<T extends KubeObject>(
     type: ResourceType<T>,
     options: InformerOptions = {},
@@ -69,7 +75,7 @@ export class SharedInformerFactory implements InformerSource {
     return informer;
   }
 
-  /** Starts the informers that do not run yet; they run until the signal aborts. */
+  /** Starts the informers that are not running. They run until the signal aborts. */
   start(signal: AbortSignal): void {
     sharedByMany(signal);
     for (const [id, informer] of this.#informers) {
@@ -77,13 +83,16 @@ export class SharedInformerFactory implements InformerSource {
     }
   }
 
-  /** Resolves when every informer that was started has its initial list; rejects with the signal's reason if it aborts first. */
+  /**
+   * Resolves when every started informer has its initial list. Rejects with the signal's reason if
+   * it aborts first.
+   */
   async waitForCacheSync(signal: AbortSignal): Promise<void> {
     const started = [...this.#runs.keys()].flatMap((id) => this.#informers.get(id) ?? []);
     await Promise.all(started.map((informer) => informer.waitForSync(signal)));
   }
 
-  /** After the signal of `start` has aborted: resolves when every informer has stopped. */
+  /** Resolves when every informer has stopped. Called after the signal of `start` has aborted. */
   async stopped(): Promise<void> {
     await Promise.all(this.#runs.values());
   }

@@ -1,4 +1,4 @@
-// Informers: the API server's objects, kept at hand.
+// Informers: local copies of the API server's objects.
 
 export * from './store.ts';
 export * from './reflector.ts';

@@ -31,7 +31,7 @@ const bookmark = (resourceVersion: number): WatchEvent<KubeObject> => ({
   object: object('', resourceVersion),
 });
 
-/** A server whose answers are written down beforehand: each call takes the next. */
+/** Sets up a reflector on a server with prepared responses: each call takes the next one. */
 function setUp(
   lists: (ListOf<KubeObject> | Error)[],
   watches: (WatchQueue<WatchEvent<KubeObject>> | Error)[],
@@ -88,7 +88,7 @@ function setUp(
 const stream = () => new WatchQueue<WatchEvent<KubeObject>>();
 
 describe('Reflector', () => {
-  test('lists, then applies what the watch says, and goes on from the last revision when a watch ends', async () => {
+  test('lists, then applies watch events, and continues from the last revision when a watch ends', async () => {
     const [first, second] = [stream(), stream()];
     const { clock, calls, stored, stop, reflector } = setUp(
       [listOf(5, object('x/a', 3), object('x/b', 4))],
@@ -138,7 +138,7 @@ describe('Reflector', () => {
     },
   );
 
-  test('stays with its revision while the server is away, with growing pauses', async () => {
+  test('keeps its revision while the server is unreachable, with growing delays', async () => {
     const away = () => apierrors.serviceUnavailable('connection refused');
     const { clock, calls, stop, reflector, logger } = setUp(
       [listOf(5)],
@@ -159,7 +159,7 @@ describe('Reflector', () => {
     await running;
   });
 
-  test('lists again, not older than what it has seen, after an error that it does not know', async () => {
+  test('lists again, not older than its store, after an unknown error', async () => {
     const broken = stream();
     const { clock, calls, stop, reflector, logger } = setUp(
       [listOf(5), listOf(9)],
@@ -181,7 +181,7 @@ describe('Reflector', () => {
     await running;
   });
 
-  test('reads the latest state of a server whose revisions went back', async () => {
+  test('lists the latest state of a server whose revisions went back', async () => {
     const { clock, calls, stored, stop, reflector } = setUp(
       [listOf(50), apierrors.tooLargeResourceVersion(50, 3, 1), listOf(3, object('x/a', 2))],
       [new Error('gone'), stream()],
@@ -195,7 +195,7 @@ describe('Reflector', () => {
     await running;
   });
 
-  test('follows pages, and takes all at once when a page has expired', async () => {
+  test('follows pages, and lists all at once when a page has expired', async () => {
     const page = (token: string, ...items: KubeObject[]): ListOf<KubeObject> => ({
       metadata: { resourceVersion: '5', continue: token },
       items,

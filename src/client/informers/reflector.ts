@@ -1,17 +1,17 @@
-// Keeps a store the same as a resource on the API server: lists, then watches from the list's revision on.
+// Keeps a store in sync with a resource on the API server: lists, then watches from the list's
+// revision on.
 
 import type { KubeObject, ListOf } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { forEachEvent } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { forEachEvent, type WatchStream } from '#machinery/watch.ts';
 import * as wait from '#machinery/wait.ts';
 import type { ListOptions, WatchOptions } from '../client.ts';
 import type { WatchEvent } from '../transport.ts';
 
-/** The source of a reflector. A ResourceClient is one. */
+/** The source of a reflector. A ResourceClient is a ListerWatcher. */
 export interface ListerWatcher<T> {
   list(options: ListOptions): Promise<ListOf<T>>;
   watch(options: WatchOptions): Promise<WatchStream<WatchEvent<T>>>;
@@ -19,45 +19,51 @@ export interface ListerWatcher<T> {
 
 /** The destination of a reflector. Calls come one after the other, in the order of revisions. */
 export interface ReflectorStore<T> {
-  /** The object exists with this content now, whether or not it was known before. */
+  /** Stores the current state of an object, new or changed. */
   put(object: T): void;
-  /** The object is gone; `object` is its last state. */
+  /** Removes an object. `object`: its last state. */
   delete(object: T): void;
-  /** Exactly these objects exist now. */
+  /** Replaces all objects by these. */
   replace(objects: readonly T[], resourceVersion: string): void;
 }
 
 export interface ReflectorConfig<T> {
-  /** For the log: the resource and what is selected of it. */
+  /** For the log: the resource and its selectors. */
   readonly name: string;
   readonly source: ListerWatcher<T>;
   readonly store: ReflectorStore<T>;
-  /** Narrow what is listed and watched. */
+  /** Restrict the listed and watched objects. */
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** A watch is ended by the server after this time to twice this time, so that watches spread over servers. Default: 5 minutes. */
+  /**
+   * The server ends a watch after this time to twice this time, so that watches are distributed
+   * over servers. Default: 5 minutes.
+   */
   readonly minWatchTimeoutMs?: number;
-  /** Objects per page where the server answers in pages. Default: 500. */
+  /** The number of objects per page of a list. Default: 500. */
   readonly pageSize?: number;
 }
 
 const EXPIRED = Symbol('expired');
-/** A watch that ends within this time without an event says that something is wrong at the other end. */
+/** A watch that ends within this time without an event indicates a problem on the server. */
 const SHORT_WATCH_MS = 1000;
-/** After this time without failure the next one is a first one again. */
+/** The time without failure after which the back-off restarts. */
 const BACKOFF_RESET_MS = 120_000;
 
 export class Reflector<T extends KubeObject> {
   readonly #config: ReflectorConfig<T>;
   readonly #logger: Logger;
-  /** Between failed attempts: 0.8 s, doubled up to 30 s, and once more as much at random. */
+  /**
+   * The delay between failed attempts: 0.8 s, doubled up to 30 s, plus up to as much again at
+   * random.
+   */
   readonly #backoff: wait.Backoff;
-  /** When the last failure was, on the clock's monotonic scale. */
+  /** The time of the last failure, on the clock's monotonic scale. */
   #failedAt = Number.NEGATIVE_INFINITY;
-  /** The revision up to which the store is current; '' before the first list. */
+  /** The revision of the store's content; '' before the first list. */
   #resourceVersion = '';
   /** The server no longer has #resourceVersion: the next list must read the latest state. */
   #expired = false;
@@ -78,7 +84,7 @@ export class Reflector<T extends KubeObject> {
     return this.#resourceVersion;
   }
 
-  /** Lists and watches until the signal aborts, however often that fails. Never throws. */
+  /** Lists and watches until the signal aborts, and retries failures. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -92,8 +98,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * One list, then watches that continue each other, until the server no longer has the revision to go on from (returns: list
-   * again), something fails that another watch would not mend (throws), or the signal aborts (returns).
+   * Lists once, then watches continuously. Returns when the server no longer has the revision to
+   * continue from, or when the signal aborts. Throws errors that another watch would not resolve.
    */
   async listAndWatch(signal: AbortSignal): Promise<void> {
     await this.#list(signal);
@@ -130,7 +136,10 @@ export class Reflector<T extends KubeObject> {
     this.#expired = false;
   }
 
-  /** '0' is satisfied by any state that the server has at hand; later lists must not go back behind what was seen. */
+  /**
+   * Returns the revision for the next list. '0' allows any state in the server's memory; later
+   * lists must not be older than the store.
+   */
   #listResourceVersion(): string {
     if (this.#expired) return '';
     return this.#resourceVersion === '' ? '0' : this.#resourceVersion;
@@ -143,7 +152,7 @@ export class Reflector<T extends KubeObject> {
     try {
       return await this.#listPages(resourceVersion, signal);
     } catch (error) {
-      // Compacted, or from the future of a server that was restored: the latest state is the one to have.
+      // The revision was compacted, or is newer than a restored server: list the latest state.
       if (
         resourceVersion === '' ||
         !(isExpired(error) || apierrors.isTooLargeResourceVersion(error))
@@ -176,7 +185,7 @@ export class Reflector<T extends KubeObject> {
         page = await source.list({ ...selectors, limit, continue: token });
       } catch (error) {
         if (!isExpired(error)) throw error;
-        // Paging took longer than history is kept: all at once then.
+        // The history was compacted while paging: list everything at once.
         page = await source.list(selectors);
         return { list: page.items, resourceVersion: page.metadata.resourceVersion };
       }
@@ -186,7 +195,7 @@ export class Reflector<T extends KubeObject> {
     return { list: items, resourceVersion: first.metadata.resourceVersion };
   }
 
-  /** One watch to its end. Answers how many events came, bookmarks included. */
+  /** Runs one watch to its end. Returns the number of events, bookmarks included. */
   async #watchOnce(signal: AbortSignal): Promise<number | typeof EXPIRED> {
     const {
       source,
@@ -238,7 +247,7 @@ export class Reflector<T extends KubeObject> {
         this.#config.store.delete(event.object);
         break;
       default:
-      // A bookmark only moves the revision.
+      // A bookmark only updates the revision.
     }
     this.#resourceVersion = event.object.metadata.resourceVersion ?? this.#resourceVersion;
   }
@@ -255,12 +264,15 @@ export class Reflector<T extends KubeObject> {
   }
 }
 
-/** 410 in both its forms: while opening, and as an event. */
+/** Reports whether the error is a 410, in both forms: as a response, and as an event. */
 function isExpired(err: unknown): boolean {
   return apierrors.isResourceExpired(err) || apierrors.isGone(err);
 }
 
-/** The server is away, busy or stumbled: what was seen up to now still holds, so no list is needed. */
+/**
+ * Reports whether the server is unreachable, busy or has failed temporarily: the store is still
+ * valid, so no list is needed.
+ */
 function worthAnotherWatch(err: unknown): boolean {
   return (
     apierrors.isServiceUnavailable(err) ||

@@ -6,8 +6,7 @@ import { recordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { WatchQueue } from '#machinery/watch.ts';
 import type { WatchEvent } from '../transport.ts';
-import { SharedInformer } from './shared-informer.ts';
-import type { EventHandler } from './shared-informer.ts';
+import { type EventHandler, SharedInformer } from './shared-informer.ts';
 
 interface Thing extends KubeObject {
   readonly labels: Record<string, string>;
@@ -72,7 +71,7 @@ function setUp(options: { detectMutations?: boolean; transform?: (object: Thing)
 }
 
 describe('SharedInformer', () => {
-  test('tells every handler of every change, in order, with the store at that very change', async () => {
+  test('calls every handler for every change, in order, with the store at that change', async () => {
     const { clock, stop, informer, received, tell, push } = setUp();
     informer.addEventHandler(tell('1'));
     const registration = informer.addEventHandler({
@@ -107,7 +106,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  test('tells a handler that comes late of what is there, and one that was removed of nothing', async () => {
+  test('calls a late handler for the existing objects, and a removed one not at all', async () => {
     const { clock, stop, informer, received, tell, push } = setUp();
     const running = informer.run(stop.signal);
     await clock.settle();
@@ -121,7 +120,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  test('after a relist tells only of differences, of deletions with the last known state', async () => {
+  test('reports only differences after a relist, deletions with the last known state', async () => {
     const { clock, stop, server, informer, received, tell, expire } = setUp();
     const running = informer.run(stop.signal);
     await clock.settle();
@@ -136,7 +135,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  test('goes on when a handler throws, and says so', async () => {
+  test('continues when a handler throws, and logs the error', async () => {
     const { clock, stop, informer, received, tell, logger } = setUp();
     informer.addEventHandler({
       onAdd: () => {
@@ -155,7 +154,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  test('with the mutation detector on, makes modifying an object an error', async () => {
+  test('throws on modified objects if the mutation detector is on', async () => {
     const { clock, stop, informer } = setUp({ detectMutations: true });
     const running = informer.run(stop.signal);
     await clock.settle();
@@ -167,7 +166,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  test('keeps only what a transform leaves', async () => {
+  test('stores the result of a transform', async () => {
     const { clock, stop, informer } = setUp({
       transform: (object) => ({ ...object, labels: { kept: 'yes' } }),
     });

@@ -1,11 +1,13 @@
-// One watch of a resource that all components of the process share: a store to read from, and handlers that are called for every change.
+// One watch of a resource that all components of the process share: a store to read from, and
+// handlers that are called for every change.
 //
-// Handlers are called one at a time, in the order in which they were added, for one change after the other: when a handler
-// is called for a change, the store has that change and none after it. Calls are synchronous, so a handler must be quick: it
-// puts a key on a queue and returns.
-// Not promised: that every intermediate state of an object is seen, or that a deleted and recreated object shows as a
-// deletion in between (compare UIDs), or that objects have their managedFields (between threads they do not). Objects are shared and
-// must not be modified.
+// Handlers are called one at a time, in the order in which they were added, for one change after
+// the other. When a handler is called for a change, the store has that change and none after it.
+// Calls are synchronous, so a handler must be quick: it adds a key to a queue and returns.
+//
+// Not guaranteed: that every intermediate state of an object is seen; that a deleted and recreated
+// object shows a deletion in between (compare UIDs); that objects have their managedFields (between
+// threads they do not). Objects are shared and must not be modified.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -14,24 +16,28 @@ import type { Random } from '#machinery/random.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
 import { abortable } from '../abort.ts';
 import { deepFreeze } from './freeze.ts';
-import { Reflector } from './reflector.ts';
-import type { ListerWatcher, ReflectorStore } from './reflector.ts';
-import { Store, objectKey } from './store.ts';
-import type { Indexers, Lister } from './store.ts';
+import { type ListerWatcher, Reflector, type ReflectorStore } from './reflector.ts';
+import { type Indexers, type Lister, objectKey, Store } from './store.ts';
 
-/** Called for changes of objects. An error that a handler throws is a bug in it: it is logged, and the other handlers are called. */
+/**
+ * Called for changes of objects. An error of a handler is a bug in it: it is logged, and the other
+ * handlers are called.
+ */
 export interface EventHandler<T> {
-  /** `isInInitialList`: the object was there when the informer started (or the handler was added). */
+  /** `isInInitialList`: the object existed when the informer started (or the handler was added). */
   onAdd?(object: T, isInInitialList: boolean): void;
   onUpdate?(previous: T, object: T): void;
-  /** `lastKnown`: the deletion itself was missed, and `object` is the last state that was seen, maybe not the final one. */
+  /**
+   * `lastKnown`: the deletion was missed, and `object` is the last observed state, perhaps not the
+   * final one.
+   */
   onDelete?(object: T, lastKnown: boolean): void;
 }
 
 export interface HandlerRegistration {
   /** Reports whether the handler has been called for everything in the initial list. */
   hasSynced(): boolean;
-  /** Removes the handler: it is not called any more. Idempotent. */
+  /** Removes the handler, which is not called any more. Idempotent. */
   remove(): void;
 }
 
@@ -46,7 +52,10 @@ export interface SharedInformerConfig<T extends KubeObject> {
   readonly logger: Logger;
   /** Freezes every object, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
-  /** Keeps only a part of each object (for example its metadata), to save memory. Applied before anything else sees it. */
+  /**
+   * Reduces each object (for example to its metadata) to save memory. Applied before the store and
+   * the handlers get the object.
+   */
   readonly transform?: (object: T) => T;
 }
 
@@ -90,14 +99,17 @@ export class SharedInformer<T extends KubeObject> {
     return this.#reflector.lastSyncResourceVersion;
   }
 
-  /** May be called at any time; the same function twice is fine. */
+  /** Adds indexers, at any time. Adding the same function twice is allowed. */
   addIndexers(indexers: Indexers<T>): void {
     this.#store.addIndexers(indexers);
   }
 
-  /** If the store has objects already, `onAdd` is called for each before this returns. */
+  /**
+   * Adds a handler. If the store has objects already, `onAdd` is called for each before this
+   * returns.
+   */
   addEventHandler(handler: EventHandler<T>): HandlerRegistration {
-    // A copy, so that a handler added twice is called twice and removed singly.
+    // A copy, so that a handler that is added twice is called twice and removed separately.
     const registered: EventHandler<T> = {
       onAdd: handler.onAdd?.bind(handler),
       onUpdate: handler.onUpdate?.bind(handler),
@@ -113,12 +125,14 @@ export class SharedInformer<T extends KubeObject> {
     return this.#synced;
   }
 
-  /** Resolves when `hasSynced` turns true; rejects with the signal's reason if that aborts first. */
+  /**
+   * Resolves when `hasSynced` becomes true. Rejects with the signal's reason if that aborts first.
+   */
   waitForSync(signal: AbortSignal): Promise<void> {
     return abortable(this.#whenSynced, signal);
   }
 
-  /** Runs until the signal aborts. A further call returns the same run: an informer runs once. */
+  /** Runs until the signal aborts. A further call returns the same run. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#reflector.run(signal);
     return this.#running;
@@ -132,7 +146,8 @@ export class SharedInformer<T extends KubeObject> {
 
   #put(object: T, isInInitialList: boolean): void {
     const previous = this.#store.getByKey(objectKey(object));
-    // The same state again, as after a relist: nothing has changed, and readers keep the identity that they compare by.
+    // The state is unchanged, as after a relist: readers keep the object's identity, by which they
+    // compare.
     if (previous !== undefined && sameState(previous, object)) return;
     this.#store.put(object);
     for (const handler of this.#handlers) {
@@ -141,7 +156,10 @@ export class SharedInformer<T extends KubeObject> {
     }
   }
 
-  /** `final`: the state that the deletion carried; undefined if the deletion was not seen. */
+  /**
+   * Removes an object. `final`: the state in the deletion event; undefined if the deletion was
+   * missed.
+   */
   #delete(key: string, final: T | undefined): void {
     const previous = this.#store.delete(key);
     if (previous === undefined) return;

@@ -24,7 +24,7 @@ const thing = (key: string, ...tags: string[]): Thing => ({
 const names = (things: readonly Thing[]) => things.map((found) => objectKey(found)).sort();
 
 describe('Store', () => {
-  test('finds by key, by namespace and by index, through changes and deletions', () => {
+  test('returns objects by key, namespace and index, through changes and deletions', () => {
     const store = new Store<Thing>({ tag: (object) => object.tags });
     store.put(thing('x/a', 'red', 'big'));
     store.put(thing('x/b', 'red'));
@@ -50,7 +50,7 @@ describe('Store', () => {
     expect(store.size).toBe(3);
   });
 
-  test('indexes what is there when an indexer is added later', () => {
+  test('indexes existing objects when an indexer is added later', () => {
     const store = new Store<Thing>();
     store.put(thing('x/a', 'red'));
     const tag = (object: Thing) => object.tags;
@@ -61,7 +61,7 @@ describe('Store', () => {
     expect(() => store.byIndex('nothing', 'red')).toThrow(/no index/);
   });
 
-  test('names objects as work queues do', () => {
+  test('uses the keys of work queues', () => {
     expect(objectKey(thing('x/a'))).toBe('x/a');
     expect(objectKey(thing('a'))).toBe('a');
     expect(splitKey('x/a')).toEqual({ namespace: 'x', name: 'a' });

@@ -1,22 +1,27 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-// The objects that an informer holds, by key and by index.
+// The objects of an informer, by key and by index.
 
-/** Returns the values of one index under which an object is found; [] leaves it out of that index. */
+/** Returns the values of one index for an object; [] leaves it out of the index. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 export type Indexers<T> = Readonly<Record<string, IndexFunction<T>>>;
 
 /** The name of the index that every store has. */
 const BY_NAMESPACE = 'namespace';
 
-/** Read access to the objects of an informer. They are as of the last event received, and may be behind the API server. */
+/**
+ * Read access to the objects of an informer. They have the state of the last received event, and
+ * may be behind the API server.
+ */
 export interface Lister<T extends KubeObject> {
-  /** `namespace` is '' for cluster-scoped objects. */
+  /** Returns an object. `namespace` is '' for cluster-scoped objects. */
   get(namespace: string, name: string): T | undefined;
-  /** `key` as `objectKey` makes it. */
+  /** Returns an object by the result of `objectKey`. */
   getByKey(key: string): T | undefined;
-  /** All objects, or those of one namespace; in no particular order. A new array each time. */
+  /**
+   * Returns all objects, or those of one namespace, in no particular order. A new array each time.
+   */
   list(namespace?: string): T[];
-  /** The objects that the indexer of that name files under `value`. An unknown index is a programmer's error. */
+  /** Returns the objects with `value` in this index. An unknown index is a programming error. */
   byIndex(index: string, value: string): T[];
   keys(): IterableIterator<string>;
   readonly size: number;
@@ -39,7 +44,7 @@ export function splitKey(key: string): { readonly namespace: string; readonly na
 export class Store<T extends KubeObject> implements Lister<T> {
   readonly #objects = new Map<string, T>();
   readonly #indexers = new Map<string, IndexFunction<T>>();
-  /** Index name → value → the objects by key. No empty maps at the inner level. */
+  /** Index name → value → the objects by key. There are no empty inner maps. */
   readonly #indices = new Map<string, Map<string, Map<string, T>>>();
 
   constructor(indexers: Indexers<T> = {}) {
@@ -47,7 +52,10 @@ export class Store<T extends KubeObject> implements Lister<T> {
     this.addIndexers(indexers);
   }
 
-  /** May be called while the store has objects. Another function under a name that is taken is a programmer's error. */
+  /**
+   * Adds indexers, also while the store has objects. Another function with an existing name is a
+   * programming error.
+   */
   addIndexers(indexers: Indexers<T>): void {
     for (const [name, index] of Object.entries(indexers)) this.#addIndexer(name, index);
   }

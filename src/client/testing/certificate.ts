@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
-/** For 127.0.0.1 and the names. */
+/** Returns a certificate for 127.0.0.1 and the names. */
 export async function makeCertificate(
   names: readonly string[] = ['kubernetes'],
 ): Promise<{ readonly key: string; readonly cert: string }> {

@@ -1,11 +1,11 @@
-// A tiny API server for the transports' tests: it knows a few fixed paths, echoes the rest, and can be asked over HTTP too.
+// A small API server for the transports' tests: it has a few fixed paths, echoes others, and is
+// also reachable over HTTP.
 
 import http from 'node:http';
 import http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import * as apierrors from '#machinery/apierrors.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchEventType } from '#machinery/watch.ts';
+import { type WatchEventType, WatchQueue } from '#machinery/watch.ts';
 import { LinkedAbort } from '../abort.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
 
@@ -49,7 +49,7 @@ export class FakeServer {
     };
   };
 
-  /** To every watch. */
+  /** Pushes an event to every watch. */
   push(type: WatchEventType, object: unknown): void {
     const event = { type, object: encoded(object) };
     for (const watch of this.watches) watch.push(event);
@@ -110,7 +110,7 @@ export interface ServedOverHttp {
   close(): Promise<void>;
   /** The headers of the last request. */
   lastHeaders: http.IncomingHttpHeaders;
-  /** Connections that were ever made. */
+  /** The number of connections made so far. */
   connections: number;
 }
 
@@ -120,7 +120,7 @@ export interface ServeOptions {
   readonly maxConcurrentStreams?: number;
 }
 
-/** The handler behind a real socket. */
+/** Serves the handler on a real socket. */
 export async function serveOverHttp(
   handler: InProcessHandler,
   options: ServeOptions,
@@ -201,7 +201,7 @@ async function answer(
     'content-type': body.kind === 'text' ? 'text/plain' : 'application/json',
     ...(warning && { warning }),
   });
-  // Over HTTP/2 headers are not sent before there is data, unless asked for.
+  // In HTTP/2, headers are not sent before the first data, unless flushed.
   if ('flushHeaders' in response) response.flushHeaders();
   switch (body.kind) {
     case 'object':

@@ -1,4 +1,5 @@
-// The clients' end: handlers for in-process transports (../in-process.ts) that hand each request to the API server's thread.
+// The clients' end: handlers for in-process transports (../in-process.ts) that send each request to
+// the API server's thread.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { MessagePort } from 'node:worker_threads';
@@ -26,7 +27,7 @@ interface WatchedEvent {
   readonly object: ReceivedObject;
 }
 
-/** Parsed for the first who looks at it: few look at what their write was answered. */
+/** A received object, parsed on first use: few callers read the response to a write. */
 class ReceivedObject {
   #json: Buffer | undefined;
   #object: unknown;
@@ -48,7 +49,10 @@ class ReceivedObject {
   }
 }
 
-/** An object of a list or a watch. Its managed fields, half of its size, are cut out before it is parsed. */
+/**
+ * An object of a list or a watch. Its managed fields, half of its size, are removed before it is
+ * parsed.
+ */
 class KeptObject extends ReceivedObject {
   protected override parse(json: Buffer): unknown {
     return super.parse(withoutManagedFields(json));
@@ -61,20 +65,29 @@ interface Call {
   answered: ((response: InProcessResponse) => void) | undefined;
   readonly failed: (err: unknown) => void;
   readonly warnings: string[];
-  /** The items received so far of a list that comes in several messages. */
+  /** The items received so far of a list that arrives in several messages. */
   items?: KeptObject[];
   events?: WatchQueue<WatchedEvent>;
   chunks?: WatchQueue<Uint8Array>;
   /** Stops listening to the caller's signal. */
   release: () => void;
-  /** Called when the request has its response, or was aborted: another request may be sent. Idempotent. */
+  /**
+   * Called when the request has its response, or was aborted: another request may be sent.
+   * Idempotent.
+   */
   leave: () => void;
 }
 
-/** Requests in flight, without watches. The API server works on 200 writes and 400 reads at a time, of all clients. */
+/**
+ * The number of requests in flight, without watches. The API server handles 200 writes and 400
+ * reads at a time, for all clients.
+ */
 const MAX_IN_FLIGHT = 200;
 
-/** Objects of lists and watches come without metadata.managedFields (managed-fields.ts). */
+/**
+ * Clients of an API server in another thread. Objects of lists and watches lack
+ * metadata.managedFields (managed-fields.ts).
+ */
 export class ThreadClients {
   readonly #port: MessagePort;
   readonly #outbox: Outbox<ToServer>;
@@ -87,7 +100,7 @@ export class ThreadClients {
   #callers = 0;
   #closed = false;
 
-  /** `port` is used by these clients alone. It keeps the thread alive until close(). */
+  /** `port` is for these clients alone. It keeps the thread alive until close(). */
   constructor(port: MessagePort) {
     this.#port = port;
     this.#outbox = new Outbox(port);
@@ -95,7 +108,7 @@ export class ThreadClients {
     port.on('close', () => this.close());
   }
 
-  /** Returns a handler for createInProcessTransport. Its requests are made by this user. */
+  /** Returns a handler for createInProcessTransport, whose requests are made by this user. */
   handlerOf(user: ThreadUser): InProcessHandler {
     const caller = this.#callers++;
     this.#outbox.send({ kind: 'caller', caller, user });
@@ -115,7 +128,8 @@ export class ThreadClients {
     if (this.#closed) return Promise.reject(errorOf({ message: 'the API server has gone' }));
     const { method, path, query, headers, body, call, warnings } = request;
     const id = this.#nextId++;
-    // As it is now, although it may have to wait.
+    // The object is encoded now, although the request may have to wait: the caller may modify it
+    // later.
     const text = body.object === undefined ? undefined : stringifyJson(body.object);
     return new Promise<InProcessResponse>((answered, failed) => {
       let sent = false;
@@ -163,7 +177,7 @@ export class ThreadClients {
   }
 
   #take(message: ToClients, reader: BatchReader): void {
-    // The caller may have gone. The bytes must be skipped nevertheless.
+    // The caller may have aborted. The bytes must be skipped nevertheless.
     const call = this.#calls.get(message.id);
     switch (message.kind) {
       case 'answer': {

@@ -16,7 +16,7 @@ function gateOf(limit: number): {
 }
 
 describe('FairGate', () => {
-  test('lets as many in as it may, the others when one leaves', () => {
+  test('starts requests up to the limit, the others when one leaves', () => {
     const { started, gate, enter } = gateOf(2);
     for (const name of ['a', 'b', 'c', 'd']) enter('node', 1, name);
     expect(started).toEqual(['a', 'b']);
@@ -32,7 +32,7 @@ describe('FairGate', () => {
     expect(started.slice(4)).toEqual(['e', 'f']);
   });
 
-  test('gives each caller a turn, and the controllers every second one', () => {
+  test('serves callers in turn, and controllers every second time', () => {
     const { started, gate, enter } = gateOf(1);
     enter('node', 0, 'first');
     for (const name of ['a1', 'a2', 'a3']) enter('node', 1, name);
@@ -43,7 +43,7 @@ describe('FairGate', () => {
     expect(started).toEqual(['first', 'x1', 'a1', 'x2', 'b1', 'a2', 'a3']);
   });
 
-  test('forgets what is withdrawn, and says what was started before', () => {
+  test('drops withdrawn requests, and reports started ones', () => {
     const { started, gate, enter } = gateOf(1);
     const first = enter('node', 1, 'a');
     const second = enter('node', 1, 'b');

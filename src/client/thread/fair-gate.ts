@@ -1,10 +1,10 @@
-// Limits how many requests of a thread are in flight. What waits is served in turn: one request of each caller, so that a caller with a
-// thousand requests does not delay the one request of another. Callers that are few (controllers, the scheduler) and callers that are many
-// (kubelets) take turns as groups.
+// Limits the requests in flight of a thread. Waiting requests are served in turn, one per caller,
+// so that a caller with a thousand requests does not delay the single request of another. Few
+// callers (controllers, the scheduler) and many callers (kubelets) take turns as groups.
 
 import { Fifo } from '#machinery/collections/fifo.ts';
 
-/** Which group a caller belongs to. */
+/** The group of a caller. */
 export type Lane = 'control' | 'node';
 
 interface Waiting {
@@ -27,8 +27,9 @@ export class FairGate {
   }
 
   /**
-   * Calls `start` when there is room: at once, or in the caller's turn. A started request calls leave() once. Returns a function that
-   * withdraws a request that still waits; it returns false if the request was started.
+   * Calls `start` when there is room: immediately, or in the caller's turn. A started request calls
+   * leave() once. Returns a function that withdraws a waiting request; it returns false if the
+   * request was started.
    */
   enter(lane: Lane, caller: number, start: () => void): () => boolean {
     if (this.#inFlight < this.#limit) {
@@ -49,7 +50,7 @@ export class FairGate {
     };
   }
 
-  /** A request that was started has ended. */
+  /** Reports that a started request has ended. */
   leave(): void {
     const next = this.#take();
     if (next === undefined) this.#inFlight--;
@@ -69,7 +70,7 @@ export class FairGate {
       while (waiting?.cancelled === true) waiting = queue.shift();
       callers.delete(caller);
       if (waiting === undefined) continue;
-      // From now on it can not be withdrawn.
+      // From now on it cannot be withdrawn.
       waiting.cancelled = true;
       if (queue.length > 0) callers.set(caller, queue);
       return waiting;

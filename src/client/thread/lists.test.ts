@@ -29,7 +29,7 @@ const objectOf = (name: string) => ({
 
 describe('lists between threads', () => {
   test.each([0, 1, 250, 251, 1000, 1001])(
-    'of %i objects come whole and in order',
+    'of %i objects arrive complete and in order',
     async (count) => {
       const items = Array.from({ length: count }, (_, i) => objectOf(`o-${i}`));
       const client = connect(async () => ({
@@ -50,7 +50,7 @@ describe('lists between threads', () => {
     },
   );
 
-  test('that are long leave room for other answers, and can be given up', async () => {
+  test('that are long do not block other responses, and can be aborted', async () => {
     let encoded = 0;
     const items = Array.from({ length: 20_000 }, (_, i) => ({
       object: () => {

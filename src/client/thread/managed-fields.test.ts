@@ -25,7 +25,7 @@ describe('withoutManagedFields', () => {
     { maxLength: 3 },
   );
 
-  test('takes the list out of metadata, wherever it is there, and leaves all else as it is', () => {
+  test('removes the list from metadata, at any position, and changes nothing else', () => {
     fc.assert(
       fc.property(
         fields,
@@ -45,7 +45,7 @@ describe('withoutManagedFields', () => {
             Object.keys(metadata).indexOf('managedFields'),
           );
           const inside = JSON.stringify(Object.fromEntries(earlier)).includes('"managedFields":[');
-          // One within another field that comes first is in the way.
+          // A nested field of that name in an earlier field prevents the cut.
           expect(cut(JSON.stringify(whole))).toBe(
             JSON.stringify(inside ? whole : { ...whole, metadata: rest }),
           );
@@ -55,7 +55,7 @@ describe('withoutManagedFields', () => {
     );
   });
 
-  test('leaves what is called the same elsewhere', () => {
+  test('keeps fields of the same name elsewhere', () => {
     for (const object of [
       { kind: 'K', metadata: { name: 'a' } },
       { kind: 'K', metadata: { name: 'a' }, spec: { managedFields: [1] } },

@@ -1,5 +1,6 @@
-// Removes metadata.managedFields from lists and watches between threads. It is as long as the rest of many objects, and the components that
-// cache objects do not read it. A write without managed fields keeps those of the stored object.
+// Removes metadata.managedFields from lists and watches between threads. It makes up half of many
+// objects, and the components that cache objects do not read it. A write without managed fields
+// keeps those of the stored object.
 
 const KEY = Buffer.from('"managedFields":[');
 const METADATA = Buffer.from('"metadata":{');
@@ -10,8 +11,9 @@ const COMMA = 0x2c;
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * `json`, which is an object's, without its managedFields: moved together in its own memory. As it is if it has none, or not where the
- * API server writes them: in the first field `metadata`, before any other field of that name.
+ * Returns the JSON of an object without its managedFields, moved together in its own memory.
+ * Returns it unchanged if it has none, or not where the API server writes them: in the first field
+ * `metadata`, before any other field of that name.
  */
 export function withoutManagedFields(json: Buffer): Buffer {
   const at = json.indexOf(KEY);
@@ -21,14 +23,17 @@ export function withoutManagedFields(json: Buffer): Buffer {
   if (!isAtDepth(0, json, metadata + METADATA.length, at)) return json;
   let end = endOfValue(json, at + KEY.length - 1);
   let start = at;
-  // The comma after it goes too; the one before it if it is the last.
+  // The following comma is cut, too, or the preceding one if the field is the last.
   if (json[end] === COMMA) end++;
   else if (json[at - 1] === COMMA) start--;
   json.copyWithin(start, end);
   return json.subarray(0, json.length - (end - start));
 }
 
-/** Whether, at `to`, so many of the objects and lists that begin from `from` on are open, and none has ended that had begun before. */
+/**
+ * Reports whether, between `from` and `to`, exactly `depth` objects and lists have begun and not
+ * ended, and none ends that began before.
+ */
 function isAtDepth(depth: number, json: Buffer, from: number, to: number): boolean {
   let open = 0;
   for (let i = from; i < to; i++) {
@@ -40,7 +45,7 @@ function isAtDepth(depth: number, json: Buffer, from: number, to: number): boole
   return open === depth;
 }
 
-/** Behind the object or list that begins at `from`. */
+/** Returns the index after the object or list that begins at `from`. */
 function endOfValue(json: Buffer, from: number): number {
   let open = 0;
   for (let i = from; i < json.length; i++) {
@@ -52,7 +57,7 @@ function endOfValue(json: Buffer, from: number): number {
   throw new Error('JSON that does not end');
 }
 
-/** Behind the text that begins with the quote at `from`. */
+/** Returns the index after the text whose quote is at `from`. */
 function endOfString(json: Buffer, from: number): number {
   let i = from + 1;
   while (i < json.length && json[i] !== QUOTE) i += json[i] === BACKSLASH ? 2 : 1;

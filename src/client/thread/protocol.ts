@@ -1,6 +1,6 @@
-// The messages between the thread of the API server and a thread of its clients: requests with their responses, watches, and bodies in
-// pieces. Objects travel as the JSON that is stored. A batch of messages has one buffer for all of its bytes, which is transferred, not
-// copied.
+// The messages between the thread of the API server and a thread of its clients: requests and
+// responses, watches, and bodies in pieces. Objects are sent as stored JSON. A batch of messages
+// has one buffer for all of its bytes, which is transferred, not copied.
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Status } from '#machinery/apierrors.ts';
@@ -11,7 +11,7 @@ export interface ThreadUser {
   readonly groups: readonly string[];
 }
 
-/** From the clients' thread. `id`: of a call, chosen there. */
+/** A message from the clients' thread. `id`: of a call, chosen by the sender. */
 export type ToServer =
   | { readonly kind: 'caller'; readonly caller: number; readonly user: ThreadUser }
   | {
@@ -26,15 +26,18 @@ export type ToServer =
       readonly body: string | undefined;
     }
   | { readonly kind: 'abort'; readonly id: number }
-  /** That so many bytes of batches have been taken. */
+  /** Acknowledges this many bytes of batches. */
   | { readonly kind: 'taken'; readonly bytes: number };
 
-/** An object as so many bytes, the next of the batch. */
+/** An object as the next `length` bytes of the batch. */
 export interface SentObject {
   readonly length: number;
 }
 
-/** An object that several watches tell of is sent once. `first`: with its bytes; `again`: so many first ones ago. */
+/**
+ * An object of watches. If several watches get it, its bytes are sent once. `first`: with its
+ * bytes. `again`: the object that many first ones ago.
+ */
 export type WatchedObject = { readonly first: number } | { readonly again: number };
 
 export type SentBody =
@@ -47,10 +50,10 @@ export type SentBody =
       readonly apiVersion: string;
       readonly listKind: string;
       readonly metadata: Readonly<Record<string, unknown>>;
-      /** The bytes of each item, without those that were sent before. */
+      /** The number of bytes of each item, without those that were sent before. */
       readonly lengths: readonly number[];
     }
-  /** The content comes in separate messages. */
+  /** The content follows in separate messages. */
   | { readonly kind: 'watch' }
   | { readonly kind: 'stream' };
 
@@ -59,7 +62,7 @@ export interface Failure {
   readonly status?: Status;
 }
 
-/** From the server's thread, to a call. */
+/** A message from the server's thread to a call. */
 export type ToClients =
   | {
       readonly kind: 'answer';
@@ -68,7 +71,7 @@ export type ToClients =
       readonly warnings: readonly string[];
       readonly body: SentBody;
     }
-  /** Items of a list that is too long for one message: the first ones, before its answer. */
+  /** The first items of a list that is too long for one message, before its response. */
   | { readonly kind: 'items'; readonly id: number; readonly lengths: readonly number[] }
   | {
       readonly kind: 'event';
@@ -86,10 +89,16 @@ export interface Batch<M> {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** How many objects of watches the clients' side keeps, for further watches that receive the same objects. */
+/**
+ * The number of objects of watches that the clients' side keeps, for further watches that receive
+ * the same objects.
+ */
 export const KEPT_OBJECTS = 1024;
 
-/** Collects what is sent in one turn of the event loop: a message alone costs as much as ten in a batch. */
+/**
+ * Collects the messages of one turn of the event loop: a single message costs as much as ten in a
+ * batch.
+ */
 export class Outbox<M> {
   readonly #port: MessagePort;
   #messages: M[] = [];
@@ -101,7 +110,7 @@ export class Outbox<M> {
     this.#port = port;
   }
 
-  /** `parts`: the bytes that it is about; not modified until the turn is over. */
+  /** Adds a message. `parts`: its bytes; not to be modified during this turn. */
   send(message: M, ...parts: readonly Uint8Array[]): void {
     this.#messages.push(message);
     for (const part of parts) {
@@ -129,7 +138,7 @@ export class Outbox<M> {
   }
 }
 
-/** Takes the bytes of a batch as its messages tell of them. */
+/** Reads the bytes of a batch in the order of its messages. */
 export class BatchReader {
   readonly #bytes: Buffer;
   #at = 0;

@@ -1,4 +1,5 @@
-// The server's end: calls that come from another thread are answered by the API server's chain, as those of this thread are.
+// The server's end: the API server's chain serves calls from another thread as it serves those of
+// its own.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -26,14 +27,14 @@ import {
 } from './protocol.ts';
 
 export interface ThreadServerConfig {
-  /** Used by this server alone. */
+  /** For this server only. */
   readonly port: MessagePort;
-  /** The API server's chain behind authentication, as this user. */
+  /** Returns the API server's chain after authentication, for this user. */
   readonly handlerOf: (user: ThreadUser) => InProcessHandler;
   readonly logger: Logger;
   /**
-   * As soon as so many bytes are on their way, watches and bodies wait: a thread that does not keep up loses its watches as any slow
-   * client does. Default: 16 MB.
+   * The number of bytes in flight from which on watches and bodies wait: a thread that does not
+   * keep up loses its watches, as any slow client does. Default: 16 MB.
    */
   readonly window?: number;
 }
@@ -43,7 +44,7 @@ type WatchedEvent = Watched['events'] extends AsyncIterable<infer E> ? E : never
 type Listed = Extract<InProcessResponse['body'], { kind: 'list' }>;
 type Streamed = Extract<InProcessResponse['body'], { kind: 'stream' }>;
 
-/** Items of a list that are sent in one message. */
+/** The number of items of a list in one message. */
 const LIST_SLICE = 250;
 
 export class ThreadServer {
@@ -51,10 +52,10 @@ export class ThreadServer {
   readonly #outbox: Outbox<ToClients>;
   readonly #handlers = new Map<number, InProcessHandler>();
   readonly #calls = new TransientMap<number, LinkedAbort>();
-  /** When an object of a watch was first sent. */
+  /** The number of each object that was sent for a watch. */
   readonly #sent = new WeakMap<Encoded, number>();
   #objects = 0;
-  /** Bytes that are on their way. */
+  /** The number of bytes in flight. */
   #under = 0;
   #waiting: (() => void)[] = [];
 
@@ -63,7 +64,7 @@ export class ThreadServer {
     this.#outbox = new Outbox(config.port);
   }
 
-  /** Once: from now on calls are answered, until the port is closed. */
+  /** Starts to serve calls, until the port is closed. Called once. */
   start(): void {
     const { port } = this.#config;
     port.on('message', ({ messages }: Batch<ToServer>) => {
@@ -94,7 +95,7 @@ export class ThreadServer {
     }
   }
 
-  /** Never rejects. */
+  /** Serves a request. Never rejects. */
   async #answer(message: Extract<ToServer, { kind: 'request' }>): Promise<void> {
     const { id, caller } = message;
     const call = new LinkedAbort();
@@ -119,8 +120,9 @@ export class ThreadServer {
   }
 
   /**
-   * Sends the items of a long list in several messages, in turns of the event loop of their own: a list of all pods must not keep other
-   * requests waiting until all of it is copied. Returns the list with the items that are left for the answer.
+   * Sends the items of a long list in several messages, each in its own turn of the event loop: a
+   * list of all pods must not delay other requests until it is copied. Returns the list with the
+   * remaining items, for the response.
    */
   async #sendFirstItems(id: number, body: Listed, call: LinkedAbort): Promise<Listed> {
     const { items } = body;

@@ -1,10 +1,9 @@
-// A work queue to which a key can be added later.
+// A work queue with delays.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { KeyedHeap } from '#machinery/collections/heap.ts';
 import type { QueueMetrics } from './metrics.ts';
-import { WorkQueue } from './work-queue.ts';
-import type { WorkQueueConfig } from './work-queue.ts';
+import { WorkQueue, type WorkQueueConfig } from './work-queue.ts';
 
 export interface DelayingQueueConfig<K = string> extends WorkQueueConfig<K> {
   readonly clock: Clock;
@@ -12,20 +11,23 @@ export interface DelayingQueueConfig<K = string> extends WorkQueueConfig<K> {
 
 interface Waiting<K> {
   readonly key: K;
-  /** On the clock's monotonic scale. */
+  /** The time at which the key is added, on the clock's monotonic scale. */
   readonly readyAt: number;
 }
 
-/** Not guaranteed: that a key with a pending delay is not added earlier by another caller. Then it is processed twice. */
+/**
+ * A work queue to which keys can be added later. Not guaranteed: that a key with a pending delay is
+ * not added earlier by another caller. It is processed twice then.
+ */
 export class DelayingQueue<K = string> extends WorkQueue<K> {
   readonly #clock: Clock;
   readonly #metrics: QueueMetrics<K> | undefined;
-  /** Each key once, with the earliest time that was asked for. */
+  /** Each key once, with its earliest requested time. */
   readonly #waiting = new KeyedHeap<K, Waiting<K>>({
     keyOf: (entry) => entry.key,
     less: (a, b) => a.readyAt < b.readyAt,
   });
-  /** Set for the first of #waiting; undefined exactly when nothing waits. */
+  /** The timer for the first of #waiting; undefined if and only if no key is waiting. */
   #timer: { readonly at: number; readonly timer: Timer } | undefined;
 
   constructor(config: DelayingQueueConfig<K>) {
@@ -34,7 +36,7 @@ export class DelayingQueue<K = string> extends WorkQueue<K> {
     this.#metrics = config.metrics;
   }
 
-  /** Adds the key after `delayMs` (0 or less: now). Asked for twice, the earlier time counts. */
+  /** Adds the key after `delayMs` (0 or less: now). Of several calls the earliest time counts. */
   addAfter(key: K, delayMs: number): void {
     if (this.shuttingDown) return;
     if (this.#metrics !== undefined) this.#metrics.retries++;
@@ -49,7 +51,7 @@ export class DelayingQueue<K = string> extends WorkQueue<K> {
     this.#arm();
   }
 
-  /** Also forgets the keys whose time has not come. */
+  /** Shuts down, and drops the keys with a pending delay. */
   override shutDown(): void {
     this.#timer?.timer.cancel();
     this.#timer = undefined;
@@ -71,7 +73,7 @@ export class DelayingQueue<K = string> extends WorkQueue<K> {
 
   #release(): void {
     this.#timer = undefined;
-    // Everything due by the time that the timer was set for counts, even if the platform's timer was a fraction early.
+    // Counts keys as due up to 1 ms early: the platform's timer may fire a fraction too early.
     const now = this.#clock.monotonic() + 1;
     for (
       let next = this.#waiting.peek();

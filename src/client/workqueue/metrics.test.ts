@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { QueueMetrics, RateLimitingQueue } from './index.ts';
 
-test('a queue tells how long keys wait, and how long work on them takes', async () => {
+test('a queue measures how long keys wait, and how long work on them takes', async () => {
   const clock = new VirtualClock();
   const metrics = new QueueMetrics<string>(clock);
   const queue = new RateLimitingQueue({ clock, metrics });
@@ -13,7 +13,7 @@ test('a queue tells how long keys wait, and how long work on them takes', async 
   await clock.advance('2s');
   await queue.get();
   expect([metrics.depth, metrics.waited.count, metrics.waited.sum]).toEqual([1, 1, 2]);
-  // Added again while it is worked on: it waits, too.
+  // Added again while a worker has it: it waits, too.
   queue.add('a');
   await clock.advance('3s');
   expect([metrics.depth, metrics.unfinishedSeconds, metrics.longestRunningSeconds]).toEqual([

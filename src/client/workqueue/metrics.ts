@@ -1,22 +1,25 @@
-// Counts the work of a queue, in plain numbers: a queue works far more often than its metrics are read. The publisher of the metrics adds
-// the name of the queue and the format.
+// Counts the work of a queue in plain numbers: a queue works far more often than its metrics are
+// read. The publisher of the metrics adds the name of the queue and the format.
 
 import type { Clock } from '#machinery/clock.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 
-/** Upper bounds in seconds, as upstream's components have them: each ten times the one before, from ten nanoseconds to ten seconds. */
+/**
+ * Upper bounds in seconds, as in upstream's components: each ten times the one before, from ten
+ * nanoseconds to ten seconds.
+ */
 export const QUEUE_BUCKETS_SECONDS = tenfold(1e-8, 10);
 
-/** Multiplied one by one: the inexact products are part of the names of upstream's series. */
+/** Multiplied step by step: the inexact products are part of the names of upstream's series. */
 function tenfold(first: number, count: number): readonly number[] {
   const bounds = [first];
   while (bounds.length < count) bounds.push((bounds.at(-1) as number) * 10);
   return bounds;
 }
 
-/** How many observations there were up to each bound, their number and their sum in seconds. */
+/** The number of observations for each bound, their total and their sum in seconds. */
 export class Durations {
-  /** Not cumulative; the last is what is longer than the last bound. */
+  /** Not cumulative. The last one counts durations above the last bound. */
   readonly counts: number[] = Array.from({ length: QUEUE_BUCKETS_SECONDS.length + 1 }, () => 0);
   count = 0;
   sum = 0;
@@ -36,37 +39,37 @@ export class Durations {
 
 export class QueueMetrics<K = unknown> {
   readonly #clock: Clock;
-  /** When each key that waits was added, on the clock's monotonic scale. */
+  /** The time at which each waiting key was added, on the clock's monotonic scale. */
   readonly #added = new TransientMap<K, number>();
-  /** Since when each key is worked on. */
+  /** The time at which work on each key began. */
   readonly #begun = new TransientMap<K, number>();
   adds = 0;
   retries = 0;
-  /** Between being added and being taken. */
+  /** The durations between add and get. */
   readonly waited = new Durations();
-  /** Between being taken and being done. */
+  /** The durations between get and done. */
   readonly worked = new Durations();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Keys that wait to be worked on, those that are worked on and have been added again included. */
+  /** The number of waiting keys, including those that were added again while a worker has them. */
   get depth(): number {
     return this.#added.size;
   }
 
-  /** Seconds that the keys under work have taken so far, together. */
+  /** The seconds that work on current keys has taken so far, in total. */
   get unfinishedSeconds(): number {
     return this.#running().reduce((sum, seconds) => sum + seconds, 0);
   }
 
-  /** The time of the longest running item. */
+  /** The seconds of the longest running key. */
   get longestRunningSeconds(): number {
     return Math.max(0, ...this.#running());
   }
 
-  /** To be called for a key that did not wait already. */
+  /** Records an added key that was not waiting yet. */
   add(key: K): void {
     this.adds++;
     this.#added.set(key, this.#clock.monotonic());

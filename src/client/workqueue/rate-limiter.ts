@@ -1,18 +1,21 @@
-// How long a failed key waits before it is tried again.
+// The delay before a failed key is tried again.
 
 import type { Clock } from '#machinery/clock.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 
 export interface RateLimiter<K> {
-  /** Counts one failure of the key. Returns how long it must wait, in milliseconds. */
+  /** Counts a failure of the key. Returns its delay in milliseconds. */
   when(key: K): number;
-  /** The key succeeded (or was given up): its next failure is its first. */
+  /** Resets the key, which succeeded or was dropped: its next failure is its first. */
   forget(key: K): void;
-  /** How often the key has failed since it was last forgotten. */
+  /** Returns the number of failures since the key was last forgotten. */
   retries(key: K): number;
 }
 
-/** Each key by itself: `baseMs`, doubled at every further failure, at most `maxMs`. Defaults: 5 ms, 1000 s. */
+/**
+ * Delays each key separately: `baseMs`, doubled at every further failure, at most `maxMs`.
+ * Defaults: 5 ms, 1000 s.
+ */
 export class ExponentialRateLimiter<K> implements RateLimiter<K> {
   readonly #baseMs: number;
   readonly #maxMs: number;
@@ -43,7 +46,7 @@ export class TokenBucket {
   readonly #clock: Clock;
   readonly #perMs: number;
   readonly #burst: number;
-  /** As of #at; negative when tokens have been reserved that are not there yet. */
+  /** The tokens at the time #at; negative when future tokens are reserved. */
   #tokens: number;
   #at: number;
 
@@ -59,7 +62,7 @@ export class TokenBucket {
     this.#at = config.clock.monotonic();
   }
 
-  /** Takes a token if there is one. */
+  /** Takes a token if there is one. Returns whether it did. */
   tryTake(): boolean {
     this.#refill();
     if (this.#tokens < 1) return false;
@@ -67,7 +70,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes a token, from the future if need be; answers how many milliseconds away it is. */
+  /** Takes a token, if necessary a future one. Returns the milliseconds until it is available. */
   reserve(): number {
     this.#refill();
     this.#tokens -= 1;
@@ -81,7 +84,7 @@ export class TokenBucket {
   }
 }
 
-/** All keys together: no more than a bucket of tokens allows. */
+/** Delays all keys together as a bucket of tokens requires. */
 export class BucketRateLimiter<K> implements RateLimiter<K> {
   readonly #bucket: TokenBucket;
 
@@ -100,7 +103,7 @@ export class BucketRateLimiter<K> implements RateLimiter<K> {
   }
 }
 
-/** The longest wait that any of several asks for. */
+/** Delays by the longest delay of several limiters. */
 export class MaxOfRateLimiters<K> implements RateLimiter<K> {
   readonly #limiters: readonly RateLimiter<K>[];
 
@@ -121,7 +124,10 @@ export class MaxOfRateLimiters<K> implements RateLimiter<K> {
   }
 }
 
-/** Returns the limiter of controllers: 5 ms, doubled per failure up to 1000 s, and 10 retries a second (bursts of 100) over all keys. */
+/**
+ * Returns the limiter of controllers: 5 ms, doubled per failure up to 1000 s, and 10 retries a
+ * second (bursts of 100) over all keys.
+ */
 export function defaultControllerRateLimiter<K>(clock: Clock): RateLimiter<K> {
   return new MaxOfRateLimiters<K>([
     new ExponentialRateLimiter<K>(),

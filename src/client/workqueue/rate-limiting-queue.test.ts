@@ -11,7 +11,7 @@ import {
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
 
 describe('DelayingQueue', () => {
-  test('adds a key when its time has come, the earlier time if there are two', async () => {
+  test('adds a key after its delay, the shorter one if there are two', async () => {
     const clock = new VirtualClock();
     const queue = new DelayingQueue({ clock });
     queue.addAfter('late', 1000);
@@ -36,7 +36,7 @@ describe('DelayingQueue', () => {
     ]);
   });
 
-  test('forgets what waits when it shuts down', async () => {
+  test('drops waiting keys when it shuts down', async () => {
     const clock = new VirtualClock();
     const queue = new DelayingQueue({ clock });
     queue.addAfter('a', 1000);
@@ -48,7 +48,7 @@ describe('DelayingQueue', () => {
 });
 
 describe('rate limiters', () => {
-  test('double the wait of a key at each failure up to the maximum, each key by itself', () => {
+  test('double the delay of a key at each failure up to the maximum, for each key separately', () => {
     const limiter = new ExponentialRateLimiter<string>();
     expect([1, 2, 3, 4].map(() => limiter.when('a'))).toEqual([5, 10, 20, 40]);
     expect(limiter.when('b')).toBe(5);
@@ -59,7 +59,7 @@ describe('rate limiters', () => {
     expect(limiter.when('a')).toBe(5);
   });
 
-  test('let a burst through and then as many as the bucket fills', async () => {
+  test('allow a burst, then keys at the rate of the bucket', async () => {
     const clock = new VirtualClock();
     const limiter = new BucketRateLimiter<string>(
       new TokenBucket({ clock, perSecond: 10, burst: 3 }),
@@ -73,7 +73,7 @@ describe('rate limiters', () => {
     expect([bucket.tryTake(), bucket.tryTake()]).toEqual([true, false]);
   });
 
-  test('combine to the longest wait', () => {
+  test('combine to the longest delay', () => {
     const clock = new VirtualClock();
     const limiter = new MaxOfRateLimiters<string>([
       new ExponentialRateLimiter({ baseMs: 50, maxMs: 1000 }),
@@ -87,7 +87,7 @@ describe('rate limiters', () => {
 });
 
 describe('RateLimitingQueue', () => {
-  test('lets failed keys wait longer each time until they are forgotten', async () => {
+  test('delays failed keys longer each time until they are forgotten', async () => {
     const clock = new VirtualClock();
     const queue = new RateLimitingQueue({ clock });
     queue.addRateLimited('a');

@@ -1,9 +1,7 @@
-// A work queue that lets keys that failed wait, longer each time.
+// A work queue with back-off: failed keys wait, longer each time.
 
-import { DelayingQueue } from './delaying-queue.ts';
-import type { DelayingQueueConfig } from './delaying-queue.ts';
-import { defaultControllerRateLimiter } from './rate-limiter.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import { DelayingQueue, type DelayingQueueConfig } from './delaying-queue.ts';
+import { defaultControllerRateLimiter, type RateLimiter } from './rate-limiter.ts';
 
 export interface RateLimitingQueueConfig<K> extends DelayingQueueConfig<K> {
   /** Default: `defaultControllerRateLimiter`. */
@@ -18,12 +16,12 @@ export class RateLimitingQueue<K = string> extends DelayingQueue<K> {
     this.#rateLimiter = config.rateLimiter ?? defaultControllerRateLimiter<K>(config.clock);
   }
 
-  /** Adds the key when the rate limiter says so. Every call counts as a failure until `forget`. */
+  /** Adds the key after the rate limiter's delay. Every call counts as a failure until `forget`. */
   addRateLimited(key: K): void {
     this.addAfter(key, this.#rateLimiter.when(key));
   }
 
-  /** Forgets the key's failures; it does not take the key out of the queue. */
+  /** Resets the key's failures. It does not remove the key from the queue. */
   forget(key: K): void {
     this.#rateLimiter.forget(key);
   }

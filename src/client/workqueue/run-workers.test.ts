@@ -2,8 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
-import { reconciled, requeue, requeueAfter, runWorkers } from './run-workers.ts';
-import type { ReconcileResult } from './run-workers.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+  runWorkers,
+} from './run-workers.ts';
 
 function setUp() {
   const clock = new VirtualClock();
@@ -16,7 +21,7 @@ function setUp() {
 }
 
 describe('runWorkers', () => {
-  test('reads every outcome: done, again, again later, failed', async () => {
+  test('handles every result: done, requeue, requeueAfter, failed', async () => {
     const { clock, queue, stop, logger } = setUp();
     const calls: [key: string, atMs: number][] = [];
     const plans: Record<string, (ReconcileResult | Error)[]> = {
@@ -55,7 +60,7 @@ describe('runWorkers', () => {
     await running;
   });
 
-  test('runs as many keys at once as there are workers, and no key twice', async () => {
+  test('processes as many keys at once as there are workers, and no key twice', async () => {
     const { clock, queue, stop, logger } = setUp();
     const active = new Set<string>();
     let most = 0;
@@ -84,7 +89,7 @@ describe('runWorkers', () => {
     await running;
   });
 
-  test('gives up after maxRetries', async () => {
+  test('drops a key after maxRetries', async () => {
     const { clock, queue, stop, logger } = setUp();
     let calls = 0;
     const failed: string[] = [];
@@ -108,7 +113,7 @@ describe('runWorkers', () => {
     await running;
   });
 
-  test('waits for what is under way when it stops, and begins nothing new', async () => {
+  test('waits for running reconciles when it stops, and starts no others', async () => {
     const { clock, queue, stop, logger } = setUp();
     const begun: string[] = [];
     const ended: string[] = [];

@@ -1,33 +1,38 @@
-// The loop of every controller: take a key, reconcile it, and read the outcome in one place.
+// The loop of every controller: take a key, reconcile it, and handle the result in one place.
 
 import type { Logger } from '#machinery/log.ts';
 import { sharedByMany } from '../abort.ts';
 import type { RateLimitingQueue } from './rate-limiting-queue.ts';
 
-/** The outcome of a reconcile. Throwing retries with back-off, and is logged. */
+/** The result of a reconcile. An error is logged and retried with back-off. */
 export type ReconcileResult =
-  /** Nothing more to do until something changes. */
+  /** Nothing to do until something changes. */
   | { readonly next: 'done' }
-  /** Again, with the back-off of a failure, but it is none: nothing is logged. */
+  /** Reconcile again with back-off, but without logging a failure. */
   | { readonly next: 'requeue' }
-  /** Again after a time; earlier if something changes. */
+  /** Reconcile again after a delay; earlier if something changes. */
   | { readonly next: 'requeueAfter'; readonly delayMs: number };
 
 export const reconciled: ReconcileResult = { next: 'done' };
 export const requeue: ReconcileResult = { next: 'requeue' };
-/** `delayMs` of 0 or less: at once. */
+/** Returns the result for a delayed reconcile. `delayMs` of 0 or less: immediately. */
 export function requeueAfter(delayMs: number): ReconcileResult {
   return { next: 'requeueAfter', delayMs };
 }
 
-/** Brings the cluster to the state that the object of the key asks for, from what is true now; never from the event that was seen. */
+/**
+ * Brings the cluster to the desired state of the object with this key, based on the current state,
+ * never on the received event.
+ */
 export type Reconcile<K = string> = (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
 
 export interface RunWorkersOptions<K> {
   readonly logger: Logger;
-  /** Keys that have failed this often are dropped until they are added again. Default: never. */
+  /**
+   * The number of failures after which a key is dropped until it is added again. Default: no limit.
+   */
   readonly maxRetries?: number;
-  /** How the log names a key. Default: as text. */
+  /** Returns the name of a key in the log. Default: the key as text. */
   readonly describe?: (key: K) => string;
   /** Called for every failure, in addition to the log. */
   readonly onError?: (key: K, err: unknown) => void;
@@ -36,9 +41,9 @@ export interface RunWorkersOptions<K> {
 type Outcome = ReconcileResult | { readonly next: 'failed'; readonly err: unknown };
 
 /**
- * Works on the queue with `workers` reconciles at a time, of different keys, until the signal aborts. Then the queue is shut
- * down; resolves when every reconcile that was under way has ended. Keys that were still queued are left: the objects they
- * name are looked at again when the controller next starts.
+ * Processes the queue with `workers` concurrent reconciles of different keys, until the signal
+ * aborts. Then it shuts the queue down, and resolves when every running reconcile has ended. Queued
+ * keys are dropped: the controller looks at their objects again at its next start.
  */
 export async function runWorkers<K>(
   queue: RateLimitingQueue<K>,
@@ -101,7 +106,7 @@ function settle<K>(
       queue.addAfter(key, outcome.delayMs);
       return;
     case 'failed':
-      // A reconcile that was cut short by stopping has not failed.
+      // A reconcile that was interrupted by the shutdown has not failed.
       if (signal.aborted) return;
       onError?.(key, outcome.err);
       if (maxRetries !== undefined && queue.numRequeues(key) >= maxRetries) {

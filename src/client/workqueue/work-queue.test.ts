@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { WorkQueue } from './work-queue.ts';
 
 describe('WorkQueue', () => {
-  test('gives keys in the order in which they were first added, each once', async () => {
+  test('returns keys in the order in which they were first added, each once', async () => {
     const queue = new WorkQueue();
     for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
     expect(queue.length).toBe(3);
@@ -10,7 +10,7 @@ describe('WorkQueue', () => {
     expect(queue.length).toBe(0);
   });
 
-  test('never gives a key to two workers; one added meanwhile comes again after done', async () => {
+  test('never returns a key to two workers; one added meanwhile comes again after done', async () => {
     const queue = new WorkQueue();
     queue.add('a');
     await queue.get();
@@ -26,7 +26,7 @@ describe('WorkQueue', () => {
     expect(queue.length).toBe(0);
   });
 
-  test('gives a key to the worker that has waited longest', async () => {
+  test('returns a key to the worker that has waited longest', async () => {
     const queue = new WorkQueue();
     const [first, second] = [queue.get(), queue.get()];
     queue.add('a');
@@ -38,7 +38,7 @@ describe('WorkQueue', () => {
     expect(queue.length).toBe(1);
   });
 
-  test('hands out what is queued when it shuts down, then undefined, and takes nothing new', async () => {
+  test('returns queued keys when it shuts down, then undefined, and accepts no more', async () => {
     const queue = new WorkQueue();
     queue.add('a');
     queue.shutDown();
@@ -51,7 +51,7 @@ describe('WorkQueue', () => {
     expect(await get).toBeUndefined();
   });
 
-  test('drains: waits for workers, keys that were queued and those added while a worker had them', async () => {
+  test('shutDownWithDrain waits for queued keys and those added while a worker has them', async () => {
     const queue = new WorkQueue();
     queue.add('a');
     queue.add('b');

@@ -1,28 +1,36 @@
-// A queue of keys to work on, each at most once in the queue and never with two workers at a time.
+// A queue of keys to process. Each key is at most once in the queue, and never with two workers at
+// a time.
 //
-// Guarantees: keys come out in the order in which they were first added; a key added several times before it is taken comes
-// out once; a key added while a worker has it comes out again after that worker is done with it, and not before. Keys are
-// compared as a Set compares them, so they are strings, or objects that are each other's only instance.
-// Not promised: that what comes out still exists. A key says «look again», never what happened.
+// Guarantees: keys come out in the order in which they were first added; a key that is added
+// several times before a worker takes it comes out once; a key that is added while a worker has it
+// comes out again after that worker is done with it, and not before. Keys are compared as in a Set,
+// so they are strings, or objects with a single instance per key.
+// Not guaranteed: that the object of a key still exists. A key means «look again», not what
+// happened.
 
 import { Fifo } from '#machinery/collections/fifo.ts';
 import { TransientSet } from '#machinery/collections/transient-map.ts';
 import type { QueueMetrics } from './metrics.ts';
 
 export interface WorkQueueConfig<K> {
-  /** Counts the work. Default: nothing is counted. */
+  /** Records the work. Default: no metrics. */
   readonly metrics?: QueueMetrics<K>;
 }
 
-/** Taken keys must be given back: each `get` that answers a key needs one `done` of that key. */
+/** A queue of keys. Each `get` that returns a key requires one `done` of that key. */
 export class WorkQueue<K = string> {
-  /** Keys in the order in which workers will get them: each is in #dirty, none is in #processing. */
+  /** Keys in the order in which workers get them: each is in #dirty, none is in #processing. */
   readonly #queue = new Fifo<K>();
-  /** Keys that need work: those waiting in #queue, and those added again while a worker has them. */
+  /**
+   * Keys that need work: those waiting in #queue, and those added again while a worker has them.
+   */
   readonly #dirty = new TransientSet<K>();
-  /** Keys that workers have now. Those that are also in #dirty go back into #queue when they are done. */
+  /**
+   * Keys that workers have now. Those that are also in #dirty go back into #queue when they are
+   * done.
+   */
   readonly #processing = new TransientSet<K>();
-  /** Calls of get() that found nothing, oldest first. Empty while #queue has keys. */
+  /** Pending calls of get(), oldest first. Empty while #queue has keys. */
   readonly #waiters = new Fifo<(key: K | undefined) => void>();
   #shuttingDown = false;
   #drained: (() => void)[] = [];
@@ -32,7 +40,7 @@ export class WorkQueue<K = string> {
     this.#metrics = metrics;
   }
 
-  /** Keys that wait for a worker; those being worked on are not counted. */
+  /** The number of keys that wait for a worker, without those that a worker has. */
   get length(): number {
     return this.#queue.length;
   }
@@ -41,7 +49,7 @@ export class WorkQueue<K = string> {
     return this.#shuttingDown;
   }
 
-  /** Does nothing once the queue shuts down. */
+  /** Adds a key. Does nothing once the queue shuts down. */
   add(key: K): void {
     if (this.#shuttingDown || this.#dirty.has(key)) return;
     this.#dirty.add(key);
@@ -49,14 +57,14 @@ export class WorkQueue<K = string> {
     if (!this.#processing.has(key)) this.#enqueue(key);
   }
 
-  /** Waits for a key; undefined once the queue shuts down and has no more. */
+  /** Waits for a key. Returns undefined once the queue shuts down and is empty. */
   get(): Promise<K | undefined> {
     if (this.length > 0) return Promise.resolve(this.#take());
     if (this.#shuttingDown) return Promise.resolve(undefined);
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
-  /** The worker is through with the key. If it was added meanwhile, it is queued again. */
+  /** Reports that a worker has finished the key. If it was added meanwhile, it is queued again. */
   done(key: K): void {
     if (!this.#processing.delete(key)) return;
     this.#metrics?.done(key);
@@ -64,7 +72,7 @@ export class WorkQueue<K = string> {
     this.#checkDrained();
   }
 
-  /** Takes no more keys; workers get what is queued, then undefined. */
+  /** Accepts no more keys. Workers get the queued keys, then undefined. */
   shutDown(): void {
     if (this.#shuttingDown) return;
     this.#shuttingDown = true;
@@ -77,7 +85,7 @@ export class WorkQueue<K = string> {
     this.#checkDrained();
   }
 
-  /** Shuts down; resolves when workers are done with every key that was queued. */
+  /** Shuts down. Resolves when workers are done with every queued key. */
   shutDownWithDrain(): Promise<void> {
     const drained = new Promise<void>((resolve) => this.#drained.push(resolve));
     this.shutDown();

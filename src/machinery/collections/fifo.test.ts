@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Fifo } from './fifo.ts';
 
 describe('Fifo', () => {
-  test('gives back what it was given, in order, as an array would', () => {
+  test('returns items in order, as an array does', () => {
     const command = fc.oneof(
       { weight: 3, arbitrary: fc.constant('push') },
       { weight: 2, arbitrary: fc.constant('shift') },
@@ -44,7 +44,7 @@ describe('Fifo', () => {
     expect(shifted).toBe(pushed);
   });
 
-  test('keeps nothing of what was taken, though it never runs empty', async () => {
+  test('does not retain removed items, though it never is empty', async () => {
     const fifo = new Fifo<object>();
     const taken: WeakRef<object>[] = [];
     fifo.push({});
@@ -52,7 +52,7 @@ describe('Fifo', () => {
       fifo.push({});
       taken.push(new WeakRef(fifo.shift() as object));
     }
-    // A WeakRef holds its target until the turn ends in which it was made.
+    // A WeakRef keeps its target until the end of the turn in which the WeakRef was created.
     await new Promise((resolve) => setImmediate(resolve));
     const { setFlagsFromString } = await import('node:v8');
     const { runInNewContext } = await import('node:vm');

@@ -1,14 +1,15 @@
-// A queue whose ends are all that is touched: what waits for its turn.
+// A queue that is used at its two ends only.
 //
-// A ring in one array. What is taken leaves nothing behind: an array that is read from an index on, and thrown away when it has been read
-// to its end, keeps all that was ever in it for as long as it does not run empty, which a busy server's never does.
+// The items are in a ring within one array, and a removed item leaves no reference. An array that
+// is read by a growing index would keep every item until the queue is empty, which the queues of a
+// busy server never are.
 
-/** The capacity is a power of two, so that an index comes round by a mask. */
+/** The capacity is a power of two, so a mask wraps indexes around. */
 const FIRST_CAPACITY = 8;
-/** A ring larger than this is not kept for the next burst. */
+/** A ring larger than this is released when it becomes empty. */
 const MAX_KEPT_CAPACITY = 1024;
 
-/** First in, first out; each operation takes constant time, amortized. */
+/** A first-in, first-out queue. Each operation takes constant amortized time. */
 export class Fifo<T> {
   #ring: (T | undefined)[] = [];
   #head = 0;
@@ -24,7 +25,7 @@ export class Fifo<T> {
     this.#length++;
   }
 
-  /** The oldest; undefined if there is none. */
+  /** Removes and returns the oldest item; undefined if there is none. */
   shift(): T | undefined {
     if (this.#length === 0) return undefined;
     const item = this.#ring[this.#head];

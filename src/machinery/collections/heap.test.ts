@@ -26,7 +26,7 @@ describe('KeyedHeap', () => {
     expect(heap.delete('a')).toBeUndefined();
   });
 
-  test('replaces the item with the same key, wherever that belongs then', () => {
+  test('replaces the item with the same key and reorders it', () => {
     const heap = newHeap();
     for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) heap.put({ key, rank: index });
     heap.put({ key: 'a', rank: 9 });
@@ -36,7 +36,7 @@ describe('KeyedHeap', () => {
     expect(drain(heap)).toEqual([-1, 1, 2, 9]);
   });
 
-  test('forgets what was deleted or cleared', () => {
+  test('removes deleted and cleared items', () => {
     const heap = newHeap();
     heap.put({ key: 'a', rank: 1 });
     heap.put({ key: 'b', rank: 2 });

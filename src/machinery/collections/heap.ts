@@ -1,29 +1,35 @@
-// A binary heap whose items have keys, so that one can be replaced or taken out before it reaches the top: timers, delaying
-// queues, the scheduler's queues.
+// A binary heap whose items have keys, so that an item can be replaced or removed before it reaches
+// the top: for timers, delaying queues and the scheduler's queues.
 
 import { TransientMap } from './transient-map.ts';
 
 export interface KeyedHeapConfig<K, T> {
   /** Returns the identity of an item. It must not change while the item is in the heap. */
   readonly keyOf: (item: T) => K;
-  /** True when `a` comes out before `b`. A strict order; where neither is less, the order of coming out is arbitrary. */
+  /**
+   * Reports whether `a` comes before `b`: a strict order. Items of which neither is less come out
+   * in arbitrary order.
+   */
   readonly less: (a: T, b: T) => boolean;
 }
 
-/** An item with its place: moving it within the heap touches no map. */
+/** An item with its position. Moving it within the heap does not touch the map. */
 interface Entry<K, T> {
   readonly key: K;
   item: T;
   position: number;
 }
 
-/** At most one item per key. `put`, `delete`, `pop`: O(log n); `get`, `has`, `peek`: O(1). */
+/**
+ * A heap with at most one item per key. `put`, `delete`, `pop`: O(log n); `get`, `has`, `peek`:
+ * O(1).
+ */
 export class KeyedHeap<K, T> {
   readonly #keyOf: (item: T) => K;
   readonly #less: (a: T, b: T) => boolean;
-  /** A binary heap: the item of #entries[i] is never less than that of #entries[(i - 1) >> 1]. */
+  /** The heap: the item of #entries[i] is never less than that of #entries[(i - 1) >> 1]. */
   readonly #entries: Entry<K, T>[] = [];
-  /** For every entry; its position is its index in #entries. */
+  /** Every entry by its key; its position is its index in #entries. */
   readonly #byKey = new TransientMap<K, Entry<K, T>>();
 
   constructor(config: KeyedHeapConfig<K, T>) {
@@ -43,18 +49,18 @@ export class KeyedHeap<K, T> {
     return this.#byKey.get(key)?.item;
   }
 
-  /** The first item, left in place. */
+  /** Returns the first item without removing it. */
   peek(): T | undefined {
     return this.#entries[0]?.item;
   }
 
-  /** Takes the first item out. */
+  /** Removes and returns the first item. */
   pop(): T | undefined {
     const [first] = this.#entries;
     return first === undefined ? undefined : this.#remove(first);
   }
 
-  /** Adds the item, or puts it in the place of the one with its key. */
+  /** Adds the item, or replaces the item with the same key. */
   put(item: T): void {
     const key = this.#keyOf(item);
     const present = this.#byKey.get(key);
@@ -69,7 +75,7 @@ export class KeyedHeap<K, T> {
     }
   }
 
-  /** Takes the item with this key out and answers it. */
+  /** Removes the item with this key and returns it. */
   delete(key: K): T | undefined {
     const entry = this.#byKey.get(key);
     return entry === undefined ? undefined : this.#remove(entry);
@@ -80,7 +86,7 @@ export class KeyedHeap<K, T> {
     this.#byKey.clear();
   }
 
-  /** Every item, in no particular order. */
+  /** Returns every item, in no particular order. */
   values(): readonly T[] {
     return this.#entries.map(({ item }) => item);
   }
@@ -104,7 +110,7 @@ export class KeyedHeap<K, T> {
     if (!this.#up(entry)) this.#down(entry);
   }
 
-  /** True if the entry moved. */
+  /** Moves the entry up. Returns true if it moved. */
   #up(entry: Entry<K, T>): boolean {
     const start = entry.position;
     let position = start;

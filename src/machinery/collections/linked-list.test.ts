@@ -12,7 +12,7 @@ class Member extends Link {
   }
 }
 
-test('has its members in order of arrival, whatever comes and goes', () => {
+test('keeps its members in order of arrival through additions and removals', () => {
   const random = new SeededRandom('linked-list');
   const list = new LinkedList<Member>();
   const model = new Set<Member>();
@@ -33,7 +33,7 @@ test('has its members in order of arrival, whatever comes and goes', () => {
   expect([...list]).toEqual(all);
 });
 
-test('tells those who are there as it begins, but for those who go before their turn', () => {
+test('iterates over the members at its beginning, without those removed before their turn', () => {
   const list = new LinkedList<Member>();
   const all = [0, 1, 2, 3].map((id) => new Member(id));
   for (const member of all) list.add(member);
@@ -48,7 +48,7 @@ test('tells those who are there as it begins, but for those who go before their 
   expect([...list].map(({ id }) => id)).toEqual([10, 11, 13]);
 });
 
-test('refuses a link that is in a list', () => {
+test('rejects a link that is in a list', () => {
   const [one, other] = [new LinkedList<Member>(), new LinkedList<Member>()];
   const member = new Member(1);
   one.add(member);

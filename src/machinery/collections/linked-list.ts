@@ -1,16 +1,17 @@
-// A list for members that come and go and are never searched for, such as requests in flight. A Set would compute a hash for each of
-// them and allocate tables (see transient-map.ts); here a member knows its neighbours.
+// A list for members that come and go and are never searched for, such as requests in flight. A Set
+// would compute a hash for each of them and allocate tables (see transient-map.ts). Here each
+// member links to its neighbours.
 
 /** A member of at most one list at a time. Its fields belong to the list. */
 export class Link {
-  /** The member before this one, or the end of the list; undefined: it is in no list. */
+  /** The member before this one, or the end of the list; undefined if the link is in no list. */
   previous: Link | undefined = undefined;
   next: Link | undefined = undefined;
 }
 
 /** A list in order of arrival. All operations take constant time. */
 export class LinkedList<L extends Link> {
-  /** Before the first and behind the last. */
+  /** The sentinel before the first member and after the last. */
   readonly #end = new Link();
   #size = 0;
 
@@ -22,7 +23,7 @@ export class LinkedList<L extends Link> {
     return this.#size;
   }
 
-  /** As its last. Of a link that is in no list. */
+  /** Appends a link, which must not be in a list. */
   add(link: L): void {
     if (link.next !== undefined) throw new Error('linked list: the link is in a list already');
     const end = this.#end;
@@ -34,7 +35,7 @@ export class LinkedList<L extends Link> {
     this.#size++;
   }
 
-  /** Whether it was there. Of a link that is in this list or in none. */
+  /** Removes a link, which must be in this list or in none. Returns whether it was in the list. */
   delete(link: L): boolean {
     const { previous, next } = link;
     if (previous === undefined || next === undefined) return false;
@@ -46,7 +47,7 @@ export class LinkedList<L extends Link> {
     return true;
   }
 
-  /** Takes all out. */
+  /** Removes all members. */
   clear(): void {
     for (const link of this) this.delete(link);
     this.#end.previous = this.#end;

@@ -3,7 +3,7 @@ import { LruCache } from './lru.ts';
 import { SeededRandom } from '../random.ts';
 
 describe('LruCache', () => {
-  test('drops what was not used for longest', () => {
+  test('evicts the least recently used entry', () => {
     const cache = new LruCache<string, number>({ capacity: 2 });
     cache.set('a', 1);
     cache.set('b', 2);
@@ -12,7 +12,7 @@ describe('LruCache', () => {
     expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([1, undefined, 3]);
   });
 
-  test('counts a replacement as use, a peek not', () => {
+  test('counts a replacement as use, but not a peek', () => {
     const cache = new LruCache<string, number>({ capacity: 2 });
     cache.set('a', 1);
     cache.set('b', 2);
@@ -27,10 +27,10 @@ describe('LruCache', () => {
     ]);
   });
 
-  test('keeps those that were used last, whatever is asked of it', () => {
+  test('keeps the most recently used entries in any sequence of operations', () => {
     const random = new SeededRandom('lru');
     const cache = new LruCache<number, number>({ capacity: 8 });
-    /** From the least to the most recently used. */
+    /** The keys, from the least to the most recently used. */
     let used: number[] = [];
     for (let step = 0; step < 5000; step++) {
       const key = random.int(16);
@@ -45,7 +45,7 @@ describe('LruCache', () => {
       expect(cache.peek(key) !== undefined).toBe(used.includes(key));
   });
 
-  test('refuses to hold nothing', () => {
+  test('rejects a capacity of 0', () => {
     expect(() => new LruCache({ capacity: 0 })).toThrow(RangeError);
   });
 });

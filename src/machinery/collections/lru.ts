@@ -1,13 +1,13 @@
-// A cache with a bound: what was not used for longest goes first.
+// A cache of limited size. The least recently used entry is evicted first.
 
 import { TransientMap } from './transient-map.ts';
 
 export interface LruCacheConfig {
-  /** The most entries that are kept; at least 1. */
+  /** The maximum number of entries; at least 1. */
   readonly capacity: number;
 }
 
-/** One of a chain from the least to the most recently used. */
+/** An entry in the chain from the least to the most recently used. */
 interface Entry<K, V> {
   readonly key: K;
   value: V;
@@ -15,7 +15,7 @@ interface Entry<K, V> {
   newer: Entry<K, V> | undefined;
 }
 
-/** All operations take constant time. Undefined is no value. */
+/** A cache whose operations take constant time. `undefined` is no value. */
 export class LruCache<K, V> {
   readonly #capacity: number;
   readonly #entries = new TransientMap<K, Entry<K, V>>();
@@ -32,7 +32,7 @@ export class LruCache<K, V> {
     return this.#entries.size;
   }
 
-  /** The value, which counts as used now. */
+  /** Returns the value and marks it as used. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -40,7 +40,7 @@ export class LruCache<K, V> {
     return entry.value;
   }
 
-  /** The value; its use does not count. */
+  /** Returns the value without marking it as used. */
   peek(key: K): V | undefined {
     return this.#entries.get(key)?.value;
   }
@@ -80,7 +80,7 @@ export class LruCache<K, V> {
     else older.newer = newer;
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
-    // One that has gone must not lead the garbage collector to those that came after it.
+    // A removed entry must not keep later entries reachable for the garbage collector.
     entry.older = undefined;
     entry.newer = undefined;
   }

@@ -1,10 +1,9 @@
-// The map against a Map that is copied at each change, with keys that collide a lot and with the hash that is used.
+// Compares the map with a copied Map, both with the real hash and with a hash that collides often.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { hashOf, PersistentMap } from './persistent-map.ts';
-import type { Hash } from './persistent-map.ts';
+import { type Hash, hashOf, PersistentMap } from './persistent-map.ts';
 
 const HASHES: Readonly<Record<string, Hash>> = {
   'the hash that is used': hashOf,
@@ -84,7 +83,7 @@ test('a change that changes nothing returns the map itself', () => {
   expect(map.delete('a').size).toBe(0);
 });
 
-test('names of what objects inherit are keys like others', () => {
+test('names of inherited members are ordinary keys', () => {
   const map = PersistentMap.empty<number>().set('__proto__', 1).set('constructor', 2);
   expect([map.get('__proto__'), map.get('constructor'), map.get('toString')]).toEqual([
     1,
@@ -93,13 +92,13 @@ test('names of what objects inherit are keys like others', () => {
   ]);
 });
 
-test('10,000 keys that differ at the end only are spread', () => {
+test('the hash distributes 10,000 keys that differ at the end only', () => {
   const hashes = new Set(
     Array.from({ length: 10_000 }, (_, i) => hashOf(`group-${i}.example.com`)),
   );
   const lowBits = new Map<number, number>();
   for (const hash of hashes) lowBits.set(hash & 1023, (lowBits.get(hash & 1023) ?? 0) + 1);
   expect(hashes.size).toBeGreaterThan(9_990);
-  // About ten each.
+  // The average is ten.
   expect(Math.max(...lowBits.values())).toBeLessThan(40);
 });

@@ -1,10 +1,12 @@
-// An immutable map from strings to values. `set` and `delete` return another map, which shares with this one all but the path to the
-// entry that differs: a change of a map of 10,000 entries copies three or four small arrays. A reader can therefore keep a map
-// as long as it needs, whatever changes are derived from it.
+// An immutable map from strings to values. `set` and `delete` return another map, which shares
+// everything with this one except the path to the changed entry: a change in a map of 10,000
+// entries copies three or four small arrays. A reader can therefore keep a map as long as it needs,
+// whatever changes are derived from it.
 //
-// A hash trie (P. Bagwell, "Ideal Hash Trees", 2001). Each level uses five bits of the key's hash. A branch has a bit map of the
-// children that exist, and an array of them without gaps. Keys whose 32 bits are all the same are in one bucket, at the lowest level.
-// A branch below the root always has two entries or more, so two maps with the same entries have the same shape.
+// A hash trie (P. Bagwell, "Ideal Hash Trees", 2001). Each level uses five bits of the key's
+// hash. A branch has a bit map of its existing children and a dense array of them. Keys with equal
+// 32-bit hashes share a bucket at the lowest level. A branch below the root always has two entries
+// or more, so maps with the same entries have the same shape.
 
 interface Leaf<V> {
   readonly type: 'leaf';
@@ -22,7 +24,7 @@ interface Bucket<V> {
 
 interface Branch<V> {
   readonly type: 'branch';
-  /** Bit i is set: there is a child for the five bits i. */
+  /** Bit i is set if there is a child for the five bits i. */
   readonly bitmap: number;
   readonly children: readonly Node<V>[];
 }
@@ -45,7 +47,7 @@ export class PersistentMap<V> {
     this.#hash = hash;
   }
 
-  /** `hash`: of keys, 32 bits; only tests need another. */
+  /** Returns an empty map. `hash`: returns 32 bits for a key; only tests replace it. */
   static empty<V>(hash: Hash = hashOf): PersistentMap<V> {
     return new PersistentMap<V>(undefined, 0, hash);
   }
@@ -59,7 +61,7 @@ export class PersistentMap<V> {
     return this.#root !== undefined && find(this.#root, this.#hash(key), key) !== undefined;
   }
 
-  /** Returns the map with the entry; this very map if the key has that value already. */
+  /** Returns a map with the entry; this map if the key has that value already. */
   set(key: string, value: V): PersistentMap<V> {
     const leaf: Leaf<V> = { type: 'leaf', hash: this.#hash(key), key, value };
     if (this.#root === undefined) return new PersistentMap<V>(leaf, 1, this.#hash);
@@ -69,14 +71,17 @@ export class PersistentMap<V> {
     return new PersistentMap(insert(this.#root, leaf, 0), size, this.#hash);
   }
 
-  /** Returns the map without the entry; this very map if there is none. */
+  /** Returns a map without the entry; this map if the key is absent. */
   delete(key: string): PersistentMap<V> {
     const hash = this.#hash(key);
     if (this.#root === undefined || find(this.#root, hash, key) === undefined) return this;
     return new PersistentMap(remove(this.#root, hash, key, 0), this.size - 1, this.#hash);
   }
 
-  /** The entries, in an order that depends on the keys alone, not on when they were set; it is no order that users know. */
+  /**
+   * Iterates over the entries in an order that depends on the keys alone, not on the order of the
+   * changes. The order has no meaning for users.
+   */
   *[Symbol.iterator](): Generator<readonly [string, V]> {
     if (this.#root !== undefined) yield* entriesOf(this.#root);
   }
@@ -86,7 +91,9 @@ export class PersistentMap<V> {
   }
 }
 
-/** FNV-1a of the UTF-16 code units, with its bits mixed: a trie uses the lower bits first. */
+/**
+ * Returns FNV-1a of the UTF-16 code units, with its bits mixed: the trie uses the lower bits first.
+ */
 export function hashOf(key: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
@@ -127,7 +134,7 @@ function insert<V>(node: Node<V>, leaf: Leaf<V>, shift: number): Node<V> {
   return { type: 'branch', bitmap: node.bitmap, children: node.children.with(index, child) };
 }
 
-/** Returns undefined if nothing is left. The key must be there. */
+/** Returns the node without the key, which must be present; undefined if the node is empty then. */
 function remove<V>(node: Node<V>, hash: number, key: string, shift: number): Node<V> | undefined {
   if (node.type === 'leaf') return undefined;
   if (node.type === 'bucket') {
@@ -140,7 +147,7 @@ function remove<V>(node: Node<V>, hash: number, key: string, shift: number): Nod
   const children =
     child === undefined ? node.children.toSpliced(index, 1) : node.children.with(index, child);
   const [first] = children;
-  // A leaf or bucket alone needs no branch above it.
+  // A single leaf or bucket needs no branch above it.
   if (first === undefined || (children.length === 1 && first.type !== 'branch')) return first;
   return {
     type: 'branch',
@@ -149,7 +156,7 @@ function remove<V>(node: Node<V>, hash: number, key: string, shift: number): Nod
   };
 }
 
-/** A branch at this depth with the node as its only child, which another is about to join. */
+/** Returns a branch at this depth with `child` as its only child. The caller adds another child. */
 function branchOf<V>(child: Leaf<V> | Bucket<V>, shift: number): Branch<V> {
   return { type: 'branch', bitmap: 1 << ((child.hash >>> shift) & MASK), children: [child] };
 }
@@ -158,12 +165,12 @@ function sorted<V>(leaves: readonly Leaf<V>[]): readonly Leaf<V>[] {
   return leaves.toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** How many children there are before the one of this bit. */
+/** Returns the number of children before the child of this bit. */
 function indexOf(bitmap: number, bit: number): number {
   return countBits(bitmap & (bit - 1));
 }
 
-/** H. S. Warren, Hacker's Delight, 5-1. */
+/** Returns the number of set bits (H. S. Warren, Hacker's Delight, 5-1). */
 function countBits(word: number): number {
   let count = word - ((word >>> 1) & 0x55555555);
   count = (count & 0x33333333) + ((count >>> 2) & 0x33333333);

@@ -11,7 +11,7 @@ test('the later map wins, and the keys are in order', () => {
   ]);
 });
 
-test('none is empty, and names of what objects inherit are names', () => {
+test('no maps give an empty map, and names of inherited members are ordinary keys', () => {
   expect(mergedMap(undefined, undefined)).toEqual({});
   const odd = JSON.parse('{"__proto__": "x", "constructor": "y"}') as Record<string, string>;
   expect(Object.keys(mergedMap(odd, { a: 'b' }))).toEqual(['__proto__', 'a', 'constructor']);

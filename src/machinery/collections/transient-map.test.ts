@@ -3,12 +3,12 @@ import { SeededRandom } from '../random.ts';
 import { TransientMap, TransientSet } from './transient-map.ts';
 
 describe('TransientMap', () => {
-  test('answers as a Map does, whatever comes and goes', () => {
+  test('behaves as a Map in any sequence of operations', () => {
     const random = new SeededRandom('transient-map');
     const map = new TransientMap<number, string>();
     const model = new Map<number, string>();
     for (let step = 0; step < 8_000; step++) {
-      // It swells and shrinks, so that dead keys are left behind again and again.
+      // The map grows and shrinks, so that dead keys accumulate again and again.
       const key = random.int(step % 2000 < 1000 ? 500 : 20);
       if (random.int(3) > 0) {
         map.set(key, `${step}`);
@@ -23,13 +23,13 @@ describe('TransientMap', () => {
     expect([map.size, [...map.keys()], [...map.values()]]).toEqual([0, [], []]);
   });
 
-  test('may change while somebody goes through it', () => {
+  test('may change during an iteration', () => {
     const map = new TransientMap<number, number>();
     for (let key = 0; key < 1000; key++) map.set(key, key);
     const seen: number[] = [];
     for (const key of map.keys()) {
       seen.push(key);
-      // Most go, so that the Map underneath is replaced, and others come.
+      // Most entries are removed, so that the inner Map is replaced, and new ones are added.
       if (key === 0) for (let gone = 1; gone < 1000; gone++) if (gone !== 999) map.delete(gone);
       map.set(2000 + key, 0);
     }
@@ -37,7 +37,7 @@ describe('TransientMap', () => {
     expect(map.size).toBe(2 + seen.length);
   });
 
-  test('does not hold on to values that went', () => {
+  test('does not retain removed values', () => {
     const map = new TransientMap<number, object>();
     for (let key = 0; key < 10; key++) map.set(key, {});
     for (let key = 0; key < 10; key++) expect(map.delete(key)).toBe(true);
@@ -46,7 +46,7 @@ describe('TransientMap', () => {
 });
 
 describe('TransientSet', () => {
-  test('has its members once, as long as they stay', () => {
+  test('has each member once, until it is removed', () => {
     const set = new TransientSet<string>();
     set.add('a');
     set.add('b');

@@ -1,20 +1,25 @@
-// Maps and sets whose members come and go: requests under way, pending writes, queued keys.
+// Maps and sets whose members come and go: requests in flight, pending writes, queued keys.
 //
-// V8 gives a Map a new table whenever the old one is full or nearly empty, and lets the old table point to the new one, for
-// iterators that are under way (a «deterministic hash table», after Tyler Close). The old table still holds what was in it. Once
-// a single table has come into the old generation, where nothing is collected for a while, each table that follows counts as
-// alive, with everything that it ever held: what lived for a millisecond is copied twice and collected last. In a server that
-// creates 6,000 objects a second that was most of what the garbage collector copied.
+// V8 gives a Map a new table whenever the old one is full or nearly empty, and the old table
+// points to the new one for the sake of active iterators (a «deterministic hash table», after Tyler
+// Close). The old table still holds its former entries. Once a single table has reached the old
+// generation, which is collected rarely, every later table counts as alive with all of its former
+// entries: objects that lived for a millisecond are copied twice and collected last. In a server
+// that creates 6,000 objects a second this was most of the garbage collector's copying.
 //
-// Here nothing is deleted from a Map: members that go leave their key behind, without the value, and when more keys are dead
-// than alive those alive go into a new Map, to which nothing points from the old one.
+// TransientMap never deletes from a Map: a removed member leaves its key without the value. When
+// there are more dead keys than live ones, the live entries move to a new Map, to which the old one
+// does not point.
 
-/** So many dead keys are not worth the copying. */
+/** The minimum number of dead keys for which copying pays. */
 const MIN_DEAD = 64;
 
-/** A Map for members that do not stay. `undefined` is no value. All operations take constant time, amortized. */
+/**
+ * A Map for short-lived members. `undefined` is no value. All operations take constant amortized
+ * time.
+ */
 export class TransientMap<K, V> {
-  /** Undefined: the key has gone. */
+  /** The value undefined marks a removed key. */
   #entries = new Map<K, V | undefined>();
   #size = 0;
 
@@ -35,13 +40,13 @@ export class TransientMap<K, V> {
     this.#entries.set(key, value);
   }
 
-  /** As set(), of a key that is not there: nothing is looked up. */
+  /** Adds an entry whose key is absent. Unlike set(), it does not look the key up. */
   add(key: K, value: V & ({} | null)): void {
     this.#size++;
     this.#entries.set(key, value);
   }
 
-  /** Whether it was there. */
+  /** Removes the key. Returns whether it was present. */
   delete(key: K): boolean {
     if (this.#entries.get(key) === undefined) return false;
     this.#entries.set(key, undefined);
@@ -55,20 +60,23 @@ export class TransientMap<K, V> {
     this.#size = 0;
   }
 
-  /** Iterates over the entries at the beginning of the iteration, without those that are removed before their turn; in no particular order. */
+  /**
+   * Iterates over the entries that exist at the beginning of the iteration, without those that are
+   * removed before their turn; in no particular order.
+   */
   *entries(): Generator<[K, V], undefined> {
     for (const entry of this.#entries) {
-      // Its Map may have been left behind meanwhile.
+      // The inner Map may have been replaced meanwhile.
       if (entry[1] !== undefined && this.has(entry[0])) yield entry as [K, V];
     }
   }
 
-  /** See entries(). */
+  /** Iterates over the keys as entries() does. */
   *keys(): Generator<K, undefined> {
     for (const [key] of this.entries()) yield key;
   }
 
-  /** See entries(). */
+  /** Iterates over the values as entries() does. */
   *values(): Generator<V, undefined> {
     for (const [, value] of this.entries()) yield value;
   }
@@ -81,7 +89,7 @@ export class TransientMap<K, V> {
   }
 }
 
-/** A Set for members that do not stay. */
+/** A Set for short-lived members. */
 export class TransientSet<T> {
   readonly #members = new TransientMap<T, true>();
 
@@ -97,7 +105,7 @@ export class TransientSet<T> {
     this.#members.set(member, true);
   }
 
-  /** Whether it was there. */
+  /** Removes the member. Returns whether it was present. */
   delete(member: T): boolean {
     return this.#members.delete(member);
   }
@@ -106,7 +114,7 @@ export class TransientSet<T> {
     this.#members.clear();
   }
 
-  /** See TransientMap.entries(). */
+  /** Iterates over the members as TransientMap.entries() does. */
   [Symbol.iterator](): Generator<T, undefined> {
     return this.#members.keys();
   }

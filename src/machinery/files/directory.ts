@@ -1,9 +1,11 @@
-// Paths inside a directory whose content others change at the same time: a volume with containers that run.
+// Walks paths inside a directory that other programs change at the same time, such as the volume of
+// a running container.
 //
-// A path that was checked may lead elsewhere when it is used, because a container has put a link in place of a directory. Each
-// function here therefore walks from an open directory to the next, name by name, and never follows a link. The names are
-// opened as /proc/self/fd/N/NAME: what openat(2) does in other languages. Without /proc (not Linux) the paths are used as they
-// are, and nothing is guaranteed against changes at the same time.
+// A path that was checked may lead elsewhere when it is used, because a container has replaced a
+// directory by a link. Each function here therefore walks from an open directory to the next, name
+// by name, and never follows a link. Names are opened as /proc/self/fd/N/NAME, which has the effect
+// of openat(2). Without /proc (not Linux) paths are used directly, and concurrent changes are not
+// guarded against.
 
 import { constants, type Dir, type Stats } from 'node:fs';
 import {
@@ -27,30 +29,38 @@ const O_PATH = 0o10000000;
 const isLinux = process.platform === 'linux';
 const LOOK = isLinux ? O_PATH : constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** An open directory, or another file that was reached by walking. It is opened with O_PATH: nothing waits, nothing is read. */
+/**
+ * An open directory, or another file that was reached by walking. It is opened with O_PATH, which
+ * neither waits nor reads.
+ */
 export interface Place {
   readonly handle: FileHandle;
-  /** The path by which it was reached, for messages. */
+  /** The path by which the file was reached, for messages. */
   readonly path: string;
 }
 
-/** The path of an open file itself, whatever its names lead to by now. */
+/** Returns a path to the open file itself, wherever its names lead now. */
 export function pathOf({ handle, path }: Place): string {
   return isLinux ? `/proc/self/fd/${handle.fd}` : path;
 }
 
-/** Opens a directory whose path is trusted. Rejects with ENOTDIR for anything else, a link included. */
+/**
+ * Opens a directory whose path is trusted. Rejects with ENOTDIR for anything else, links included.
+ */
 export async function openRoot(path: string): Promise<Place> {
   return { handle: await open(path, LOOK | constants.O_DIRECTORY | constants.O_NOFOLLOW), path };
 }
 
-/** Opens `name` in an open directory: a file of any type, but no link. Rejects with ELOOP for a link. */
+/**
+ * Opens `name` in an open directory: a file of any type except a link. Rejects with ELOOP for a
+ * link.
+ */
 export async function openBelow(parent: Place, name: string): Promise<Place> {
   checkName(name);
   const path = join(parent.path, name);
   const handle = await open(`${pathOf(parent)}/${name}`, LOOK | constants.O_NOFOLLOW);
   try {
-    // With O_PATH a link is opened, as itself.
+    // O_PATH opens a link itself.
     if ((await handle.stat()).isSymbolicLink()) throw linkError(path);
     return { handle, path };
   } catch (error) {
@@ -59,7 +69,7 @@ export async function openBelow(parent: Place, name: string): Promise<Place> {
   }
 }
 
-/** Opens the directory `name` in an open one, and makes it with `mode` if it is missing. */
+/** Opens the directory `name` in an open directory, and creates it with `mode` if it is missing. */
 export async function openOrMakeDirectory(
   parent: Place,
   name: string,
@@ -74,7 +84,7 @@ export async function openOrMakeDirectory(
   }
   const made = await openBelow(parent, name);
   try {
-    // The mode that mkdir sets is cut by the process's umask.
+    // mkdir applies the umask to the mode.
     await chmod(pathOf(made), mode);
     return made;
   } catch (error) {
@@ -92,7 +102,10 @@ function linkError(path: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`ELOOP: ${path} is a symbolic link`), { code: 'ELOOP' });
 }
 
-/** Calls `visit` for a file and everything below it, a directory before its content. Links are visited, not followed. */
+/**
+ * Calls `visit` for a file and everything below it, a directory before its content. Links are
+ * visited, not followed.
+ */
 export async function walkTree(
   path: string,
   visit: (file: TreeFile) => Promise<void>,
@@ -105,12 +118,12 @@ export async function walkTree(
   }
 }
 
-/** A file of a tree. The functions act on the inode that was opened, not on what its path leads to by then. */
+/** A file of a tree. Its functions act on the opened inode, whatever its path leads to later. */
 export interface TreeFile {
   readonly path: string;
   readonly info: Stats;
   chown(uid: number, gid: number): Promise<void>;
-  /** Not for links, which have no mode of their own. */
+  /** Not for links, which have no mode. */
   chmod(mode: number): Promise<void>;
 }
 
@@ -119,7 +132,7 @@ async function walk(place: Place, visit: (file: TreeFile) => Promise<void>): Pro
   await visit({
     path: place.path,
     info,
-    // chown(2) follows the link of /proc to the inode that is open.
+    // chown(2) follows the link in /proc to the open inode.
     chown: (uid, gid) =>
       info.isSymbolicLink() ? Promise.resolve() : chown(pathOf(place), uid, gid),
     chmod: (mode) => chmod(pathOf(place), mode),
@@ -130,7 +143,7 @@ async function walk(place: Place, visit: (file: TreeFile) => Promise<void>): Pro
     try {
       handle = await open(`${pathOf(place)}/${name}`, LOOK | constants.O_NOFOLLOW);
     } catch (error) {
-      // Removed meanwhile.
+      // The file was removed meanwhile.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
       throw error;
     }
@@ -149,15 +162,19 @@ async function walk(place: Place, visit: (file: TreeFile) => Promise<void>): Pro
   }
 }
 
-/** Directories that are deeper are moved up before they are emptied, so that few descriptors are open at once. */
+/**
+ * The depth below which directories are moved up before they are emptied, which limits the open
+ * descriptors.
+ */
 const MAX_DEPTH = 32;
-/** How often a directory is emptied again that something still writes into. */
+/** The number of attempts to empty a directory that another program writes to. */
 const MAX_PASSES = 3;
 
 /**
- * Removes a file or a directory with all that is in it. No link is followed. Trees deeper than the longest path of the system
- * are removed, too. Resolves if there is nothing at the path. What is mounted below the path is emptied before the removal
- * fails with EBUSY, so the caller looks for mounts first.
+ * Removes a file or a directory with its contents. Links are not followed. Trees deeper than the
+ * system's longest path are removed, too. Resolves if nothing exists at the path. The contents of a
+ * mount below the path are removed before the removal fails with EBUSY, so the caller checks for
+ * mounts first.
  */
 export async function removeTree(path: string): Promise<void> {
   if (!isLinux) return await rm(path, { recursive: true, force: true });
@@ -168,7 +185,7 @@ export async function removeTree(path: string): Promise<void> {
     try {
       await empty(root, root, 0, tooDeep);
       for (const name of tooDeep) {
-        // Directories that are too deep below this one come to the end of the set.
+        // Directories that are too deep below this one are appended to the set.
         await removeDirectory(root, name, root, 1, tooDeep);
       }
     } finally {
@@ -203,7 +220,10 @@ async function removeDirectory(
   }
 }
 
-/** Removes what is in the directory. `tooDeep`: names of directories that were moved into `root`, to be removed from there. */
+/**
+ * Removes the contents of the directory. `tooDeep`: names of directories that were moved into
+ * `root` and are removed from there.
+ */
 async function empty(
   place: Place,
   root: Place,
@@ -217,7 +237,7 @@ async function empty(
     if (!entry.isDirectory()) await ignoreMissing(unlink(path));
     else if (depth < MAX_DEPTH) await removeDirectory(place, name, root, depth + 1, tooDeep);
     else {
-      // A new empty directory, which the rename replaces: the name is free.
+      // A new empty directory reserves a free name; the rename replaces it.
       const aside = await mkdtemp(`${pathOf(root)}/.removed-`);
       await rename(path, aside);
       tooDeep.add(basename(aside));
@@ -225,7 +245,10 @@ async function empty(
   }
 }
 
-/** A directory that was made without permissions is given them: without root, its owner needs them, too. */
+/**
+ * Opens a directory for reading. A directory without permissions gets them: without root, even its
+ * owner needs them.
+ */
 async function openToEmpty(place: Place): Promise<Dir> {
   try {
     return await opendir(pathOf(place));

@@ -11,8 +11,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createDurableFile, renameDurably, writeDurableFile } from './durable-file.ts';
-import type { DurableFileSystem } from './durable-file.ts';
+import {
+  createDurableFile,
+  type DurableFileSystem,
+  renameDurably,
+  writeDurableFile,
+} from './durable-file.ts';
 
 let dir: string;
 let path: string;
@@ -22,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** A file system that records its operations and fails at the one with this number, counted from 0. */
+/** Returns a file system that records its operations and fails at the given one, counted from 0. */
 function failingAt(step: number): {
   readonly fileSystem: DurableFileSystem;
   readonly operations: string[];
@@ -46,7 +50,7 @@ function failingAt(step: number): {
     writeFileSync: (file, contents) =>
       run(`write ${names.get(file)}`, () => fs.writeFileSync(file, contents)),
     fsyncSync: (file) => run(`fsync ${names.get(file)}`, () => fs.fsyncSync(file)),
-    // A close that fails has still released the descriptor.
+    // A failed close has released the descriptor nevertheless.
     closeSync: (file) => {
       fs.closeSync(file);
       run(`close ${names.get(file)}`, () => undefined);
@@ -78,7 +82,7 @@ describe('writeDurableFile', () => {
   });
 
   test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
-    'leaves a whole file and nothing else when operation %i fails',
+    'leaves a complete file and nothing else when operation %i fails',
     (step) => {
       writeFileSync(path, 'old');
       expect(() =>
@@ -106,7 +110,7 @@ describe('writeDurableFile', () => {
 });
 
 describe('createDurableFile', () => {
-  test('creates a file that is never seen without its contents', () => {
+  test('creates a file that is never visible without its contents', () => {
     const { fileSystem, operations } = failingAt(-1);
     createDurableFile(path, 'contents', { fileSystem, mode: 0o644 });
     expect(operations.slice(2, 6)).toEqual([

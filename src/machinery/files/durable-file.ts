@@ -1,13 +1,14 @@
 // Writes small files that survive a crash of the process and a loss of power.
 //
-// A reader sees the previous contents or the new ones, never a part of them and never an empty file:
+// A reader sees the old contents or the new ones, never a part of them and never an empty file:
 //
 //   1. write the contents to PATH.tmp, in the same directory, and fsync it;
 //   2. rename PATH.tmp to PATH (or link it, where PATH must not exist yet);
 //   3. fsync the directory, so that the new name is on the disk, too.
 //
-// Without the first fsync a file system may write the rename before the contents, and the file is empty after a power loss.
-// Each call costs two fsyncs and blocks the thread for as long as they take. Two processes must not write one path at the same time.
+// Without the first fsync a file system may write the rename before the contents, and the file is
+// empty after a power loss. Each call costs two fsyncs and blocks the thread meanwhile. Two
+// processes must not write one path at the same time.
 
 import {
   closeSync,
@@ -49,8 +50,9 @@ export interface DurableFileOptions {
 }
 
 /**
- * Writes the file durably and replaces one that exists. When it returns, the contents are on the disk. Throws the error of
- * node:fs; the previous file is then still there, unless only the last step (the fsync of the directory) failed.
+ * Writes the file durably and replaces an existing one. The contents are on the disk when it
+ * returns. Throws the error of node:fs; the previous file then still exists, unless only the last
+ * step (the fsync of the directory) failed.
  */
 export function writeDurableFile(
   path: string,
@@ -62,7 +64,10 @@ export function writeDurableFile(
   syncDirectory(dirname(path), fileSystem);
 }
 
-/** As `writeDurableFile`, but throws an error with the code EEXIST, and changes nothing, if the file exists. */
+/**
+ * Creates a file as `writeDurableFile` does. Throws an error with the code EEXIST, and changes
+ * nothing, if the file exists.
+ */
 export function createDurableFile(
   path: string,
   contents: string | Uint8Array,
@@ -70,14 +75,17 @@ export function createDurableFile(
 ): void {
   const { fileSystem = nodeFileSystem } = options;
   writeTemporary(path, contents, options, (temporary) => {
-    // Unlike rename, link fails if there is a file of that name.
+    // Unlike rename, link fails if a file of that name exists.
     fileSystem.linkSync(temporary, path);
     fileSystem.rmSync(temporary, { force: true });
   });
   syncDirectory(dirname(path), fileSystem);
 }
 
-/** Renames a file whose contents are already on the disk, and waits until the new name is there, too. */
+/**
+ * Renames a file whose contents are already on the disk, and waits until the new name is on the
+ * disk, too.
+ */
 export function renameDurably(
   from: string,
   to: string,
@@ -88,7 +96,9 @@ export function renameDurably(
   if (dirname(from) !== dirname(to)) syncDirectory(dirname(from), fileSystem);
 }
 
-/** Writes the names of a directory's entries to the disk: files that were created, renamed or removed in it. */
+/**
+ * Writes the entries of a directory to the disk: files that were created, renamed or removed in it.
+ */
 export function syncDirectory(path: string, fileSystem: DurableFileSystem = nodeFileSystem): void {
   const directory = fileSystem.openSync(path, 'r');
   try {
@@ -98,7 +108,7 @@ export function syncDirectory(path: string, fileSystem: DurableFileSystem = node
   }
 }
 
-/** Writes `PATH.tmp`, publishes it under its own name, and removes it if either fails. */
+/** Writes `PATH.tmp` and publishes it under its final name. Removes it if either step fails. */
 function writeTemporary(
   path: string,
   contents: string | Uint8Array,
@@ -106,7 +116,7 @@ function writeTemporary(
   publish: (temporary: string) => void,
 ): void {
   const temporary = `${path}.tmp`;
-  // A crash may have left one, with permissions of its own.
+  // A crash may have left a temporary file with other permissions.
   fileSystem.rmSync(temporary, { force: true });
   try {
     const file = fileSystem.openSync(temporary, 'wx', mode);

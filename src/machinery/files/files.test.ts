@@ -89,7 +89,7 @@ describe('a file that is not trusted', () => {
     await expect(readUntrusted(at('missing'), 10)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('is a FIFO where one is wanted', async () => {
+  test('may be a FIFO if the caller asks for one', async () => {
     const handle = await openUntrusted(fifo('fifo'), constants.O_RDONLY, { type: 'named pipe' });
     await handle.close();
   });
@@ -103,11 +103,11 @@ describe('the thread pool', () => {
     expect(poolSize({ UV_THREADPOOL_SIZE: 'x' })).toBe(4);
   });
 
-  test('is alive', async () => {
+  test('is reported as alive', async () => {
     expect(await poolIsAlive(10_000)).toBe(true);
   });
 
-  test('a gate runs only so many at once, and passes over those that were given up', async () => {
+  test('a gate limits concurrent operations, and skips aborted ones', async () => {
     const gate = new Gate(1);
     const never = new AbortController();
     const abort = new AbortController();
@@ -125,10 +125,13 @@ describe('the thread pool', () => {
   });
 });
 
-/** Makes 150 directories of 40 characters, one in the other: their path is longer than any call takes. */
+/**
+ * Creates 150 nested directories with names of 40 characters: their path is longer than any call
+ * accepts.
+ */
 function makeDeep(path: string): void {
   const parts = Array.from({ length: 150 }, () => 'a'.repeat(40));
-  // The path is too long for one call, but not half of it.
+  // The whole path is too long for one call; half of it is not.
   mkdirSync(join(path, ...parts.slice(0, 75)), { recursive: true });
   mkdirSync(join(path, 'b', ...parts.slice(75)), { recursive: true });
   writeFileSync(join(path, 'b', ...parts.slice(75), 'file'), '');
@@ -142,7 +145,7 @@ describe('a tree', () => {
     mkdirSync(at('tree'));
     symlinkSync(at('outside'), at('tree/link'));
     fifo('tree/fifo');
-    // Deeper than any path may be long.
+    // Deeper than the longest possible path.
     makeDeep(at('tree'));
     for (let i = 0; i < 50; i++) mkdirSync(at(`tree/d${i}`));
     mkdirSync(at('tree/closed/inner'), { recursive: true });

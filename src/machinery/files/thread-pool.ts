@@ -1,15 +1,19 @@
-// libuv's thread pool: file system calls, DNS lookups, compression and WebCrypto share its threads, four unless
-// UV_THREADPOOL_SIZE says otherwise. A call that blocks keeps its thread. When all threads are blocked, the event loop still
-// turns, but nothing that needs the pool completes: token signatures, file reads, gzip.
+// libuv's thread pool. File system calls, DNS lookups, compression and WebCrypto share its threads:
+// four, unless UV_THREADPOOL_SIZE sets another number. A call that blocks occupies its thread. When
+// all threads are blocked, the event loop still turns, but operations of the pool (token
+// signatures, file reads, gzip) do not complete.
 //
-// Two defences are here: `poolGate` bounds how many threads calls may take whose files others can make slow, and
-// `poolIsAlive` notices a pool that is stuck.
+// There are two defences: `poolGate` limits the threads for calls on files that other programs
+// can make slow, and `poolIsAlive` detects a stuck pool.
 
 import { stat } from 'node:fs/promises';
 import { systemClock, type Clock } from '../clock.ts';
 import { Fifo } from '../collections/fifo.ts';
 
-/** The threads of the pool of this process. libuv reads the variable once, when the pool starts. */
+/**
+ * Returns the number of threads of this process' pool. libuv reads the variable once, when the pool
+ * starts.
+ */
 export function poolSize(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): number {
@@ -17,7 +21,7 @@ export function poolSize(
   return Number.isNaN(size) ? 4 : Math.min(Math.max(size, 1), 1024);
 }
 
-/** Runs at most `limit` operations at once, the others in the order in which they came. */
+/** Runs at most `limit` operations at once. The others wait in order of arrival. */
 export class Gate {
   readonly #limit: number;
   readonly #waiting = new Fifo<() => void>();
@@ -28,8 +32,9 @@ export class Gate {
   }
 
   /**
-   * Runs the operation when it is its turn. An operation that has begun keeps its place until it settles, even if the caller
-   * has stopped waiting for it: the place stands for a thread. An operation whose signal aborts before its turn never begins.
+   * Runs the operation when it is its turn. A started operation keeps its place until it settles,
+   * even if the caller has stopped waiting, because the place stands for a thread. An operation
+   * whose signal aborts before its turn never starts.
    */
   async run<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T> {
     while (this.#running >= this.#limit)
@@ -48,10 +53,13 @@ export class Gate {
   }
 }
 
-/** For calls on files that others control: half of the pool stays free, whatever those files are. */
+/**
+ * The gate for calls on files that other programs control. It keeps half of the pool free, whatever
+ * those files are.
+ */
 export const poolGate = new Gate(Math.max(1, Math.floor(poolSize() / 2)));
 
-/** The probe in flight, if any: a stuck pool is asked once, not once per caller. */
+/** The probe in flight, if any. All callers share it, so a stuck pool gets one probe only. */
 let probe: Promise<void> | undefined;
 
 /** Reports whether the pool completes an operation within `timeoutMs`. Costs one stat(2). */

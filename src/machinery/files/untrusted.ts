@@ -1,33 +1,37 @@
-// Opens and reads files that others have made or may replace: containers, and users of the node.
+// Opens and reads files that other programs have created or may replace: containers, and users of
+// the node.
 //
-// open(2) of a FIFO waits for the other end; a device may block, act, or never end; a link leads anywhere. In Node such a call
-// keeps a thread of libuv's pool, or with a Sync function the event loop itself. Hence, for every function of this module:
+// open(2) of a FIFO waits for the other end. A device may block, act, or never end. A link leads
+// anywhere. In Node such a call occupies a thread of libuv's pool, or with a Sync function the
+// event loop. Therefore, for every function of this module:
 //
-// - The file is looked at before it is opened, through a descriptor that stands for the inode alone (O_PATH). Only a regular
-//   file is opened (or a FIFO, where one is wanted), and what is opened is the inode that was looked at.
+// - The file is inspected before it is opened, through a descriptor for the inode alone (O_PATH).
+// Only a regular file is opened (or a FIFO, where the caller asks for one), and the opened inode is
+// the inspected one.
 // - A link in the last place is not followed, unless `followLinks` is set.
 // - Reads are bounded by the caller.
-// - The asynchronous functions take at most half of the pool's threads together, and reject after DEADLINE_MS. A thread that
-//   hangs in a file system that hangs cannot be taken back; the caller goes on all the same.
+// - The asynchronous functions occupy at most half of the pool's threads together, and reject after
+//   DEADLINE_MS. A thread that hangs in a file system cannot be recovered; the caller continues
+//   without it.
 //
-// Not guaranteed: links in the middle of a path are followed. Where a container may exchange directories of the path, walk
-// with `openBelow` of directory.ts.
+// Not guaranteed: links in the middle of a path are followed. Where a container may exchange
+// directories of the path, walk with `openBelow` of directory.ts.
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { systemClock } from '../clock.ts';
 import { poolGate } from './thread-pool.ts';
 
-/** Linux's O_PATH and O_CLOEXEC, which Node does not name. Node sets O_CLOEXEC by itself. */
+/** Linux's O_PATH and O_CLOEXEC, which Node has no constants for. Node sets O_CLOEXEC by itself. */
 const O_PATH = 0o10000000;
 const isLinux = process.platform === 'linux';
 
-/** How long one call on an untrusted file may take. */
+/** The longest time for one call on an untrusted file, in milliseconds. */
 export const DEADLINE_MS = 10_000;
 
 export type FileType = 'regular file' | 'named pipe' | 'directory';
 
-/** The file is there, but is not of the type that is wanted. */
+/** The file exists but has another type than the expected one. */
 export class FileTypeError extends Error {
   readonly code = 'EFTYPE';
   readonly actual: string;
@@ -61,15 +65,19 @@ function checkType(path: string, info: Stats, wanted: FileType): void {
   if (actual !== wanted) throw new FileTypeError(path, actual, wanted);
 }
 
-/** The flags with which a path is looked at. Without O_PATH, O_NONBLOCK keeps the open itself from waiting. */
+/**
+ * Returns the flags for inspecting a path. Without O_PATH, O_NONBLOCK keeps the open itself from
+ * waiting.
+ */
 function lookFlags(followLinks: boolean): number {
   const { O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_RDONLY } = constants;
   return (isLinux ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY) | (followLinks ? 0 : O_NOFOLLOW);
 }
 
 /**
- * Opens an existing file. `flags`: O_RDONLY, O_WRONLY or O_RDWR, with O_APPEND or O_TRUNC. Rejects with FileTypeError for
- * a file of another type, with the system's error (ENOENT, EACCES …), or after DEADLINE_MS.
+ * Opens an existing file. `flags`: O_RDONLY, O_WRONLY or O_RDWR, with O_APPEND or O_TRUNC. Rejects
+ * with FileTypeError for a file of another type, with the system's error (ENOENT, EACCES …), or
+ * after DEADLINE_MS.
  */
 export function openUntrusted(
   path: string,
@@ -86,7 +94,7 @@ export function openUntrusted(
 async function openChecked(path: string, flags: number, options: OpenOptions): Promise<FileHandle> {
   const { type = 'regular file', followLinks = false } = options;
   const seen = await open(path, lookFlags(followLinks)).catch((error: unknown) => {
-    // Without O_PATH, a link is seen by the error alone.
+    // Without O_PATH, only the error shows that the file is a link.
     throw (error as NodeJS.ErrnoException).code === 'ELOOP' && !followLinks
       ? new FileTypeError(path, 'symbolic link', type)
       : error;
@@ -102,7 +110,10 @@ async function openChecked(path: string, flags: number, options: OpenOptions): P
   }
 }
 
-/** As openUntrusted, on the event loop: for small files of directories that no file system should make slow. */
+/**
+ * Does the same as openUntrusted, on the event loop: for small files in directories on fast file
+ * systems.
+ */
 export function openUntrustedSync(path: string, flags: number, options: OpenOptions = {}): number {
   const { type = 'regular file', followLinks = false } = options;
   const seen = openSync(path, lookFlags(followLinks));
@@ -166,7 +177,7 @@ async function withFile<T>(
   read: (file: FileHandle) => Promise<T>,
 ): Promise<T> {
   const file = await openUntrusted(path, constants.O_RDONLY, options);
-  // The file is closed when the read is over, not when the caller stops waiting for it.
+  // The file is closed when the read has finished, even if the caller has stopped waiting for it.
   return await bounded(`read ${path}`, async () => {
     try {
       return await read(file);
@@ -194,9 +205,9 @@ async function readAt(file: FileHandle, position: number, maxBytes: number): Pro
 }
 
 /**
- * Runs an operation on an untrusted file: with others, on at most half of the pool's threads; and rejects
- * after DEADLINE_MS. `discard` takes a result that came too late. The deadline is real time, whatever clock a cluster has,
- * since so is the file system's.
+ * Runs an operation on an untrusted file, on one of the threads that poolGate allows. Rejects after
+ * DEADLINE_MS; `discard` receives a result that came too late. The deadline is in real time on any
+ * clock, as the file system is.
  */
 export async function bounded<T>(
   what: string,

@@ -1,9 +1,9 @@
-// The metrics of a component as one text: what its parts have recorded, and what upstream's components publish about themselves.
+// The metrics of a component as one text: the recorded metrics of its parts, and the metrics that
+// upstream's components publish about themselves.
 
-import { gaugeText } from './instruments.ts';
-import type { Description } from './instruments.ts';
+import { type Description, gaugeText } from './instruments.ts';
 
-/** Labels of kubernetes_build_info. */
+/** The labels of kubernetes_build_info. */
 export interface BuildInfo {
   readonly major: string;
   readonly minor: string;
@@ -17,8 +17,8 @@ export interface BuildInfo {
 }
 
 /**
- * Metrics whose name, type and labels upstream keeps stable, or nearly so, from one release to the next. All others may change: their
- * stability is ALPHA. test/scenarios/metrics compares this with upstream's list.
+ * Metrics that upstream keeps compatible between releases (STABLE or BETA). All others are ALPHA
+ * and may change. test/scenarios/metrics compares this list with upstream's.
  */
 const STABLE: ReadonlySet<string> = new Set([
   'apiserver_admission_controller_admission_duration_seconds',
@@ -108,7 +108,10 @@ const BUILD_INFO: Description = {
   ],
 };
 
-/** `recorded`: what the parts of the component have recorded, in Prometheus' text form. */
+/**
+ * Returns all metrics of a component. `recorded`: the metrics of its parts, in Prometheus' text
+ * form.
+ */
 export function componentMetricsText(recorded: string, build: BuildInfo): string {
   const {
     major,
@@ -136,7 +139,10 @@ export function componentMetricsText(recorded: string, build: BuildInfo): string
   return withStability(text + registrationText(text));
 }
 
-/** How many metrics there are of each stability. None can be hidden or disabled, so that those counters stay at zero. */
+/**
+ * Returns the number of metrics by stability. Metrics cannot be hidden or disabled, so those
+ * counters stay at zero.
+ */
 function registrationText(text: string): string {
   const counts: Record<Stability, number> = { STABLE: 0, BETA: 3, ALPHA: 0 };
   for (const [, name = ''] of text.matchAll(/^# TYPE (\S+) /gm)) counts[stabilityOf(name)]++;
@@ -145,15 +151,19 @@ function registrationText(text: string): string {
       `registered_metrics_total{deprecated_version="",stability_level="${level}"} ${count}\n`,
   );
   return (
-    `# HELP registered_metrics_total Metrics that are published, by stability.\n# TYPE registered_metrics_total counter\n${lines.join('')}` +
-    '# HELP hidden_metrics_total Metrics that are hidden because they are deprecated.\n# TYPE hidden_metrics_total counter\nhidden_metrics_total 0\n' +
-    '# HELP disabled_metrics_total Metrics that are disabled.\n# TYPE disabled_metrics_total counter\ndisabled_metrics_total 0\n'
+    '# HELP registered_metrics_total Metrics that are published, by stability.\n' +
+    `# TYPE registered_metrics_total counter\n${lines.join('')}` +
+    '# HELP hidden_metrics_total Metrics that are hidden because they are deprecated.\n' +
+    '# TYPE hidden_metrics_total counter\nhidden_metrics_total 0\n' +
+    '# HELP disabled_metrics_total Metrics that are disabled.\n' +
+    '# TYPE disabled_metrics_total counter\ndisabled_metrics_total 0\n'
   );
 }
 
 /**
- * Returns the text with the stability of each metric at the start of its help, as upstream has it. For texts beside the one of
- * componentMetricsText; families of cAdvisor are not Kubernetes' own and have none.
+ * Returns the text with the stability of each metric at the start of its help, as upstream has it.
+ * For texts outside of componentMetricsText. Families of cAdvisor are not Kubernetes' own and have
+ * no stability.
  */
 export function withStability(text: string): string {
   return text.replace(/^# HELP (\S+) /gm, (line, name: string) => {

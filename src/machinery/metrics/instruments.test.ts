@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { countSamples, exponentialBuckets, Instruments } from './instruments.ts';
 
-test('what was counted is told, sorted by name, without what has no values', () => {
+test('the text is sorted by name and leaves out families without values', () => {
   const instruments = new Instruments();
   const errors = instruments.counter({ name: 'b_errors_total', help: 'Errors.', labels: ['code'] });
   const durations = instruments.histogram(
@@ -44,7 +44,7 @@ test('what was counted is told, sorted by name, without what has no values', () 
   );
 });
 
-test('whoever begins anew counts on, and is asked instead of the one before', () => {
+test('a second registration continues the counters and replaces the gauge', () => {
   const instruments = new Instruments();
   const description = { name: 'n_total', help: 'N.' };
   instruments.counter(description).with().value++;

@@ -1,7 +1,7 @@
-// Counters and histograms as plain numbers: counting costs next to nothing, and only who asks for the text pays for it. The text is
-// that of Prometheus (exposition format 0.0.4).
+// Counters and histograms as plain numbers. Recording costs next to nothing; only rendering costs
+// time. The text is Prometheus' exposition format 0.0.4.
 
-/** Bounds from `first` on, each `factor` times the one before. */
+/** Returns bounds from `first` on, each `factor` times the one before. */
 export function exponentialBuckets(
   first: number,
   factor: number,
@@ -16,7 +16,10 @@ export class Counter {
 
 export class Histogram {
   readonly #bounds: readonly number[];
-  /** How many were at most the bound of the same index and more than the one before; the last: more than all. */
+  /**
+   * The number of values above the previous bound and up to the bound of the same index. The last
+   * entry counts values above all bounds.
+   */
   readonly #counts: Float64Array;
   #sum = 0;
 
@@ -41,7 +44,7 @@ export class Histogram {
     return this.#sum;
   }
 
-  /** Bound → how many were at most that. */
+  /** Iterates over the bounds with the number of values up to each. */
   *cumulative(): Iterable<readonly [bound: number, count: number]> {
     let count = 0;
     for (let i = 0; i < this.#bounds.length; i++) {
@@ -58,13 +61,16 @@ export interface Description {
   readonly labels?: readonly string[];
 }
 
-/** By the values of the labels, one after the other: to look one up makes no text. */
+/** A trie by label values. A look-up creates no text. */
 interface Branch<T> {
   readonly next: Map<string, Branch<T>>;
   entry: { readonly values: readonly string[]; readonly instrument: T } | undefined;
 }
 
-/** One instrument for each combination of label values. Values come from small closed sets, never from users. */
+/**
+ * One instrument for each combination of label values. The values come from small closed sets,
+ * never from users.
+ */
 export class Family<T> {
   readonly description: Description;
   readonly #make: () => T;
@@ -76,7 +82,10 @@ export class Family<T> {
     this.#make = make;
   }
 
-  /** `values`: in the order of the description's labels. The same object for the same values. */
+  /**
+   * Returns the instrument for `values`, which are in the order of the description's labels. The
+   * same values return the same object.
+   */
   with(...values: readonly string[]): T {
     let branch = this.#root;
     for (const value of values) {
@@ -99,7 +108,10 @@ export class Family<T> {
   }
 }
 
-/** `timeMs`: when the value was measured, wall-clock milliseconds. Default: when it is read. */
+/**
+ * A value with its labels. `timeMs`: wall-clock milliseconds of the measurement. Default: the time
+ * of the read.
+ */
 export type Sample = readonly [values: readonly string[], value: number, timeMs?: number];
 
 export function counterText(family: Family<Counter>): string {
@@ -114,7 +126,7 @@ export function gaugeText(description: Description, samples: readonly Sample[]):
   return sampleText(description, 'gauge', samples);
 }
 
-/** Returns a family of values that were measured elsewhere. */
+/** Returns the text of a family whose values were measured elsewhere. */
 export function sampleText(
   description: Description,
   type: 'counter' | 'gauge',
@@ -130,7 +142,10 @@ export function histogramText(family: Family<Histogram>): string {
   return histogramsText(family.description, [...family.entries()], true);
 }
 
-/** `empty`: what is returned without a histogram has the heading. Default: it is ''. */
+/**
+ * Returns the text of histograms. `empty`: whether the text without a histogram has the heading.
+ * Default: it is ''.
+ */
 export function histogramsText(
   description: Description,
   entries: readonly { readonly values: readonly string[]; readonly instrument: Histogram }[],
@@ -144,12 +159,16 @@ export function histogramsText(
       `${name}_bucket${labelText([...labels, 'le'], [...values, bound])} ${count}\n`;
     for (const [bound, count] of instrument.cumulative()) text += line(boundText(bound), count);
     const own = labelText(labels, values);
-    text += `${line('+Inf', instrument.count)}${name}_sum${own} ${instrument.sum}\n${name}_count${own} ${instrument.count}\n`;
+    text +=
+      `${line('+Inf', instrument.count)}${name}_sum${own} ${instrument.sum}\n` +
+      `${name}_count${own} ${instrument.count}\n`;
   }
   return text;
 }
 
-/** A bound as Go writes it, since the label is compared as text: '0.5', '1e-08', '1e+06'. */
+/**
+ * Returns a bound as Go formats it, since the label is compared as text: '0.5', '1e-08', '1e+06'.
+ */
 export function boundText(bound: number): string {
   const [digits = '', exponentText = ''] = bound.toExponential().split('e');
   const exponent = Number(exponentText);
@@ -168,28 +187,34 @@ function labelText(labels: readonly string[], values: readonly string[]): string
   return `{${labels.map((label, i) => `${label}="${escaped(values[i] ?? '')}"`).join(',')}}`;
 }
 
-/** The metrics of the parts of a component, in one text. */
+/** The metrics of a component's parts, in one text. */
 export class Instruments {
   readonly #texts = new Map<string, () => string>();
   readonly #counters = new Map<string, Family<Counter>>();
   readonly #histograms = new Map<string, Family<Histogram>>();
 
-  /** Asked for again, it counts on. */
+  /** Returns the counters of this name. A second call returns the same counters. */
   counter(description: Description): Family<Counter> {
     return this.#family(this.#counters, description, () => new Counter(), counterText);
   }
 
-  /** Asked for again, it counts on, with the bounds that it had. */
+  /**
+   * Returns the histograms of this name. A second call returns the same histograms, with their
+   * first bounds.
+   */
   histogram(description: Description, bounds: readonly number[]): Family<Histogram> {
     return this.#family(this.#histograms, description, () => new Histogram(bounds), histogramText);
   }
 
-  /** Registers a gauge whose samples are collected when the metrics are read. A second registration replaces the first. */
+  /**
+   * Registers a gauge whose samples are collected when the metrics are read. A second registration
+   * replaces the first.
+   */
   gauge(description: Description, collect: () => readonly Sample[]): void {
     this.#texts.set(description.name, () => gaugeText(description, collect()));
   }
 
-  /** Sorted by name; what has no values is left out. */
+  /** Returns all families as text, sorted by name. Families without values are left out. */
   text(): string {
     const families = [...this.#texts]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -212,7 +237,7 @@ export class Instruments {
   }
 }
 
-/** Groups of equal keys, counted: for gauges. Each key is the values of the labels. */
+/** Counts equal keys, for gauges. Each key is a list of label values. */
 export function countSamples(keys: Iterable<readonly string[]>): readonly Sample[] {
   const counts = new Map<string, [values: readonly string[], count: number]>();
   for (const values of keys) {

@@ -16,7 +16,7 @@ test('ranges, networks and single addresses', () => {
   ]).toEqual([true, true, false]);
 });
 
-test('addresses are given in order until none is left', () => {
+test('addresses are allocated in order until none is left', () => {
   const pool = IpPool.parse('10.0.0.240-10.0.0.241,10.0.2.7');
   const taken = new Set<string>();
   for (const expected of ['10.0.0.240', '10.0.0.241', '10.0.2.7', undefined]) {

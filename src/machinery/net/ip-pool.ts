@@ -16,8 +16,8 @@ export class IpPool {
   }
 
   /**
-   * Throws RangeError for text that is no pool, and for ranges that overlap. A network counts with its first and last
-   * address.
+   * Parses a pool. A network counts with its first and last address. Throws RangeError for text
+   * that is no pool, and for ranges that overlap.
    */
   static parse(text: string): IpPool {
     const spans = text.split(',').map((part) => spanOf(part.trim()));
@@ -47,11 +47,11 @@ export class IpPool {
     return this.#spans.some((span) => span.family === family);
   }
 
-  /** Returns the first address of a family, in canonical form, that is not taken; undefined if all are. */
+  /** Returns the first free address of a family, in canonical form; undefined if all are taken. */
   firstFree(family: IpFamily, isTaken: (address: string) => boolean): string | undefined {
     for (const span of this.#spans) {
       if (span.family !== family) continue;
-      // Ends after one step more than there are taken addresses, however long the range is.
+      // Ends at the latest one step after the number of taken addresses, however long the range is.
       for (let { first: value } = span; value <= span.last; value++) {
         const address = formatIp({ family, value });
         if (!isTaken(address)) return address;

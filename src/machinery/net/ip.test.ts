@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { contains, containsRange, formatIp, isHostOf, overlaps, parseCidr, parseIp } from './ip.ts';
-import type { IpAddress, IpRange } from './ip.ts';
+import {
+  contains,
+  containsRange,
+  formatIp,
+  type IpAddress,
+  type IpRange,
+  isHostOf,
+  overlaps,
+  parseCidr,
+  parseIp,
+} from './ip.ts';
 
 const ip = (text: string): IpAddress => parseIp(text) as IpAddress;
 const range = (text: string): IpRange => parseCidr(text) as IpRange;
@@ -66,7 +75,7 @@ describe('ranges', () => {
     expect(parseCidr(text)).toBeUndefined();
   });
 
-  test('and what is in them', () => {
+  test('contain addresses and ranges', () => {
     expect(contains(range('10.0.0.0/24'), ip('10.0.0.255'))).toBe(true);
     expect(contains(range('10.0.0.0/24'), ip('10.0.1.0'))).toBe(false);
     expect(contains(range('::/0'), ip('10.0.0.1'))).toBe(false);
@@ -76,7 +85,7 @@ describe('ranges', () => {
     expect(overlaps(range('10.0.9.0/24'), range('10.0.8.0/24'))).toBe(false);
   });
 
-  test('a network and its broadcast address are nobody’s', () => {
+  test('the network and broadcast addresses are no host addresses', () => {
     const hosts = ['10.0.0.0', '10.0.0.1', '10.0.0.6', '10.0.0.7'].map((text) =>
       isHostOf(range('10.0.0.0/29'), ip(text)),
     );

@@ -1,4 +1,4 @@
-// IP addresses and ranges of them as numbers. Text is read strictly: no leading zeros, no zones.
+// IP addresses and ranges as numbers. Parsing is strict: no leading zeros, no zones.
 
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -9,23 +9,23 @@ export interface IpAddress {
   readonly value: bigint;
 }
 
-/** A network: the first and the last of its addresses, whatever they are for. */
+/** A network: its first and last address, network and broadcast addresses included. */
 export interface IpRange {
   readonly family: IpFamily;
   readonly first: bigint;
   readonly last: bigint;
-  /** Bits of the prefix. */
+  /** The length of the prefix in bits. */
   readonly prefix: number;
 }
 
-/** Undefined if it is no address. */
+/** Parses an address. Returns undefined if the text is no address. */
 export function parseIp(text: string): IpAddress | undefined {
   if (isIPv4(text)) return { family: 'IPv4', value: BigInt(valueOfIPv4(text)) };
   if (isIPv6(text) && !text.includes('%')) return { family: 'IPv6', value: valueOfIPv6(text) };
   return undefined;
 }
 
-/** In its canonical form (RFC 5952). */
+/** Returns the address in its canonical form (RFC 5952). */
 export function formatIp({ family, value }: IpAddress): string {
   if (family === 'IPv4') {
     const number = Number(value);
@@ -37,7 +37,10 @@ export function formatIp({ family, value }: IpAddress): string {
   return new URL(`http://[${parts.join(':')}]`).hostname.slice(1, -1);
 }
 
-/** '10.0.0.7/24' is 10.0.0.0 to 10.0.0.255. Undefined if it is no range. */
+/**
+ * Parses a range: '10.0.0.7/24' is 10.0.0.0 to 10.0.0.255. Returns undefined if the text is no
+ * range.
+ */
 export function parseCidr(text: string): IpRange | undefined {
   const slash = text.indexOf('/');
   const address = parseIp(text.slice(0, Math.max(slash, 0)));
@@ -60,7 +63,7 @@ export const bitsOf = (family: IpFamily): 32 | 128 => (family === 'IPv4' ? 32 : 
 export const contains = (range: IpRange, address: IpAddress): boolean =>
   range.family === address.family && address.value >= range.first && address.value <= range.last;
 
-/** Every address of `inner` is one of `outer`. */
+/** Reports whether every address of `inner` is in `outer`. */
 export const containsRange = (outer: IpRange, inner: IpRange): boolean =>
   outer.family === inner.family && inner.first >= outer.first && inner.last <= outer.last;
 
@@ -68,8 +71,8 @@ export const overlaps = (a: IpRange, b: IpRange): boolean =>
   a.family === b.family && a.first <= b.last && b.first <= a.last;
 
 /**
- * Whether an address is one that the range has to give: its network's own, and the broadcast address of IPv4, are not.
- * `address` may be of any family.
+ * Reports whether an address can be allocated from the range. The network address, and the
+ * broadcast address of IPv4, cannot. `address` may be of any family.
  */
 export function isHostOf(range: IpRange, address: IpAddress): boolean {
   if (!contains(range, address) || address.value === range.first) return false;
@@ -101,8 +104,8 @@ function valueOfIPv6(text: string): bigint {
 }
 
 /**
- * IPv6 ranges whose last (or, for 6to4, second and third) groups hold an IPv4 address. A packet may end at that
- * address.
+ * IPv6 ranges with an embedded IPv4 address in their last groups (6to4: second and third). A packet
+ * may end at that address.
  */
 const EMBEDDED_V4: readonly { readonly range: IpRange; readonly shift: bigint }[] = [
   // IPv4-mapped, IPv4-compatible, NAT64, 6to4.

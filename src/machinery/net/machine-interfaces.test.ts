@@ -2,7 +2,7 @@ import type { networkInterfaces } from 'node:os';
 import { expect, test } from 'vitest';
 import { machineInterfaces } from './machine-interfaces.ts';
 
-test('addresses of services are not the machine’s, wherever they are', () => {
+test('service addresses are not the machine’s, on whatever interface they are', () => {
   const list = (...addresses: string[]) => addresses.map((address) => ({ address }));
   const all = {
     eth0: list('10.0.0.1', 'fd00::100', 'fd00::1'),

@@ -1,4 +1,4 @@
-// The interfaces of this machine, without addresses that clusters have put there.
+// The interfaces of this machine, without addresses that clusters have added.
 
 import { networkInterfaces } from 'node:os';
 import { isClusterInterface } from './service-interface.ts';
@@ -6,9 +6,9 @@ import { isClusterInterface } from './service-interface.ts';
 type Interfaces = ReturnType<typeof networkInterfaces>;
 
 /**
- * Returns the machine's interfaces with their own addresses. Interfaces that clusters have made are left out, and so
- * are copies of their addresses on other interfaces: an IPv6 address of a load balancer is on the interface of the
- * link, too, where NDP finds it.
+ * Returns the machine's interfaces with their own addresses. It leaves out interfaces that clusters
+ * have created, and copies of their addresses on other interfaces: NDP needs an IPv6 address of a
+ * load balancer on the interface of the link, too.
  */
 export function machineInterfaces(all: Interfaces = networkInterfaces()): Interfaces {
   const entries = Object.entries(all);

@@ -6,10 +6,11 @@ import {
   applyJsonPatch,
   applyJsonPatchInParts,
   JsonPatchError,
+  type JsonPatchErrorKind,
+  type JsonPatchOperation,
   MAX_JSON_PATCH_OPERATIONS,
   parseJsonPatch,
 } from './json-patch.ts';
-import type { JsonPatchErrorKind, JsonPatchOperation } from './json-patch.ts';
 
 function apply(document: unknown, patch: unknown): unknown {
   return applyJsonPatch(deepFreeze(document), parseJsonPatch(deepFreeze(patch)));
@@ -27,7 +28,7 @@ function failure(document: unknown, patch: unknown): { kind: JsonPatchErrorKind;
 
 describe('operations', () => {
   test.each<[string, unknown, unknown[], unknown]>([
-    // The examples of RFC 6902, appendix A
+    // The examples of RFC 6902, appendix A.
     [
       'A.1',
       { foo: 'bar' },
@@ -93,7 +94,7 @@ describe('operations', () => {
       [{ op: 'add', path: '/foo/-', value: ['abc', 'def'] }],
       { foo: ['bar', ['abc', 'def']] },
     ],
-    // And others
+    // Additional examples.
     ['the whole document', { a: 1 }, [{ op: 'replace', path: '', value: [1] }], [1]],
     ['the whole document, added', { a: 1 }, [{ op: 'add', path: '', value: {} }], {}],
     ['at the end of a list', [1, 2], [{ op: 'add', path: '/2', value: 3 }], [1, 2, 3]],
@@ -133,7 +134,7 @@ describe('operations', () => {
     expect(apply(document, patch)).toEqual(expected);
   });
 
-  test('share what they do not touch', () => {
+  test('share unchanged parts', () => {
     const document = deepFreeze({ a: { b: 1 }, c: { d: { e: 1 }, f: [1] } });
     const result = apply(document, [{ op: 'add', path: '/c/d/e', value: 2 }]) as typeof document;
     expect(result.a).toBe(document.a);
@@ -141,7 +142,7 @@ describe('operations', () => {
     expect(document.c.d.e).toBe(1);
   });
 
-  test('take __proto__ for a key', () => {
+  test('treat __proto__ as an ordinary key', () => {
     const result = apply({ a: 1 }, [
       { op: 'add', path: '/__proto__', value: { polluted: true } },
       { op: 'test', path: '/__proto__/polluted', value: true },
@@ -258,7 +259,7 @@ describe('failures', () => {
     expect(failure(document, patch)).toEqual({ kind, message });
   });
 
-  test('of what is no list', () => {
+  test('of a patch that is no list', () => {
     expect(failure({}, { op: 'add' })).toEqual({
       kind: 'malformed',
       message:
@@ -279,7 +280,7 @@ describe('failures', () => {
     expect(apply({}, patch.slice(1))).toEqual({});
   });
 
-  test('of copies that multiply', () => {
+  test('of copies that grow exponentially', () => {
     const patch = Array.from({ length: 60 }, (_, i) => ({
       op: 'copy',
       from: '/a',
@@ -288,7 +289,7 @@ describe('failures', () => {
     expect(failure({ a: { x: 'x'.repeat(100) } }, patch)).toMatchObject({ kind: 'limit' });
   });
 
-  test('after which nothing has changed', () => {
+  test('leave the document unchanged', () => {
     const document = deepFreeze({ a: 1 });
     failure(document, [
       { op: 'add', path: '/b', value: 1 },
@@ -319,7 +320,7 @@ describe('against another implementation', () => {
     fc.record({ op: fc.constantFrom('move', 'copy'), path, from: path }),
   ) as fc.Arbitrary<JsonPatchOperation>;
 
-  test('comes to the same document, or to a failure as well', () => {
+  test('gives the same document, or fails too', () => {
     let applied = 0;
     fc.assert(
       fc.property(value, fc.array(operation, { minLength: 1, maxLength: 4 }), (document, patch) => {
@@ -334,7 +335,8 @@ describe('against another implementation', () => {
         } catch {
           expected = undefined;
         }
-        // The other one is lenient where paths go through scalars, and with '-' as an index of what exists.
+        // The other implementation is lenient about paths through scalars, and about '-' as an
+        // index of existing items.
         if (
           patch.some((one) => one.path.includes('-') || ('from' in one && one.from.includes('-')))
         )
@@ -361,7 +363,7 @@ describe('a patch that could take long', () => {
     operation: (index: number) => JsonPatchOperation,
   ): JsonPatchOperation[] => Array.from({ length: count }, (_, index) => operation(index));
 
-  test('does not change what it shares with the original', () => {
+  test('does not modify the original', () => {
     const original = { list: [{ a: 1 }, { a: 2 }], map: { x: { y: 1 } }, other: { z: 1 } };
     const text = JSON.stringify(original);
     const patched = applyJsonPatch(original, [
@@ -383,7 +385,7 @@ describe('a patch that could take long', () => {
     expect(patched.other).toBe(original.other);
   });
 
-  test("does not change the patch's own values", () => {
+  test("does not modify the patch's values", () => {
     const value = { a: 1 };
     const patch: JsonPatchOperation[] = [
       { op: 'add', path: '/x', value },

@@ -1,8 +1,8 @@
-// JSON patch (RFC 6902). The document is never changed: what an operation does not touch is shared with the result.
+// JSON patch (RFC 6902). The document is never modified: the result shares the unchanged parts.
 //
-// No library gives all that the API needs: documents that are shared and must not be written to, `__proto__` as an ordinary key,
-// Kubernetes' error texts, indices from the end ('-1'), and bounds on the number of operations, on what `copy` multiplies, on the
-// depth of the result, and on the time that it all takes.
+// No library meets the API's needs: shared documents that must not be written to, `__proto__` as
+// an ordinary key, Kubernetes' error texts, indices from the end ('-1'), and limits on the number
+// of operations, the copied bytes, the depth of the result, and the time.
 
 import { deepCopy, deepEqual, getOwn, isPlainObject, isWithinDepth, setOwn } from '../deep.ts';
 import { quote } from '../text/go-format.ts';
@@ -15,7 +15,10 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string };
 
-/** 'malformed': no patch at all (400); 'limit': too much of it (413); 'failed': it does not apply to this document (422). */
+/**
+ * 'malformed': no valid patch (400). 'limit': the patch is too large (413). 'failed': the patch
+ * does not apply to this document (422).
+ */
 export type JsonPatchErrorKind = 'malformed' | 'limit' | 'failed';
 
 export class JsonPatchError extends Error {
@@ -29,9 +32,9 @@ export class JsonPatchError extends Error {
 }
 
 export const MAX_JSON_PATCH_OPERATIONS = 10_000;
-/** Pointers into objects have far less. */
+/** The longest pointer. Real pointers are far shorter. */
 const MAX_POINTER_LENGTH = 64 * 1024;
-/** How many bytes (as JSON) all copy operations of a patch may copy together. */
+/** The number of bytes (as JSON) that all copy operations of a patch may copy together. */
 const MAX_JSON_PATCH_COPY_BYTES = 3 * 1024 * 1024;
 
 /** Checks that a parsed body is a patch. Throws JsonPatchError ('malformed' or 'limit'). */
@@ -42,7 +45,9 @@ export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
       `error decoding patch: json: cannot unmarshal ${jsonType(body)} into Go value of type []handlers.jsonPatchOp`,
     );
   if (body.length > MAX_JSON_PATCH_OPERATIONS) {
-    const message = `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, got ${body.length}`;
+    const message =
+      `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, ` +
+      `got ${body.length}`;
     throw new JsonPatchError('limit', message);
   }
   return body.map((operation: unknown) => parseOperation(operation));
@@ -57,7 +62,7 @@ function parseOperation(operation: unknown): JsonPatchOperation {
     case 'add':
     case 'replace':
     case 'test':
-      // A missing value is null, as it is for Kubernetes.
+      // A missing value is null, as in upstream.
       return { op, path, value: getOwn(operation, 'value') ?? null };
     case 'remove':
       return { op, path };
@@ -91,7 +96,10 @@ function pointerOf(operation: Readonly<Record<string, unknown>>, key: 'path' | '
   return pointer;
 }
 
-/** The document that the operations make of `document`, all of them or (when one throws) none. Throws JsonPatchError. */
+/**
+ * Returns the document after all operations. If one fails, nothing has changed. Throws
+ * JsonPatchError.
+ */
 export function applyJsonPatch(document: unknown, patch: readonly JsonPatchOperation[]): unknown {
   const draft = new Draft(document);
   for (let from = 0; from < patch.length;) from = draft.applyPart(patch, from);
@@ -99,8 +107,8 @@ export function applyJsonPatch(document: unknown, patch: readonly JsonPatchOpera
 }
 
 /**
- * As applyJsonPatch, in parts that take some milliseconds each: `pause` is awaited between them. A patch that is done in one part is
- * applied at once.
+ * Does the same as applyJsonPatch in parts of some milliseconds each, and awaits `pause` between
+ * them. A patch with one part is applied synchronously.
  */
 export function applyJsonPatchInParts(
   document: unknown,
@@ -119,30 +127,38 @@ export function applyJsonPatchInParts(
   })();
 }
 
-/** The work of a part, in operations of the simplest kind. */
+/** The work of one part, in units of the simplest operation. */
 const WORK_IN_PART = 1000;
-/** Bytes to copy, items to move and characters of a path that take about as long as an operation of the simplest kind. */
+/**
+ * Bytes to copy, items to move and characters of a path that take about as long as the simplest
+ * operation.
+ */
 const BYTES_PER_WORK = 100;
 const ITEMS_PER_WORK = 5000;
 const CHARACTERS_PER_WORK = 20;
 
-/** How many list items all operations of a patch may move to make room or to close gaps. */
+/**
+ * The number of list items that all operations of a patch may move to make room or to close gaps.
+ */
 const MAX_JSON_PATCH_MOVED_ITEMS = 20_000_000;
 
 type Container = Record<string, unknown> | unknown[];
 
 /**
- * A document while a patch is applied to it. Each container that the patch changes is copied once, at its first change; what no
- * operation touches is shared with the original. So the time of a patch grows with its own size and that of the document, not with
- * their product.
+ * A document while a patch is applied to it. Each container that the patch changes is copied once,
+ * at its first change; unchanged parts are shared with the original. The time of a patch therefore
+ * grows with the sum of its size and the document's, not with their product.
  */
 class Draft {
   #root: unknown;
-  /** Copies that belong to this draft alone: each is at one place, and is changed in place. */
+  /** Copies that belong to this draft alone: each is at one place, and is modified in place. */
   readonly #owned = new Set<Container>();
   #copiedBytes = 0;
   #movedItems = 0;
-  /** Whether operations may have nested the document deeper than values of the patch and the original are. */
+  /**
+   * Operations may have nested the document deeper than the values of the patch and the original
+   * are.
+   */
   #deepened = false;
 
   constructor(document: unknown) {
@@ -153,7 +169,10 @@ class Draft {
     return this.#root;
   }
 
-  /** Applies operations from `from` on until they have been enough work for one part. Returns the index of the next one. */
+  /**
+   * Applies operations from `from` on until they make up one part. Returns the index of the next
+   * operation.
+   */
   applyPart(patch: readonly JsonPatchOperation[], from: number): number {
     let next = from;
     let work = 0;
@@ -203,13 +222,15 @@ class Draft {
     }
   }
 
-  /** A deep copy: the draft may go on to change either of the two. */
+  /** Returns a deep copy: later operations may modify either of the two. */
   #copyOf(value: unknown): unknown {
     checkDepth(value);
     const text = stringifyJson(value);
     this.#copiedBytes += text.length;
     if (this.#copiedBytes > MAX_JSON_PATCH_COPY_BYTES) {
-      const message = `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${MAX_JSON_PATCH_COPY_BYTES}`;
+      const message =
+        'Unable to complete the copy, the accumulated size increase of copy is ' +
+        `${this.#copiedBytes}, exceeding the limit ${MAX_JSON_PATCH_COPY_BYTES}`;
       throw new JsonPatchError('limit', message);
     }
     return deepCopy(value);
@@ -225,7 +246,7 @@ class Draft {
       setOwn(container, key, value);
       return;
     }
-    // One past the end, and '-' which means that, is allowed.
+    // The index after the end is allowed, also written as '-'.
     const index =
       key === '-' ? container.length : indexOf(key, container.length, container.length + 1);
     if (index === undefined)
@@ -270,7 +291,7 @@ class Draft {
       );
     const { container, key } = this.#containerOf(path, () => lacks('path'));
     if (!Array.isArray(container)) {
-      // As upstream, a replacement of a key that is not there adds it.
+      // As in upstream, `replace` adds a key that is missing.
       setOwn(container, key, value);
       return;
     }
@@ -289,7 +310,10 @@ class Draft {
     }
   }
 
-  /** The container that the path's last step is in, and those on the way to it, made the draft's own. */
+  /**
+   * Returns the container of the path's last step. It and the containers on the way become the
+   * draft's own.
+   */
   #containerOf(
     path: string,
     noPath: () => JsonPatchError,
@@ -297,7 +321,7 @@ class Draft {
     const [key, ...reversed] = steps(path).reverse();
     const way = reversed.reverse();
     this.#deepened ||= way.length > LONG_PATH;
-    // First without copying: the path may lead nowhere.
+    // A look-up without copying comes first: the path may not exist.
     if (!isContainer(lookup(this.#root, way))) throw noPath();
     let container = this.#own(this.#root as Container);
     this.#root = container;
@@ -319,10 +343,10 @@ class Draft {
   }
 }
 
-/** Steps of a path beyond which the depth of the result is checked. */
+/** The number of steps in a path from which on the depth of the result is checked. */
 const LONG_PATH = 64;
 
-/** Code that recurses into the document relies on this limit. */
+/** Throws if the value is too deep. Code that recurses into the document relies on this limit. */
 function checkDepth(value: unknown): void {
   if (!isWithinDepth(value, DEFAULT_MAX_JSON_DEPTH))
     throw new JsonPatchError('malformed', `exceeded max depth of ${DEFAULT_MAX_JSON_DEPTH}`);
@@ -330,7 +354,7 @@ function checkDepth(value: unknown): void {
 
 function test(document: unknown, path: string, expected: unknown): void {
   const actual = lookup(document, steps(path));
-  // A missing value passes for null.
+  // A missing value equals null.
   if (!deepEqual(actual ?? null, expected ?? null)) {
     throw new JsonPatchError('failed', `testing value ${path} failed: test failed`);
   }
@@ -370,7 +394,7 @@ function isContainer(node: unknown): boolean {
   return typeof node === 'object' && node !== null;
 }
 
-/** An index below `bound`; '-1' is the last of `length` items. */
+/** Returns the index if it is below `bound`. '-1' is the last of `length` items. */
 function indexOf(step: string, length: number, bound: number): number | undefined {
   if (!/^-?\d{1,9}$/.test(step)) return undefined;
   const index = Number(step) < 0 || step.startsWith('-') ? length + Number(step) : Number(step);

@@ -5,7 +5,7 @@ import { applyMergePatch, createMergePatch, MergePatchDepthError } from './merge
 
 describe('applyMergePatch', () => {
   test.each<[unknown, unknown, unknown]>([
-    // The examples of RFC 7386, appendix A
+    // The examples of RFC 7386, appendix A.
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
     [{ a: 'b' }, { a: null }, {}],
@@ -25,7 +25,7 @@ describe('applyMergePatch', () => {
     [{ e: null }, { a: 1 }, { e: null, a: 1 }],
     [[1, 2], { a: 'b', c: null }, { a: 'b' }],
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
-    // And others
+    // Additional examples.
     [{ a: null }, { a: null }, {}],
     [undefined, { a: 1 }, { a: 1 }],
     [{ a: 1 }, { a: { b: null } }, { a: {} }],
@@ -35,7 +35,7 @@ describe('applyMergePatch', () => {
     expect(applyMergePatch(deepFreeze(target), deepFreeze(patch))).toEqual(expected);
   });
 
-  test('shares what it does not touch, and changes nothing for nothing', () => {
+  test('shares unchanged parts, and returns the target if nothing changes', () => {
     const target = deepFreeze({ a: { b: 1 }, c: { d: 1 } });
     const result = applyMergePatch(target, { c: { d: 2 } }) as typeof target;
     expect(result.a).toBe(target.a);
@@ -43,7 +43,7 @@ describe('applyMergePatch', () => {
     expect(applyMergePatch(target, {})).toBe(target);
   });
 
-  test('takes __proto__ for a key', () => {
+  test('treats __proto__ as an ordinary key', () => {
     const patch: unknown = JSON.parse('{"__proto__":{"polluted":true}}');
     const result = applyMergePatch({ a: 1 }, patch) as Record<string, unknown>;
     expect(JSON.stringify(result)).toBe('{"a":1,"__proto__":{"polluted":true}}');
@@ -78,7 +78,7 @@ describe('createMergePatch', () => {
     ),
   }));
 
-  test('makes what applyMergePatch turns into the modified document', () => {
+  test('returns a patch that applyMergePatch turns into the modified document', () => {
     fc.assert(
       fc.property(value, value, (original, modified) => {
         const patch = createMergePatch(original, modified);
@@ -89,7 +89,7 @@ describe('createMergePatch', () => {
     );
   });
 
-  test('is as small as can be', () => {
+  test('returns a minimal patch', () => {
     const original = { a: { b: 1, c: [1] }, d: 1, e: 1 };
     expect(createMergePatch(original, { a: { b: 2, c: [1] }, d: 1 })).toEqual({
       a: { b: 2 },

@@ -1,8 +1,8 @@
-// JSON merge patch (RFC 7386): null takes a key away, objects are merged, everything else replaces.
+// JSON merge patch (RFC 7386): null removes a key, objects are merged, other values replace.
 
 import { isPlainObject, setOwn } from '../deep.ts';
 
-/** The patch or document is nested deeper than is allowed. */
+/** The patch or document exceeds the allowed depth. */
 export class MergePatchDepthError extends Error {
   constructor(maxDepth: number) {
     super(`exceeded max depth of ${maxDepth}`);
@@ -13,8 +13,8 @@ export class MergePatchDepthError extends Error {
 const DEFAULT_MAX_MERGE_DEPTH = 512;
 
 /**
- * The document that `patch` makes of `target`. Neither is changed; what the patch does not touch is shared with the result,
- * and a patch that changes nothing answers `target` itself. Throws MergePatchDepthError.
+ * Returns `target` with the patch applied. Neither is modified; the result shares unchanged parts
+ * with `target`. A patch without effect returns `target` itself. Throws MergePatchDepthError.
  */
 export function applyMergePatch(
   target: unknown,
@@ -48,7 +48,10 @@ function merge(target: unknown, patch: unknown, depth: number, maxDepth: number)
   return isObject ? target : {};
 }
 
-/** The merge patch that makes `modified` of `original`; undefined if they are equal. Lists are compared as a whole. */
+/**
+ * Returns the merge patch from `original` to `modified`; undefined if they are equal. Lists are
+ * compared as a whole.
+ */
 export function createMergePatch(original: unknown, modified: unknown): unknown {
   if (!isPlainObject(original) || !isPlainObject(modified))
     return equal(original, modified) ? undefined : modified;

@@ -3,9 +3,10 @@ import { deepFreeze } from '../deep.ts';
 import {
   applyStrategicMergePatch,
   mapSchema,
+  type PatchField,
+  type PatchSchema,
   StrategicMergePatchError,
 } from './strategic-merge-patch.ts';
-import type { PatchField, PatchSchema } from './strategic-merge-patch.ts';
 
 function schema(name: string, fields: Record<string, PatchField>): PatchSchema {
   return { name, field: (key) => (Object.hasOwn(fields, key) ? fields[key] : undefined) };
@@ -74,7 +75,7 @@ function failure(original: Record<string, unknown>, patch: unknown) {
   throw new Error('the patch applied');
 }
 
-/** A patch of spec.containers. */
+/** Returns a patch of spec.containers. */
 const containers = (...list: unknown[]) => ({ spec: { containers: list } });
 const finalizers = (...list: unknown[]) => ({ metadata: { finalizers: list } });
 
@@ -153,7 +154,7 @@ describe('objects', () => {
     expect(apply(original, patch)).toEqual(expected);
   });
 
-  test('share what is not touched', () => {
+  test('share unchanged parts', () => {
     const original = deepFreeze({
       metadata: { labels: { a: 'b' } },
       spec: { containers: [{ name: 'a' }] },
@@ -163,7 +164,7 @@ describe('objects', () => {
     expect(result.spec.containers).toBe(original.spec.containers);
   });
 
-  test('take __proto__ for a key', () => {
+  test('treat __proto__ as an ordinary key', () => {
     const patch: unknown = JSON.parse('{"metadata":{"labels":{"__proto__":"x"}}}');
     const result = apply({ metadata: { labels: { a: 'b' } } }, patch) as {
       metadata: { labels: object };
@@ -546,7 +547,8 @@ describe('failures', () => {
         },
       },
       'other',
-      "The order in patch list:\n[map[name:b] map[name:a]]\n doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
+      'The order in patch list:\n[map[name:b] map[name:a]]\n' +
+        " doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
     ],
   ])('%j with %j', (original, patch, kind, message) => {
     expect(failure(original, patch)).toEqual({ kind, message });

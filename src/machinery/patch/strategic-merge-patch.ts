@@ -1,38 +1,45 @@
-// Strategic merge patch: a merge patch that knows the type it patches, so that lists can be merged by a key. What kubectl
-// apply, edit and patch send for built-in kinds.
+// Strategic merge patch: a merge patch that uses the type's schema, so that lists can be merged by
+// a key. kubectl apply, edit and patch send it for built-in kinds.
 //
-// Directives: `$patch: replace | delete | merge` in objects and list items; `$retainKeys: [k]` (the object keeps only those
-// keys); `$deleteFromPrimitiveList/f: [v]` (values that go from list f); `$setElementOrder/f: […]` (the order of list f).
+// Directives: `$patch: replace|delete|merge` in objects and list items; `$retainKeys: [k]` (the
+// object keeps only those keys); `$deleteFromPrimitiveList/f: [v]` (values to remove from list f);
+// `$setElementOrder/f: […]` (the order of list f).
 
 import { getOwn, isPlainObject, setOwn } from '../deep.ts';
 import { formatValue, quote } from '../text/go-format.ts';
 
 /**
- * What has to be known of a type. A schema of the API answers it in a few lines: an object's fields by name; a field that is
- * a list answers with the schema of its items.
+ * The schema of a type, as far as patches need it: an object's fields by name. A field that is a
+ * list has the schema of its items.
  */
 export interface PatchSchema {
   /** The type's short name, for messages: 'PodSpec'. */
   readonly name: string;
-  /** Undefined if the type has no such field. */
+  /** Returns undefined if the type has no such field. */
   field(name: string): PatchField | undefined;
 }
 
 export interface PatchField {
-  /** 'merge', 'replace', 'retainKeys'; none: objects are merged, lists replaced. */
-  readonly patchStrategy?: readonly string[] | undefined;
-  /** For a list of objects that is merged: the field that tells its items apart. */
-  readonly patchMergeKey?: string | undefined;
-  /** The schema of the object, of the list's items, or of the map (see mapSchema). Absent for values without described fields. */
-  readonly schema?: PatchSchema | undefined;
+  /** 'merge', 'replace', 'retainKeys'. Without a strategy objects are merged and lists replaced. */
+  readonly patchStrategy?: readonly string[];
+  /** The field that identifies the items of a merged list of objects. */
+  readonly patchMergeKey?: string;
+  /**
+   * The schema of the object, of the list's items, or of the map (see mapSchema). Absent for values
+   * without described fields.
+   */
+  readonly schema?: PatchSchema;
 }
 
-/** The schema of a map: every key leads to a value of the same type. */
+/** Returns the schema of a map: all keys have values of the same type. */
 export function mapSchema(values: PatchSchema | undefined): PatchSchema {
   return { name: 'map', field: () => ({ schema: values }) };
 }
 
-/** 'malformed': no strategic merge patch (400); 'failed': it cannot be applied (422); 'other': as upstream answers with 500. */
+/**
+ * 'malformed': no strategic merge patch (400). 'failed': it cannot be applied (422). 'other':
+ * upstream responds with 500.
+ */
 export type StrategicMergePatchErrorKind = 'malformed' | 'failed' | 'other';
 
 export class StrategicMergePatchError extends Error {
@@ -54,8 +61,8 @@ type JsonMap = Readonly<Record<string, unknown>>;
 type List = readonly unknown[];
 
 /**
- * The object that `patch` makes of `original`. Neither is changed; what the patch does not touch is shared with the result.
- * Throws StrategicMergePatchError.
+ * Returns `original` with the patch applied. Neither is modified; the result shares unchanged parts
+ * with `original`. Throws StrategicMergePatchError.
  */
 export function applyStrategicMergePatch(
   original: JsonMap,
@@ -71,7 +78,8 @@ function mergeObject(original: JsonMap, patch: JsonMap, schema: PatchSchema | un
   const directive = getOwn(patch, DIRECTIVE);
   if (directive !== undefined) return replaceOrEmpty(directive, patch);
   const result = retainKeys(original, patch);
-  // Lists whose order is given are merged and ordered in one go; their changes are not applied again below.
+  // Lists with a given order are merged and ordered in one step. The loop below skips their
+  // changes.
   const done = new Set<string>([RETAIN_KEYS]);
   for (const [key, order] of Object.entries(patch)) {
     if (!key.startsWith(SET_ELEMENT_ORDER)) continue;
@@ -141,12 +149,12 @@ function lookup(schema: PatchSchema | undefined, key: string): PatchField | unde
   return field;
 }
 
-/** The strategy beside retainKeys, which says nothing about merging. */
+/** Returns the strategy without retainKeys, which does not concern merging. */
 function strategyOf(field: PatchField | undefined): string | undefined {
   return field?.patchStrategy?.find((strategy) => strategy !== 'retainKeys');
 }
 
-/** A shallow copy of the original, without the keys that `$retainKeys` does not list. */
+/** Returns a shallow copy of the original, without the keys that `$retainKeys` does not list. */
 function retainKeys(original: JsonMap, patch: JsonMap): Record<string, unknown> {
   const listed = getOwn(patch, RETAIN_KEYS);
   if (listed === undefined) return { ...original };
@@ -165,7 +173,7 @@ function retainKeys(original: JsonMap, patch: JsonMap): Record<string, unknown> 
   return kept;
 }
 
-/** '$directive/field' → 'field'. */
+/** Returns the field of '$directive/field'. */
 function fieldOf(key: string, prefix: string): string {
   if (key.length > prefix.length && key[prefix.length] === '/') return key.slice(prefix.length + 1);
   const what = prefix === SET_ELEMENT_ORDER ? 'setElementOrder list' : 'primitive list';
@@ -244,7 +252,10 @@ function mergeList(before: List, change: List, field: PatchField | undefined): L
   return arrange(merged, plain, live, identify);
 }
 
-/** Takes out of the live list what `$patch: delete` items name, and tells the ordinary items of the patch from the others. */
+/**
+ * Removes the items that `$patch: delete` names from the live list, and separates the ordinary
+ * items of the patch from those with directives.
+ */
 function specialElements(
   before: readonly JsonMap[],
   change: readonly JsonMap[],
@@ -279,7 +290,7 @@ function specialElements(
   return { live, plain, replace };
 }
 
-/** Merges the patch's items into the live ones with the same key, and adds the others at the end. */
+/** Merges the patch's items into the live ones with the same key, and appends the others. */
 function mergeItems(
   live: readonly JsonMap[],
   change: readonly JsonMap[],
@@ -290,7 +301,7 @@ function mergeItems(
   const positions = new Map<unknown, number>();
   merged.forEach((item, index) => {
     const value = getOwn(item, mergeKey);
-    // The first of several with one key is the one that is patched.
+    // The first of several items with the same key is patched.
     if (value !== undefined && !positions.has(value)) positions.set(value, index);
   });
   for (const item of change) {
@@ -304,7 +315,10 @@ function mergeItems(
   return merged;
 }
 
-/** Returns the identity of an item in a list: the item itself, or the value of its merge key. Throws if an item has no merge key. */
+/**
+ * Returns the identity of an item in a list: the item itself, or the value of its merge key. Throws
+ * if an item has no merge key.
+ */
 type Identity = (item: unknown) => unknown;
 
 function identity(
@@ -326,8 +340,8 @@ function identity(
 }
 
 /**
- * Orders a merged list: the items that `order` names in its order; the others, which only the server knows, in the order
- * that they had; and between the two each server item before the first named one that it stood before.
+ * Orders a merged list. Items that `order` names come in its order. The others, which only the
+ * server has, keep their relative order: each comes before the first named item that it preceded.
  */
 function arrange(merged: List, order: List, live: List, identify: Identity): List {
   const places = new Map<unknown, number>();
@@ -359,7 +373,10 @@ function arrange(merged: List, order: List, live: List, identify: Identity): Lis
   return [...arranged, ...serverOnly.slice(next)];
 }
 
-/** The items that the patch adds or changes must come in the order that it demands, and be part of it. */
+/**
+ * Throws unless the items that the patch adds or changes are in the given order, and in the same
+ * sequence.
+ */
 function checkOrder(change: List, order: List, mergeKey: string | undefined): void {
   const kept = change.filter((item) => !(isPlainObject(item) && Object.hasOwn(item, DIRECTIVE)));
   if (kept.length === 0 || order.length === 0) return;
@@ -373,11 +390,16 @@ function checkOrder(change: List, order: List, mergeKey: string | undefined): vo
     if (next < kept.length && identify(kept[next]) === identify(item)) next++;
   }
   if (next === kept.length) return;
-  const message = `The order in patch list:\n${formatValue(change)}\n doesn't match ${SET_ELEMENT_ORDER} list:\n${formatValue(order)}\n`;
+  const message =
+    `The order in patch list:\n${formatValue(change)}\n doesn't match ${SET_ELEMENT_ORDER} ` +
+    `list:\n${formatValue(order)}\n`;
   throw new StrategicMergePatchError('other', message);
 }
 
-/** Undefined if there are no elements at all. Lists of lists, and of different things, cannot be merged. */
+/**
+ * Returns the kind of the elements; undefined if there are none. Throws for lists of lists and for
+ * mixed lists, which cannot be merged.
+ */
 function elementKind(...lists: readonly List[]): 'map' | 'scalar' | undefined {
   let kind: string | undefined;
   for (const item of lists.flat()) {
@@ -395,17 +417,20 @@ function elementKind(...lists: readonly List[]): 'map' | 'scalar' | undefined {
   return kind === undefined ? undefined : kind === 'object' ? 'map' : 'scalar';
 }
 
-/** A value that is new in the document: nulls and directives in it have nothing to act on. Undefined: the value itself goes. */
+/**
+ * Returns a value that is new in the document without nulls and directives, which have nothing to
+ * act on. Undefined: the value itself is left out.
+ */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
-    // An item with a directive says what is to happen to others, which are not there.
+    // An item with a directive refers to other items, which do not exist.
     const items = value.filter(
       (item: unknown) => !(isPlainObject(item) && Object.hasOwn(item, DIRECTIVE)),
     );
     return items.map((item: unknown) => withoutDirectives(item));
   }
   if (!isPlainObject(value)) return value;
-  // A value to be replaced is added; a value to be deleted is left out.
+  // A value with `replace` is added; one with `delete` is left out.
   if (getOwn(value, DIRECTIVE) === 'delete') return undefined;
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {

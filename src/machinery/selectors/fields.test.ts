@@ -35,7 +35,7 @@ describe('parseSelector', () => {
     expect(() => fields.parseSelector(text)).toThrow(new fields.FieldSelectorError(message));
   });
 
-  test('reads again what it wrote, whatever the values are', () => {
+  test('parses its own text, whatever the values are', () => {
     const term = fc.record({
       field: fc.constantFrom('a', 'b.c'),
       operator: fc.constantFrom('=', '!=' as const),
@@ -60,7 +60,7 @@ describe('parseSelector', () => {
 });
 
 describe('Selector', () => {
-  test('matches when all terms do; a field that is not there is empty', () => {
+  test('matches if all terms do; a missing field is empty', () => {
     const matches = (text: string, set: fields.Fields) => fields.parseSelector(text).matches(set);
     expect(matches('', {})).toBe(true);
     expect(matches('a=1', { a: '1' })).toBe(true);
@@ -74,7 +74,7 @@ describe('Selector', () => {
     expect(matches('constructor=', {})).toBe(true);
   });
 
-  test('knows what it demands', () => {
+  test('returns the exact value that it requires', () => {
     const selector = fields.parseSelector('metadata.name=a,spec.nodeName!=b');
     expect(selector.requiresExactMatch('metadata.name')).toBe('a');
     expect(selector.requiresExactMatch('spec.nodeName')).toBeUndefined();
@@ -100,7 +100,7 @@ describe('Selector', () => {
     ).toThrow('field label not supported: a');
   });
 
-  test('is made from parts', () => {
+  test('is created from parts', () => {
     const both = fields.andSelectors(
       fields.oneTermEqualSelector('a', '1,2'),
       fields.oneTermNotEqualSelector('b', ''),

@@ -1,7 +1,7 @@
-// Field selectors: 'metadata.name=a,status.phase!=Running'. Which fields a kind can be selected by is the kind's business;
-// here is the grammar. Meant for `import * as fields`.
+// Field selectors: 'metadata.name=a,status.phase!=Running'. Each kind defines its selectable
+// fields; this module defines the grammar. Meant for `import * as fields`.
 
-/** The values of the fields that an object can be selected by. A field that is not there counts as ''. */
+/** The values of an object's selectable fields. A missing field counts as ''. */
 export type Fields = Readonly<Record<string, string>>;
 
 export interface Requirement {
@@ -10,7 +10,7 @@ export interface Requirement {
   readonly value: string;
 }
 
-/** A selector's text could not be read. The message is the one that clients of Kubernetes know. */
+/** The text is no field selector. The message is upstream's. */
 export class FieldSelectorError extends Error {
   constructor(message: string) {
     super(message);
@@ -18,13 +18,13 @@ export class FieldSelectorError extends Error {
   }
 }
 
-/** Gives a term another field or value (or throws); both empty takes the term away. */
+/** Returns another field or value for a term. If both are empty, the term is removed. May throw. */
 export type TransformFunc = (
   field: string,
   value: string,
 ) => { readonly field: string; readonly value: string };
 
-/** Immutable; all its requirements must hold. */
+/** An immutable selector. All its requirements must hold. */
 export class Selector {
   readonly #requirements: readonly Requirement[];
 
@@ -43,19 +43,19 @@ export class Selector {
     return true;
   }
 
-  /** True if it restricts nothing. */
+  /** Reports whether the selector matches everything. */
   empty(): boolean {
     return this.#requirements.length === 0;
   }
 
-  /** The value that the field must have, if the selector says so with '='. */
+  /** Returns the value that the field must have, if the selector demands one with '='. */
   requiresExactMatch(field: string): string | undefined {
     return this.#requirements.find(
       (requirement) => requirement.field === field && requirement.operator === '=',
     )?.value;
   }
 
-  /** The selector with each term replaced. Throws what `transform` throws. */
+  /** Returns the selector with each term replaced. Throws the error of `transform`. */
   transform(transform: TransformFunc): Selector {
     const requirements: Requirement[] = [];
     for (const { field, operator, value } of this.#requirements) {
@@ -69,7 +69,7 @@ export class Selector {
     return this.#requirements;
   }
 
-  /** The canonical text, which `parseSelector` reads again. */
+  /** Returns the canonical text, which `parseSelector` can read. */
   toString(): string {
     return this.#requirements
       .map(({ field, operator, value }) => `${field}${operator}${escapeValue(value)}`)
@@ -79,38 +79,41 @@ export class Selector {
 
 const EVERYTHING = new Selector([]);
 
-/** Matches all objects. */
+/** Returns a selector that matches all objects. */
 export function everything(): Selector {
   return EVERYTHING;
 }
 
-/** The one field must have this value. */
+/** Returns a selector: the field must have this value. */
 export function oneTermEqualSelector(field: string, value: string): Selector {
   return new Selector([{ field, operator: '=', value }]);
 }
 
-/** The one field must not have this value. */
+/** Returns a selector: the field must not have this value. */
 export function oneTermNotEqualSelector(field: string, value: string): Selector {
   return new Selector([{ field, operator: '!=', value }]);
 }
 
-/** All of these fields must have these values. */
+/** Returns a selector: all of these fields must have these values. */
 export function selectorFromSet(set: Fields): Selector {
   return new Selector(
     Object.entries(set).map(([field, value]) => ({ field, operator: '=', value })),
   );
 }
 
-/** All requirements of all these selectors. */
+/** Returns a selector with the requirements of all given selectors. */
 export function andSelectors(...selectors: readonly Selector[]): Selector {
   return new Selector(selectors.flatMap((selector) => selector.requirements()));
 }
 
-/** Reads terms with =, == and != between commas; '\\', '\,' and '\=' stand for the character. Throws FieldSelectorError. */
+/**
+ * Parses terms with =, == and != between commas. '\\', '\,' and '\=' stand for the character.
+ * Throws FieldSelectorError.
+ */
 export function parseSelector(text: string): Selector {
   if (text === '') return EVERYTHING;
   const requirements: Requirement[] = [];
-  // Sorted, so that the same terms make the same selector.
+  // Sorted, so that the same terms give the same selector.
   for (const term of splitTerms(text).sort()) {
     if (term === '') continue;
     const parts = /^(?<field>[^=!]*(?:!(?!=)[^=!]*)*)(?<operator>!=|==|=)(?<value>.*)$/s.exec(
@@ -128,22 +131,22 @@ export function parseSelector(text: string): Selector {
   return new Selector(requirements);
 }
 
-/** As `parseSelector`, each term transformed. */
+/** Parses a selector as `parseSelector` does, and transforms each term. */
 export function parseAndTransformSelector(text: string, transform: TransformFunc): Selector {
   return parseSelector(text).transform(transform);
 }
 
-/** The value as a selector's text has it. */
+/** Escapes a value for the text of a selector. */
 export function escapeValue(value: string): string {
   return value.replace(/[\\,=]/g, '\\$&');
 }
 
-/** Returns the value that `escapeValue` has escaped. Throws FieldSelectorError. */
+/** Reverses `escapeValue`. Throws FieldSelectorError. */
 export function unescapeValue(text: string): string {
   if (!/[\\,=]/.test(text)) return text;
   return text.replace(/\\(.?)|[,=]/gsu, (match, escaped: string | undefined) => {
     if (escaped === undefined) {
-      // Upstream shows the character by its number.
+      // Upstream shows the character's number.
       throw new FieldSelectorError(
         `invalid field selector: unescaped character in value: ${match.charCodeAt(0)}`,
       );
@@ -155,7 +158,7 @@ export function unescapeValue(text: string): string {
   });
 }
 
-/** At commas that no backslash stands before. */
+/** Splits a text at the commas without a backslash before them. */
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
   let start = 0;

@@ -1,10 +1,15 @@
 // Reads the text form of a label selector: 'a=b,c!=d,e in (x,y),f notin (z),g,!h,i>3'.
 
-import { BINARY_OPERATORS, invalidLabelKey, newRequirement } from './label-requirement.ts';
-import type { Operator, Requirement } from './label-requirement.ts';
+import {
+  BINARY_OPERATORS,
+  invalidLabelKey,
+  newRequirement,
+  type Operator,
+  type Requirement,
+} from './label-requirement.ts';
 import type { FieldPath } from '../validation/field.ts';
 
-/** A selector's text could not be read. The message is the one that clients of Kubernetes know. */
+/** The text is no label selector. The message is upstream's. */
 export class SelectorParseError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
@@ -47,7 +52,10 @@ const OPERATOR_OF: ReadonlyMap<Kind, Operator> = new Map<Kind, Operator>([
   ['<', 'lt'],
 ]);
 
-/** The requirements in the order of the text. Throws SelectorParseError. `at`: what field errors name as their place. */
+/**
+ * Returns the requirements in the order of the text. `at`: the path for field errors. Throws
+ * SelectorParseError.
+ */
 export function parseRequirements(text: string, at?: FieldPath): Requirement[] {
   return new Parser(tokenize(text), at).parse();
 }
@@ -60,9 +68,9 @@ function tokenize(text: string): Token[] {
   let position = 0;
   for (;;) {
     while (/[ \t\r\n]/.test(text[position] ?? '')) position++;
-    // Upstream reads the text as ending at a NUL.
+    // As in upstream, the text ends at a NUL.
     if (position >= text.length || text[position] === '\0') break;
-    // Two characters and no more: a text of symbols would be read again for each of them.
+    // At most two characters: otherwise a text of symbols would be read again for each of them.
     SYMBOLS_AT.lastIndex = position;
     const symbols = SYMBOLS_AT.exec(text)?.[0];
     const token = symbols === undefined ? word(text, position) : symbol(symbols);
@@ -87,7 +95,10 @@ function word(selector: string, position: number): Scanned {
   };
 }
 
-/** The longest symbol at the beginning; every symbol of two characters begins with one of one character. */
+/**
+ * Returns the longest symbol at the beginning. Every symbol of two characters begins with one of
+ * one character.
+ */
 function symbol(symbols: string): Scanned {
   const two = symbols.slice(0, 2);
   const text = two.length === 2 && SYMBOLS.has(two) ? two : (symbols[0] as string);
@@ -166,7 +177,7 @@ class Parser {
     return operator;
   }
 
-  /** '(x,y)', where a value may be empty: '()', '(,x)'. */
+  /** Parses '(x,y)', where a value may be empty: '()', '(,x)'. */
   #values(): string[] {
     const open = this.#take();
     if (open.kind !== '(') throw new SelectorParseError(`found '${open.text}' expected: '('`);
@@ -184,7 +195,7 @@ class Parser {
           throw new SelectorParseError(`found '${next.text}', expected: ',' or ')'`);
         }
         if (this.#take().kind === ')') return values;
-        // After a comma an empty value counts when nothing else comes.
+        // After a comma, a missing value is an empty one.
         const after = this.#peek().kind;
         if (after === ')' || after === ',') values.push('');
       } else if (token.kind === ',') {
@@ -208,7 +219,10 @@ class Parser {
     return [next.text];
   }
 
-  /** The current token; 'in' and 'notin' are ordinary words here, they are operators only in #operator. */
+  /**
+   * Returns the current token. 'in' and 'notin' are ordinary words here; #operator treats them as
+   * operators.
+   */
   #peek(): Token {
     const token = this.#tokens[Math.min(this.#position, this.#tokens.length - 1)] as Token;
     return token.kind === 'in' || token.kind === 'notin'

@@ -1,10 +1,10 @@
-// One term of a label selector: a key, an operator, and the values that it compares with.
+// One term of a label selector: a key, an operator and values.
 
 import * as field from '../validation/field.ts';
 import type { FieldError, FieldErrorList, FieldPath } from '../validation/field.ts';
 import { isQualifiedName, isValidLabelValue } from '../validation/validation.ts';
 
-/** A map of labels as objects carry it. */
+/** The labels of an object. */
 export type Labels = Readonly<Record<string, string>>;
 
 export type Operator = 'in' | 'notin' | '=' | '==' | '!=' | 'gt' | 'lt' | 'exists' | '!';
@@ -15,15 +15,18 @@ const OPERATORS: readonly Operator[] = [...BINARY_OPERATORS, 'exists', '!'];
 
 const ROOT = new field.FieldPath();
 
-/** Immutable. Made by `newRequirement` (checked) or by the constructor from parts that are known to be good. */
+/**
+ * An immutable requirement. Created by `newRequirement` (checked), or by the constructor from valid
+ * parts.
+ */
 export class Requirement {
   readonly key: string;
   readonly operator: Operator;
-  /** As given, not sorted. */
+  /** The values in their original order. */
   readonly values: readonly string[];
-  /** The number that gt and lt compare with. */
+  /** The number with which gt and lt compare. */
   readonly #limit: bigint | undefined;
-  /** `values`, where there are so many that a look-up takes less than a search. */
+  /** `values` as a set, if there are so many that a look-up is faster than a search. */
   readonly #set: ReadonlySet<string> | undefined;
 
   constructor(key: string, operator: Operator, values: readonly string[]) {
@@ -34,7 +37,7 @@ export class Requirement {
     this.#limit = operator === 'gt' || operator === 'lt' ? parseInt64(values[0] ?? '') : undefined;
   }
 
-  /** 'notin' and '!=' also hold for labels that do not have the key. */
+  /** Reports whether the labels match. 'notin' and '!=' also hold for labels without the key. */
   matches(labels: Labels): boolean {
     // Inherited properties (`constructor`) are not strings, so they do not count as labels.
     const value: unknown = labels[this.key];
@@ -69,7 +72,7 @@ export class Requirement {
     return this.operator === 'gt' ? number > this.#limit : number < this.#limit;
   }
 
-  /** The canonical text, values sorted: 'a in (x,y)'. */
+  /** Returns the canonical text with sorted values: 'a in (x,y)'. */
   toString(): string {
     const values =
       this.values.length > 1 ? [...this.values].sort().join(',') : (this.values[0] ?? '');
@@ -92,8 +95,8 @@ export class Requirement {
 }
 
 /**
- * A requirement, checked: key and values must be valid as labels, and the values must suit the operator.
- * Throws FieldErrorsError. `values` undefined is none.
+ * Returns a checked requirement: key and values must be valid in labels, and the values must suit
+ * the operator. `values` undefined: none. Throws FieldErrorsError.
  */
 export function newRequirement(
   key: string,
@@ -117,7 +120,7 @@ export function newRequirement(
   return new Requirement(key, operator, given);
 }
 
-/** The one error about a label key, all its problems in it; undefined if it is good. */
+/** Returns one error with all problems of a label key; undefined if the key is valid. */
 export function invalidLabelKey(key: string, at: FieldPath | undefined): FieldError | undefined {
   const problems = isQualifiedName(key);
   return problems.length === 0 ? undefined : field.invalid(at, key, problems.join('; '));
@@ -179,7 +182,7 @@ function wrongValues(
   }
 }
 
-/** A decimal integer of 64 bits, as Go's ParseInt reads it. */
+/** Parses a decimal integer of 64 bits as Go's ParseInt does. */
 function parseInt64(text: string): bigint | undefined {
   if (!/^[+-]?\d{1,40}$/.test(text)) return undefined;
   const value = BigInt(text.startsWith('+') ? text.slice(1) : text);

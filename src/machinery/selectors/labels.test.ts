@@ -4,7 +4,9 @@ import * as field from '../validation/field.ts';
 import * as labels from './labels.ts';
 
 const NAME_MESSAGE =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+  "name part must consist of alphanumeric characters, '-', '_' or '.', " +
+  "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', " +
+  " or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 describe('parse', () => {
   test.each([
@@ -48,7 +50,8 @@ describe('parse', () => {
     ['!x=a', "found '=', expected: ',' or 'end of string'"],
     [
       'x<a',
-      "unable to parse requirement: values[0]: Invalid value: \"a\": for 'Gt', 'Lt' operators, the value must be an integer",
+      'unable to parse requirement: values[0]: Invalid value: "a": for \'Gt\', ' +
+        "'Lt' operators, the value must be an integer",
     ],
     ['x=a,', "found '', expected: identifier after ','"],
     ['x=a,,y', "found ',', expected: identifier after ','"],
@@ -64,7 +67,8 @@ describe('parse', () => {
     ['-x', `unable to parse requirement: <nil>: Invalid value: "-x": ${NAME_MESSAGE}`],
     [
       'x=-',
-      'unable to parse requirement: values[0][x]: Invalid value: "-": a valid label must be an empty string or consist of',
+      'unable to parse requirement: values[0][x]: Invalid value: "-": a valid label must ' +
+        'be an empty string or consist of',
     ],
     ['x>1,y>1.5', 'the value must be an integer'],
     ['x=&', 'a valid label must be'],
@@ -74,7 +78,7 @@ describe('parse', () => {
     expect(parsing).toThrow(message);
   });
 
-  test('names the place that it was told in its errors', () => {
+  test('names the given path in its errors', () => {
     expect(() => labels.parse('-x', field.path('spec', 'selector'))).toThrow(
       'spec.selector: Invalid value: "-x"',
     );
@@ -125,20 +129,20 @@ describe('matches', () => {
     expect(labels.parse('a>1').matches({ a: '9223372036854775808' })).toBe(false);
   });
 
-  test('takes __proto__ for a label like any other', () => {
+  test('treats __proto__ as an ordinary label', () => {
     const set = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
     const requirement = new labels.Requirement('__proto__', '=', ['x']);
     expect(requirement.matches(set)).toBe(true);
     expect(requirement.matches({})).toBe(false);
   });
 
-  test('takes undefined labels for none', () => {
+  test('treats undefined labels as empty', () => {
     expect(labels.everything().matches(undefined)).toBe(true);
     expect(labels.parse('a').matches(undefined)).toBe(false);
     expect(labels.parse('!a').matches(undefined)).toBe(true);
   });
 
-  test('is the same for a selector that was written and read again', () => {
+  test('is the same for a selector that was formatted and parsed', () => {
     const key = fc.constantFrom('a', 'b', 'c/d');
     const value = fc.constantFrom('', 'x', 'y', '1', '2');
     const requirement = fc.oneof(
@@ -171,7 +175,7 @@ describe('matches', () => {
 });
 
 describe('selectors', () => {
-  test('know what is everything and what is nothing', () => {
+  test('everything() matches all objects, nothing() none', () => {
     const { everything, nothing } = labels;
     expect([
       everything().empty(),
@@ -188,13 +192,13 @@ describe('selectors', () => {
     expect(nothing().requiresExactMatch('a')).toBeUndefined();
   });
 
-  test('tell the one value that they demand of a label', () => {
+  test('return the exact value that they require of a label', () => {
     const selector = labels.parse('a=1,b in (2),c in (3,4),d!=5,e');
     const values = ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => selector.requiresExactMatch(key));
     expect(values).toEqual(['1', '2', undefined, undefined, undefined, undefined]);
   });
 
-  test('come from sets of labels', () => {
+  test('are created from sets of labels', () => {
     expect(labels.selectorFromSet(undefined)).toBe(labels.everything());
     expect(labels.selectorFromSet({ b: '2', a: '1' }).toString()).toBe('a=1,b=2');
     expect(labels.validatedSelectorFromSet({ b: '2', a: '1' }).toString()).toBe('a=1,b=2');
@@ -245,7 +249,7 @@ describe('newRequirement', () => {
     expect(() => labels.newRequirement(key, operator, values)).toThrow(message);
   });
 
-  test('tells all problems', () => {
+  test('reports all problems', () => {
     expect(() => labels.newRequirement('-', 'in', ['-', 'ok', '+'])).toThrow(
       /^\[key: .*, values\[0\]\[-\]: .*, values\[2\]\[-\]: .*\]$/,
     );
@@ -262,7 +266,7 @@ describe('labelSelectorAsSelector', () => {
     );
   });
 
-  test('joins labels and expressions', () => {
+  test('combines labels and expressions', () => {
     const selector = labels.labelSelectorAsSelector({
       matchLabels: { z: '1', a: '2' },
       matchExpressions: [
@@ -293,7 +297,7 @@ describe('labelSelectorAsSelector', () => {
     expect(labels.formatLabelSelector(selector)).toBe('<error>');
   });
 
-  test('is shown in columns', () => {
+  test('is formatted for columns', () => {
     expect(labels.formatLabelSelector({ matchLabels: { a: 'b' } })).toBe('a=b');
     expect(labels.formatLabelSelector({})).toBe('<none>');
     expect(labels.formatLabelSelector(undefined)).toBe('<none>');
@@ -301,7 +305,7 @@ describe('labelSelectorAsSelector', () => {
 });
 
 describe('labelSelectorAsMap', () => {
-  test('takes equalities', () => {
+  test('accepts equalities', () => {
     const selector = {
       matchLabels: { a: '1' },
       matchExpressions: [{ key: 'b', operator: 'In', values: ['2'] }],
@@ -326,7 +330,7 @@ describe('labelSelectorAsMap', () => {
 });
 
 describe('parseToLabelSelector', () => {
-  test('makes an object of the text', () => {
+  test('converts the text to an object', () => {
     expect(labels.parseToLabelSelector('b=2,a==1,c in (y,x),d notin (z),e,!f')).toEqual({
       matchLabels: { a: '1', b: '2' },
       matchExpressions: [
@@ -353,7 +357,7 @@ describe('parseToLabelSelector', () => {
 describe('validateLabelSelector', () => {
   const at = field.path('spec', 'selector');
 
-  test('takes good ones', () => {
+  test('accepts valid selectors', () => {
     expect(labels.validateLabelSelector(undefined, at)).toEqual([]);
     expect(
       labels.validateLabelSelector(
@@ -366,7 +370,7 @@ describe('validateLabelSelector', () => {
     ).toEqual([]);
   });
 
-  test('tells every problem with its place', () => {
+  test('reports every problem with its path', () => {
     const errors = labels.validateLabelSelector(
       {
         matchLabels: { a: '-' },
@@ -380,14 +384,14 @@ describe('validateLabelSelector', () => {
     );
     expect(errors.map((error) => error.message.slice(0, 100))).toEqual([
       expect.stringContaining('spec.selector.matchLabels: Invalid value: "-": a valid label'),
-      "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'".slice(
-        0,
-        100,
-      ),
-      "spec.selector.matchExpressions[1].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'".slice(
-        0,
-        100,
-      ),
+      (
+        'spec.selector.matchExpressions[0].values: Required value: must be specified when ' +
+        "`operator` is 'In' or 'NotIn'"
+      ).slice(0, 100),
+      (
+        'spec.selector.matchExpressions[1].values: Forbidden: may not be specified when ' +
+        "`operator` is 'Exists' or 'DoesNotExist'"
+      ).slice(0, 100),
       'spec.selector.matchExpressions[2].operator: Invalid value: "Near": not a valid selector operator',
       expect.stringContaining(
         'spec.selector.matchExpressions[2].key: Invalid value: "-": name part',
@@ -398,7 +402,7 @@ describe('validateLabelSelector', () => {
     ]);
   });
 
-  test('leaves bad values be when it is told to', () => {
+  test('ignores invalid values on request', () => {
     const selector = { matchExpressions: [{ key: 'b', operator: 'In', values: ['-'] }] };
     expect(
       labels.validateLabelSelector(selector, at, { allowInvalidLabelValueInSelector: true }),
@@ -414,7 +418,7 @@ describe('formatLabels', () => {
   });
 });
 
-test('reads a text of symbols in time that grows with its length only', () => {
+test('parses a text of symbols in linear time', () => {
   expect(() => labels.parse('('.repeat(1_000_000))).toThrow(
     "found '(', expected: !, identifier, or 'end of string'",
   );

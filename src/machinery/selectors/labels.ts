@@ -1,34 +1,37 @@
-// Label selectors: which objects a controller, a service or a list request means. Meant for `import * as labels`.
+// Label selectors, by which controllers, services and list requests select objects. Meant for
+// `import * as labels`.
 
 import * as field from '../validation/field.ts';
 import type { FieldErrorList, FieldPath } from '../validation/field.ts';
 import { quote } from '../text/go-format.ts';
 import { parseRequirements } from './label-parser.ts';
-import { newRequirement, Requirement } from './label-requirement.ts';
-import type { Labels, Operator } from './label-requirement.ts';
+import { type Labels, newRequirement, type Operator, Requirement } from './label-requirement.ts';
 import { isValidLabelValue, validateLabelName, validateLabels } from '../validation/validation.ts';
 
 export { SelectorParseError } from './label-parser.ts';
 export { newRequirement, Requirement } from './label-requirement.ts';
 export type { Labels, Operator } from './label-requirement.ts';
 
-/** Immutable; all its requirements must hold. */
+/** An immutable selector. All its requirements must hold. */
 export interface Selector {
-  /** Undefined labels are none. */
+  /** Reports whether the labels match. Undefined labels are treated as empty. */
   matches(labels: Labels | undefined): boolean;
-  /** True if it restricts nothing. */
+  /** Reports whether the selector matches everything. */
   empty(): boolean;
-  /** The canonical text, which `parse` reads again: requirements in the order of their keys. '' also for nothing(). */
+  /**
+   * Returns the canonical text, which `parse` can read: requirements sorted by their keys. '' also
+   * for nothing().
+   */
   toString(): string;
-  /** A selector with more requirements. Nothing stays nothing. */
+  /** Returns a selector with additional requirements. nothing() stays nothing(). */
   add(...requirements: readonly Requirement[]): Selector;
-  /** Undefined for a selector that matches nothing. */
+  /** Returns the requirements; undefined for a selector that matches nothing. */
   requirements(): readonly Requirement[] | undefined;
-  /** The value that the label must have, if one single value is required of it. */
+  /** Returns the value that the label must have, if the selector requires exactly one. */
   requiresExactMatch(label: string): string | undefined;
 }
 
-/** meta.k8s.io/v1 LabelSelector, as far as it concerns matching. */
+/** meta.k8s.io/v1 LabelSelector, as far as matching needs it. */
 export interface LabelSelector {
   readonly matchLabels?: Labels | null;
   readonly matchExpressions?: readonly LabelSelectorRequirement[] | null;
@@ -96,22 +99,28 @@ const NOTHING: Selector = {
   requiresExactMatch: () => undefined,
 };
 
-/** Matches all objects, those without labels included. */
+/** Returns a selector that matches all objects, also those without labels. */
 export function everything(): Selector {
   return EVERYTHING;
 }
 
-/** Matches no object. */
+/** Returns a selector that matches no object. */
 export function nothing(): Selector {
   return NOTHING;
 }
 
-/** Reads 'a=b,c!=d,e in (x,y),f notin (z),g,!h'. '' is everything. Throws SelectorParseError. */
+/**
+ * Parses 'a=b,c!=d,e in (x,y),f notin (z),g,!h'. '' matches everything. `at`: the path for field
+ * errors. Throws SelectorParseError.
+ */
 export function parse(text: string, at?: FieldPath): Selector {
   return text === '' ? EVERYTHING : new RequirementsSelector(parseRequirements(text, at));
 }
 
-/** Demands each of these labels. The labels are not checked; none, or undefined, is everything. */
+/**
+ * Returns a selector that demands each of these labels, which are not checked. Without labels it
+ * matches everything.
+ */
 export function selectorFromSet(set: Labels | undefined): Selector {
   const entries = Object.entries(set ?? {});
   if (entries.length === 0) return EVERYTHING;
@@ -120,7 +129,7 @@ export function selectorFromSet(set: Labels | undefined): Selector {
   );
 }
 
-/** As `selectorFromSet`, but checks the labels. Throws FieldErrorsError. */
+/** Does the same as `selectorFromSet`, and checks the labels. Throws FieldErrorsError. */
 export function validatedSelectorFromSet(set: Labels | undefined): Selector {
   const entries = Object.entries(set ?? {});
   return new RequirementsSelector(entries.map(([key, value]) => newRequirement(key, '=', [value])));
@@ -134,8 +143,8 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
 ]);
 
 /**
- * The selector of an object's spec: none given matches nothing, an empty one everything. Throws an Error with Kubernetes'
- * message if it is not valid.
+ * Returns the selector for a LabelSelector of an object: a missing one matches nothing, an empty
+ * one everything. Throws an Error with upstream's message if it is not valid.
  */
 export function labelSelectorAsSelector(selector: LabelSelector | null | undefined): Selector {
   if (selector === undefined || selector === null) return NOTHING;
@@ -150,7 +159,10 @@ export function labelSelectorAsSelector(selector: LabelSelector | null | undefin
   return requirements.length === 0 ? EVERYTHING : new RequirementsSelector(requirements);
 }
 
-/** As columns and describe show a selector: '<none>' if it restricts nothing, '<error>' if it is not valid. */
+/**
+ * Returns a selector as text for columns and describe: '<none>' if it matches everything, '<error>'
+ * if it is not valid.
+ */
 export function formatLabelSelector(selector: LabelSelector | null | undefined): string {
   try {
     return labelSelectorAsSelector(selector).toString() || '<none>';
@@ -159,7 +171,9 @@ export function formatLabelSelector(selector: LabelSelector | null | undefined):
   }
 }
 
-/** The labels that a selector made of equalities alone demands. Throws an Error for any other. */
+/**
+ * Returns the labels that a selector of equalities demands. Throws an Error for any other selector.
+ */
 export function labelSelectorAsMap(selector: LabelSelector | null | undefined): Labels {
   const map: [string, string][] = Object.entries(selector?.matchLabels ?? {});
   for (const { key, operator, values } of selector?.matchExpressions ?? []) {
@@ -181,7 +195,10 @@ export function labelSelectorAsMap(selector: LabelSelector | null | undefined): 
   return Object.fromEntries(map);
 }
 
-/** Reads the text form into a LabelSelector object (kubectl create, policies). Throws an Error with Kubernetes' message. */
+/**
+ * Parses the text form into a LabelSelector object (kubectl create, policies). Throws an Error with
+ * upstream's message.
+ */
 export function parseToLabelSelector(text: string): LabelSelector {
   let requirements: Requirement[];
   try {
@@ -205,7 +222,7 @@ export function parseToLabelSelector(text: string): LabelSelector {
   return { matchLabels: Object.fromEntries(matchLabels), matchExpressions };
 }
 
-/** Every problem of a LabelSelector that is part of an object, at `at`. */
+/** Returns all errors of a LabelSelector in an object. `at`: its path. */
 export function validateLabelSelector(
   selector: LabelSelector | null | undefined,
   at: FieldPath,
@@ -262,7 +279,7 @@ export function validateLabelSelector(
   return errors;
 }
 
-/** As columns show labels: 'a=b,c=d' in the order of the keys, '<none>' for none. */
+/** Returns labels as text for columns: 'a=b,c=d' sorted by key, '<none>' for none. */
 export function formatLabels(labels: Labels | null | undefined): string {
   const entries = Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return entries.map(([key, value]) => `${key}=${value}`).join(',') || '<none>';

@@ -1,6 +1,7 @@
-// The form of a response that a client asks for: clauses of its Accept header, and whether JSON is indented.
+// The form of a response that a client asks for: the clauses of its Accept header, and whether JSON
+// is indented.
 
-/** The parts of a request that negotiation reads. */
+/** The parts of a request that content negotiation reads. */
 export interface AcceptRequest {
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -13,10 +14,16 @@ export interface AcceptClause {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** Longer headers are read as if they accepted nothing. Clients send less than 300 bytes. */
+/**
+ * The longest header that is read. A longer one counts as accepting nothing. Clients send less than
+ * 300 bytes.
+ */
 export const MAX_ACCEPT_LENGTH = 4096;
 
-/** Returns the clauses of an Accept header by falling preference; of those with the same quality the more definite ones come first. */
+/**
+ * Returns the clauses of an Accept header by falling preference. Of clauses with the same quality
+ * the more specific ones come first.
+ */
 export function parseAccept(header: string): AcceptClause[] {
   if (header.length > MAX_ACCEPT_LENGTH) return [];
   const clauses = header.split(',').map((text): AcceptClause => {
@@ -37,13 +44,16 @@ export function parseAccept(header: string): AcceptClause[] {
       parameters,
     };
   });
-  // The sort is stable: what is wanted alike stays in the client's order.
+  // The sort is stable: clauses of equal rank keep the client's order.
   return clauses
     .filter(({ quality }) => quality > 0)
     .sort((a, b) => b.quality - a.quality || wildcards(a.type) - wildcards(b.type));
 }
 
-/** Reports whether JSON is indented: the query asks for it, or the client is a program that shows it to a person. */
+/**
+ * Reports whether JSON is indented: the query asks for it, or the client is a program that shows
+ * JSON to people.
+ */
 export function wantsPretty({ headers, query }: AcceptRequest): boolean {
   const pretty = query.get('pretty');
   if (pretty !== null && pretty !== '') return pretty !== 'false' && pretty !== '0';

@@ -1,10 +1,10 @@
-// Until when the certificate of a TLS peer can be believed.
+// The expiry of a TLS peer's certificates.
 
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 
 /**
- * Returns the time (wall-clock milliseconds) at which the first certificate of the peer's chain expires. A connection may last longer
- * than that: the handshake checks the dates only once.
+ * Returns the time (wall-clock milliseconds) at which the first certificate of the peer's chain
+ * expires. A connection may last longer than that: the handshake checks the dates only once.
  */
 export function peerNotAfter(socket: TLSSocket): number {
   let notAfter = Infinity;
@@ -13,7 +13,7 @@ export function peerNotAfter(socket: TLSSocket): number {
   while (certificate?.valid_to !== undefined && !seen.has(certificate.fingerprint256)) {
     seen.add(certificate.fingerprint256);
     const expires = Date.parse(certificate.valid_to);
-    // A date that cannot be read is no permission.
+    // A date that cannot be parsed counts as expired.
     notAfter = Number.isNaN(expires) ? -Infinity : Math.min(notAfter, expires);
     certificate = certificate.issuerCertificate;
   }

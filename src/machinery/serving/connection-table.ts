@@ -1,7 +1,9 @@
-// The connections of a server, each in one of a few states with a time limit. A connection that proves nothing and asks nothing must not
-// stay: TCP without TLS, half a handshake, half a request, and idle connections are closed, whatever HTTP they speak.
+// The connections of a server, each in one of a few states with a time limit. Connections without
+// activity must not stay open: TCP without TLS, unfinished handshakes and requests, and idle
+// connections are closed, for all versions of HTTP.
 //
-// One sweep a second looks at the oldest connections of each state; a timer for each connection, or for each request, would cost more.
+// One sweep per second checks the oldest connections of each state. A timer for each connection
+// or request would cost more.
 
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -18,9 +20,12 @@ export interface ConnectionLimits {
   readonly headerMs: number;
   /** From the last response to the next whole request head. */
   readonly idleMs: number;
-  /** From the server's end of a connection to its destruction: the time in which the client can read the last response. */
+  /**
+   * From the server's end of a connection to its destruction: the client can read the last response
+   * meanwhile.
+   */
   readonly lingerMs: number;
-  /** Connections at a time. */
+  /** The number of open connections at a time. */
   readonly maxConnections: number;
 }
 
@@ -28,10 +33,10 @@ export interface ConnectionLimits {
 const DEFAULTS = { handshakeMs: 32_000, headerMs: 32_000, idleMs: 90_000, lingerMs: 1000 } as const;
 const MAX_CONNECTIONS = 10_000;
 const SWEEP_INTERVAL_MS = 1000;
-/** A server at its limit says so this often, not once a connection. */
+/** The interval of the warning that the limit is reached. */
 const WARN_INTERVAL_MS = 60_000;
 
-/** handshake → unasked → active ⇄ idle → closing */
+/** handshake → unasked → active ⇄ idle → closing. */
 export type ConnectionState = 'handshake' | 'unasked' | 'idle' | 'active' | 'closing';
 
 export interface ConnectionTableConfig {
@@ -43,14 +48,14 @@ export interface ConnectionTableConfig {
 /** A connection of the table. */
 export class TrackedConnection {
   readonly #table: ConnectionTable;
-  /** The socket that is destroyed in the end: TCP, or TLS on it. */
+  /** The socket to destroy at the end: TCP, or TLS on it. */
   socket: Duplex;
-  /** When it came into its state, in monotonic milliseconds. */
+  /** The time at which the connection entered its state, in monotonic milliseconds. */
   since = 0;
   state: ConnectionState = 'handshake';
-  /** Requests that are being answered. */
+  /** The number of requests in flight. */
   #requests = 0;
-  /** Says goodbye in the protocol that the connection speaks. Default: ends the socket. */
+  /** Ends the connection in its protocol. Default: ends the socket. */
   goodbye: (() => void) | undefined;
 
   constructor(table: ConnectionTable, socket: Duplex) {
@@ -58,24 +63,27 @@ export class TrackedConnection {
     this.socket = socket;
   }
 
-  /** A request began. */
+  /** Records that a request began. */
   begin(): void {
     if (this.#requests++ === 0) this.#table.move(this, 'active');
   }
 
-  /** A request that began is over. */
+  /** Records that a request is over. */
   end(): void {
     if (--this.#requests === 0) this.#table.move(this, 'idle');
   }
 
-  /** Ends the connection after what has been written; destroys it soon after, even if the client does not end its side. */
+  /**
+   * Ends the connection after the written data. Destroys it soon after, even if the client does not
+   * end its side.
+   */
   close(): void {
     if (this.state === 'closing') return;
     this.#table.move(this, 'closing');
     if (this.socket.destroyed) return;
     if (this.goodbye !== undefined) this.goodbye();
     else {
-      // With unread bytes in it, a socket never sees its end.
+      // A socket with unread bytes never sees its end.
       this.socket.resume();
       this.socket.end();
     }
@@ -86,7 +94,7 @@ export class ConnectionTable {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #limits: ConnectionLimits;
-  /** In the order in which they came into the state: the oldest is the first. */
+  /** In the order in which the connections entered the state: the oldest is the first. */
   readonly #byState: Readonly<Record<ConnectionState, Set<TrackedConnection>>> = {
     handshake: new Set(),
     unasked: new Set(),
@@ -94,11 +102,14 @@ export class ConnectionTable {
     active: new Set(),
     closing: new Set(),
   };
-  /** By the client's address and port: TCP connections whose handshake is not complete. */
+  /** TCP connections with an incomplete handshake, by the client's address and port. */
   readonly #handshakes = new Map<string, TrackedConnection>();
   #size = 0;
   #sweeping: Timer | undefined;
-  /** Connections closed for the limit since the last warning, and when that was. */
+  /**
+   * The number of connections closed for the limit since the last warning, and the time of that
+   * warning.
+   */
   #refused = 0;
   #warnedAt = -Infinity;
 
@@ -108,12 +119,12 @@ export class ConnectionTable {
     this.#limits = { ...DEFAULTS, maxConnections: defaultMaxConnections(), ...limits };
   }
 
-  /** Connections that are open. */
+  /** The number of open connections. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many connections are in each state. */
+  /** The number of connections in each state. */
   get states(): Readonly<Record<ConnectionState, number>> {
     const { handshake, unasked, idle, active, closing } = this.#byState;
     return {
@@ -125,7 +136,10 @@ export class ConnectionTable {
     };
   }
 
-  /** Tracks a TCP connection that was accepted and begins its handshake. At the limit, the one that matters least is closed. */
+  /**
+   * Tracks an accepted TCP connection at the start of its handshake. At the limit, the least
+   * important connection is closed.
+   */
   accepted(socket: Socket): void {
     socket.on('error', () => undefined);
     if (this.#size >= this.#limits.maxConnections && !this.#makeRoom()) {
@@ -153,7 +167,7 @@ export class ConnectionTable {
     return connection;
   }
 
-  /** Tracks a connection that needs no handshake. */
+  /** Tracks a connection without a handshake. */
   opened(socket: Duplex): TrackedConnection {
     const connection = this.#add(socket, 'unasked');
     socket.on('error', () => socket.destroy());
@@ -161,10 +175,10 @@ export class ConnectionTable {
     return connection;
   }
 
-  /** Only for TrackedConnection. */
+  /** Changes the state of a connection. For TrackedConnection only. */
   move(connection: TrackedConnection, state: ConnectionState): void {
     const from = this.#byState[connection.state];
-    // A connection that is closed, or closing, stays so.
+    // A connection that is closed or closing stays so.
     if (!from.delete(connection)) return;
     if (connection.state === 'closing') {
       from.add(connection);
@@ -182,7 +196,7 @@ export class ConnectionTable {
     }
   }
 
-  /** Closes the connections that wait for a request. */
+  /** Closes the connections without a request. */
   closeIdle(): void {
     for (const { socket } of this.#byState.handshake) socket.destroy();
     for (const connection of [...this.#byState.unasked, ...this.#byState.idle]) connection.close();
@@ -224,7 +238,7 @@ export class ConnectionTable {
     return due;
   }
 
-  /** Destroys the oldest connection that answers no request. False: there is none. */
+  /** Destroys the oldest connection without a request. Returns false if there is none. */
   #makeRoom(): boolean {
     this.#warn();
     for (const state of ['handshake', 'closing', 'unasked', 'idle'] as const) {
@@ -250,18 +264,20 @@ export class ConnectionTable {
   }
 }
 
-/** Unique among the open connections of this machine's address. */
+/** Returns a key that is unique among the open connections of this machine's address. */
 function keyOf({ remoteAddress, remotePort, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localPort}`;
 }
 
-/** At most four fifths of the files that the process may open, where the system says how many that are. */
+/**
+ * Returns at most four fifths of the process' limit of open files, where the system publishes it.
+ */
 function defaultMaxConnections(): number {
   let limits: string;
   try {
     limits = readFileSync('/proc/self/limits', 'utf8');
   } catch {
-    // No Linux.
+    // The system is not Linux.
     return MAX_CONNECTIONS;
   }
   const files = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);

@@ -1,7 +1,6 @@
 // The results of health checks as metrics, for /metrics/slis.
 
-import { Counter, counterText, Family, gaugeText } from '../metrics/instruments.ts';
-import type { Sample } from '../metrics/instruments.ts';
+import { Counter, counterText, Family, gaugeText, type Sample } from '../metrics/instruments.ts';
 
 export class HealthSlis {
   readonly #results = new Map<string, Sample>();
@@ -14,13 +13,15 @@ export class HealthSlis {
     () => new Counter(),
   );
 
-  /** `type`: 'healthz', 'livez' or 'readyz'. */
+  /** Records a result. `type`: 'healthz', 'livez' or 'readyz'. */
   observe(name: string, type: string, passed: boolean): void {
     this.#results.set(`${type} ${name}`, [[name, type], passed ? 1 : 0]);
     this.#totals.with(name, passed ? 'success' : 'error', type).value++;
   }
 
-  /** In Prometheus' text form. Checks that were never requested have no samples. */
+  /**
+   * Returns the metrics in Prometheus' text form. Checks that were never requested have no samples.
+   */
   text(): string {
     const samples = [...this.#results.values()];
     if (samples.length === 0) return '';

@@ -1,13 +1,14 @@
-// /healthz, /livez and /readyz: all checks at once, or one of them by its name below the path. Used by every component that has a port.
+// /healthz, /livez and /readyz: all checks at once, or a single one by its name below the path.
+// Every component with a port uses it.
 
 import { errorMessage } from '../error-message.ts';
 import type { Logger } from '../log.ts';
 import type { HealthSlis } from './health-slis.ts';
 
 export interface HealthCheck {
-  /** As upstream names it: 'etcd', 'poststarthook/rbac/bootstrap-roles'. */
+  /** The name as in upstream: 'etcd', 'poststarthook/rbac/bootstrap-roles'. */
   readonly name: string;
-  /** Throws, or rejects, while the component is not healthy. */
+  /** Throws or rejects while the component is not healthy. */
   check(): void | Promise<void>;
 }
 
@@ -20,9 +21,9 @@ export interface TextResponse {
 }
 
 export interface HealthEndpointConfig {
-  /** '/readyz'. */
+  /** Such as '/readyz'. */
   readonly path: string;
-  /** Looked up at each request. */
+  /** Called at each request. */
   readonly checks: () => readonly HealthCheck[];
   readonly logger: Logger | undefined;
   readonly slis: HealthSlis;
@@ -44,7 +45,7 @@ export class HealthEndpoint {
     return path === this.path || path.startsWith(`${this.path}/`);
   }
 
-  /** Undefined: there is no check of that name. */
+  /** Returns the response; undefined if there is no check of that name. */
   async respond(path: string, query: URLSearchParams): Promise<TextResponse | undefined> {
     if (path === this.path) return this.#all(query);
     const name = path.slice(this.path.length + 1);
@@ -76,7 +77,7 @@ export class HealthEndpoint {
       slis.observe(name, type, problem === undefined);
       if (problem === undefined) lines.push(`[+]${name} ok`);
       else {
-        // The reason is for those who may see the single check: this path is public.
+        // This path is public, so the reason is shown only by the path of the single check.
         failures.push(`[-]${name} failed: ${problem}`);
         lines.push(`[-]${name} failed: reason withheld`);
       }
@@ -108,13 +109,19 @@ async function problemOf(check: HealthCheck): Promise<string | undefined> {
   }
 }
 
-/** Always passes: the process answers. */
+/** Always passes: the process responds. */
 export const pingCheck: HealthCheck = { name: 'ping', check: () => undefined };
 
-/** Always passes: records are written as they are made, so that a log which blocks would keep the process from answering, too. */
+/**
+ * Always passes: log records are written synchronously, so a blocked log would block the whole
+ * process.
+ */
 export const logCheck: HealthCheck = { name: 'log', check: () => undefined };
 
-/** The steps that a component runs once at its start, as checks: each fails until its hook has finished. */
+/**
+ * The steps that a component runs once at its start, as checks. Each check fails until its hook has
+ * finished.
+ */
 export class StartHooks {
   readonly #names: readonly string[];
   readonly #finished = new Set<string>();

@@ -1,4 +1,4 @@
-// Ties the requests of a node:http server to the table of its connections.
+// Reports the requests of a node:http server to the table of its connections.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -11,15 +11,16 @@ interface Tracked {
   [CONNECTION]?: TrackedConnection;
 }
 
-/** Attaches the table's entry to a socket before the server gets the socket. */
+/** Attaches the table's entry to a socket. Called before the server gets the socket. */
 export function track(socket: Duplex, connection: TrackedConnection): void {
   (socket as Tracked)[CONNECTION] = connection;
 }
 
 /**
- * Reports requests of tracked sockets to the table. A connection whose request was answered before its body was read is closed, and one
- * that carries no HTTP gets a 400 and is closed. Upgraded connections count as active until they close. To be called before the server
- * gets its own listeners. Sockets that are not tracked are left alone.
+ * Reports requests on tracked sockets to the table. A connection is closed if its request was
+ * answered before its body was read; one without HTTP gets a 400 and is closed. Upgraded
+ * connections count as active until they close. Must be called before the server gets its own
+ * listeners. Other sockets are ignored.
  */
 export function reportRequests(server: Server): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -42,7 +43,7 @@ export function reportRequests(server: Server): void {
   });
 }
 
-/** Ends a connection after what has been written to it, and destroys it soon after. */
+/** Ends a connection after the written data, and destroys it soon after. */
 export function closeConnection(socket: Duplex): void {
   const connection = (socket as Tracked)[CONNECTION];
   if (connection !== undefined) {

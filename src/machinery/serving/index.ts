@@ -1,4 +1,4 @@
-// Shared by all servers of this package: limits for their connections, and TLS settings.
+// Limits for connections, and TLS settings, for all servers of this package.
 
 export { peerNotAfter } from './certificate-validity.ts';
 export { ConnectionTable } from './connection-table.ts';

@@ -1,27 +1,26 @@
-// /statusz and /flagz: what a component is and with which flags it runs, as text for people and as versioned objects for programs.
-// https://kubernetes.io/docs/reference/instrumentation/zpages/
+// /statusz and /flagz: a component's identity and its flags, as text for people and as versioned
+// objects for programs. https://kubernetes.io/docs/reference/instrumentation/zpages/
 
 import * as apierrors from '../apierrors.ts';
 import type { Clock } from '../clock.ts';
 import { formatTime } from '../text/time.ts';
 import type { VersionInfo } from '../version-info.ts';
 import { type AcceptRequest, parseAccept, wantsPretty } from './accept.ts';
-import { TEXT } from './health.ts';
-import type { TextResponse } from './health.ts';
+import { TEXT, type TextResponse } from './health.ts';
 
 export interface ZPageRequest extends AcceptRequest {
-  /** Encodes an object as YAML, for clients that ask for that. */
+  /** Encodes an object as YAML, for clients that ask for it. */
   readonly formatYaml: (object: object) => string | Promise<string>;
 }
 
 export interface StatuszConfig {
-  /** 'apiserver', 'kube-scheduler'. */
+  /** Such as 'apiserver' or 'kube-scheduler'. */
   readonly component: string;
   readonly clock: Clock;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly version: VersionInfo;
-  /** Paths that the component serves. Only their first segments are published. */
+  /** The served paths. Only their first segments are published. */
   readonly paths: () => readonly string[];
 }
 
@@ -29,7 +28,7 @@ const GROUP = 'config.k8s.io';
 const VERSIONS: ReadonlySet<string> = new Set(['v1alpha1', 'v1beta1']);
 const DEPRECATED_VERSION = 'v1alpha1';
 const STRUCTURED = ['application/json', 'application/yaml'] as const;
-/** Media types as they are listed for clients that accept none of them. */
+/** The media types in the error for clients that accept none of them. */
 const SERVED = [...STRUCTURED, 'text/plain'];
 /** Roots of APIs and documents, which are not for debugging. */
 const NOT_FOR_DEBUGGING: ReadonlySet<string> = new Set([
@@ -41,9 +40,10 @@ const NOT_FOR_DEBUGGING: ReadonlySet<string> = new Set([
 ]);
 
 const heading = (component: string, page: string): string =>
-  `\n${component} ${page}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n`;
+  `\n${component} ${page}\nWarning: This endpoint is not meant to be machine parseable, ` +
+  'has no formatting compatibility guarantees and is for debugging purposes only.\n';
 
-/** Rejects with StatusError (406). */
+/** Returns the response for /statusz. Rejects with StatusError (406). */
 export async function statusz(
   request: ZPageRequest,
   { component, clock, startedAt, version, paths }: StatuszConfig,
@@ -69,7 +69,9 @@ export async function statusz(
     }),
     text: () => {
       const two = (value: number): string => String(value).padStart(2, '0');
-      const up = `${Math.floor(upSeconds / 3600)} hr ${two(Math.floor(upSeconds / 60) % 60)} min ${two(upSeconds % 60)} sec`;
+      const up =
+        `${Math.floor(upSeconds / 3600)} hr ${two(Math.floor(upSeconds / 60) % 60)} min ` +
+        `${two(upSeconds % 60)} sec`;
       return [
         '',
         `Started: ${unixDate(startedAt)}`,
@@ -84,7 +86,10 @@ export async function statusz(
   });
 }
 
-/** `flags`: by name, without dashes. Rejects with StatusError (406). */
+/**
+ * Returns the response for /flagz. `flags`: by name, without dashes. Rejects with StatusError
+ * (406).
+ */
 export async function flagz(
   request: ZPageRequest,
   component: string,
@@ -139,7 +144,7 @@ interface Form {
   readonly pretty: boolean;
 }
 
-/** Undefined: text. */
+/** Returns the requested form; undefined for text. Throws StatusError (406). */
 function formOf(request: ZPageRequest, kind: string): Form | undefined {
   const accept = request.headers['accept'] ?? '';
   if (accept.trim() === '') return undefined;
@@ -178,7 +183,7 @@ async function encoded(
   return pretty ? JSON.stringify(object, null, 2) : `${JSON.stringify(object)}\n`;
 }
 
-/** As `date` prints it: 'Mon Jan  2 15:04:05 UTC 2006'. */
+/** Formats a time as `date` does: 'Mon Jan  2 15:04:05 UTC 2006'. */
 function unixDate(ms: number): string {
   const [, weekday, day, month, year, time] =
     /^(\w+), 0?(\d+) (\w+) (\d+) (\S+)/.exec(new Date(ms).toUTCString()) ?? [];

@@ -1,5 +1,6 @@
-// Combines CRC-32 checksums, as gzip has them. Polynomials over GF(2) are written with the lowest power in the highest
-// bit. The method is that of zlib's crc32_combine: appending n bytes to a text multiplies its checksum by x^(8n).
+// Combines CRC-32 checksums as in gzip. Polynomials over GF(2) have the lowest power in the highest
+// bit. The method is that of zlib's crc32_combine: appending n bytes to a text multiplies its
+// checksum by x^(8n).
 
 const POLYNOMIAL = 0xedb88320;
 const ONE = 0x80000000;
@@ -14,7 +15,7 @@ function multiply(a: number, b: number): number {
   return product >>> 0;
 }
 
-/** x^8, x^16, x^32 …: the powers of 256^(2^k) bytes. */
+/** x^8, x^16, x^32 …: the factors for 2^k bytes. */
 const BYTE_POWERS: readonly number[] = (() => {
   let power = ONE >>> 8;
   return Array.from({ length: 53 }, () => {
@@ -24,7 +25,7 @@ const BYTE_POWERS: readonly number[] = (() => {
   });
 })();
 
-/** Returns the checksum of two texts, one after the other. `secondLength`: bytes of the second one. */
+/** Returns the checksum of two consecutive texts. `secondLength`: bytes of the second one. */
 export function combineCrc32(first: number, second: number, secondLength: number): number {
   let power = ONE;
   for (let rest = secondLength, index = 0; rest > 0; rest = Math.floor(rest / 2), index++) {

@@ -10,7 +10,7 @@ beforeEach(() => {
   [a, b] = duplexPair();
 });
 
-/** Whether it has happened, after everything that is due has. */
+/** Reports whether the promise has settled, after all due callbacks have run. */
 async function happened(promise: Promise<unknown>): Promise<boolean> {
   let yes = false;
   void promise.then(
@@ -21,7 +21,7 @@ async function happened(promise: Promise<unknown>): Promise<boolean> {
   return yes;
 }
 
-/** All that comes until the end; unlike an iterator it does not destroy what it has read. */
+/** Reads all data until the end. Unlike an iterator it does not destroy the stream. */
 async function read(end: Duplex): Promise<Buffer> {
   const chunks: Buffer[] = [];
   end.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -47,13 +47,13 @@ describe('duplexPair', () => {
     expect(await text(a)).toBe('answer');
   });
 
-  test('carries more than fits at once', async () => {
+  test('carries more data than its buffers hold', async () => {
     const sent = Buffer.alloc(3_000_000, 'coxswain');
     a.end(sent);
     expect((await read(b)).equals(sent)).toBe(true);
   });
 
-  test('lets who writes wait for who reads', async () => {
+  test('makes the writer wait for the reader', async () => {
     const first = written(a, Buffer.alloc(200_000));
     expect(await happened(first)).toBe(false);
     expect(a.write('more')).toBe(false);
@@ -63,7 +63,7 @@ describe('duplexPair', () => {
     await drained;
   });
 
-  test('half closed, still takes the other way', async () => {
+  test('keeps the other direction open when half closed', async () => {
     a.end('question');
     expect(await text(b)).toBe('question');
     expect(a.writable).toBe(false);
@@ -77,7 +77,7 @@ describe('duplexPair', () => {
     await Promise.all([once(a, 'close'), once(b, 'close')]);
   });
 
-  test('tells by an end that the other side is gone', async () => {
+  test('signals the destruction of the other side by an end', async () => {
     a.write('last words');
     a.destroy();
     expect(await text(b)).toBe('last words');
@@ -85,7 +85,7 @@ describe('duplexPair', () => {
     await expect(written(b, 'hello?')).rejects.toMatchObject({ code: 'EPIPE' });
   });
 
-  test('does not let who writes to one that is gone wait for ever', async () => {
+  test('fails writes to a destroyed end', async () => {
     const waiting = written(a, Buffer.alloc(200_000));
     expect(await happened(waiting)).toBe(false);
     b.destroy();

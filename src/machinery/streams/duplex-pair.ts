@@ -1,12 +1,12 @@
-// Two ends of a connection inside the process: what is written to one is read from the other, with back-pressure as on a
-// socket. It lets servers be reached without opening a port.
+// Two ends of an in-process connection: data written to one end is read from the other, with
+// back-pressure as on a socket. Servers can be reached without opening a port.
 
 import { Duplex } from 'node:stream';
 
 class End extends Duplex {
-  /** Set right after both are made. */
+  /** Set right after both ends are created. */
   peer!: End;
-  /** Tells the peer's writer that there is room again. */
+  /** Resumes the peer's writer when there is room again. */
   #resume: (() => void) | undefined;
 
   override _read(): void {
@@ -38,7 +38,7 @@ class End extends Duplex {
     resume?.();
     const { peer } = this;
     if (!peer.destroyed && !peer.readableEnded) {
-      // A peer that was only half closed learns it by the end of what it reads.
+      // A half-closed peer sees the end of its readable side.
       peer.push(null);
     }
     done(err);

@@ -1,4 +1,4 @@
-// Pieces that are compressed apart, joined: against zlib's own compression and checksums.
+// Compares joined pieces that are compressed separately with zlib's own compression and checksums.
 
 import { crc32, gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { combineCrc32 } from './crc32.ts';
 import { deflatePiece, GzipPieces } from './gzip-pieces.ts';
 
-test('the checksum of two texts is that of both together', () => {
+test('combined checksums equal the checksum of the joined text', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 3000 }),

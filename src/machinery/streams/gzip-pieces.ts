@@ -1,6 +1,6 @@
-// A text that is kept compressed, in pieces that are compressed once and joined often: as gzip without compressing
-// anything again, or plain, a few pieces at a time. A piece is a run of raw deflate blocks that ends at a byte and is
-// not the last one.
+// A text that is kept compressed, in pieces that are compressed once and joined often: as gzip
+// without compressing again, or as plain text, a few pieces at a time. A piece is a run of raw
+// deflate blocks that ends at a byte and does not contain the last block.
 
 import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
 import { combineCrc32 } from './crc32.ts';
@@ -12,7 +12,7 @@ export interface DeflatedPiece {
   readonly crc32: number;
 }
 
-/** Memory matters as much as time: pieces are kept. */
+/** Memory matters as much as time, since pieces are kept. */
 const OPTIONS = { finishFlush: constants.Z_SYNC_FLUSH, level: 6 };
 
 /** Compresses a piece, in a thread of the pool. */
@@ -26,16 +26,16 @@ export function deflatePiece(text: Uint8Array): Promise<DeflatedPiece> {
   });
 }
 
-/** A piece that lives long must not keep the larger buffer that it is a part of. */
+/** Copies bytes that are a part of a larger buffer: a long-lived piece must not keep the buffer. */
 function ownCopy(bytes: Buffer): Uint8Array {
   return bytes.buffer.byteLength > bytes.length ? new Uint8Array(bytes) : bytes;
 }
 
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-/** An empty block, the last one. */
+/** An empty block that is marked as the last one. */
 const LAST_BLOCK = Buffer.from([3, 0]);
 const TRAILER_BYTES = 8;
-/** Bytes that are sent, or made plain, at a time. */
+/** The number of bytes that are sent or decompressed at a time. */
 const CHUNK_BYTES = 256 * 1024;
 
 export class GzipPieces {

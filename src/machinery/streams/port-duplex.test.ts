@@ -12,7 +12,7 @@ function pair() {
   return [portDuplex(port1), portDuplex(port2)] as const;
 }
 
-/** Leaves its other half open. */
+/** Reads to the end. The other half stays open. */
 async function read(end: Duplex): Promise<string> {
   let all = '';
   end.on('data', (chunk: Buffer) => (all += chunk.toString()));

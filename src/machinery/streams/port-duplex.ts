@@ -1,15 +1,16 @@
-// One end of a connection between two threads, with back-pressure as on a socket: the other end is made of the channel's other port.
+// One end of a connection between two threads, with back-pressure as on a socket. The other end
+// uses the channel's other port.
 
 import { Duplex } from 'node:stream';
 import type { MessagePort } from 'node:worker_threads';
 
-/** 'taken': there is room for more; null: nothing comes any more. */
+/** 'taken': there is room for more. null: the end. */
 type PortMessage = Uint8Array | 'taken' | null;
 
 class PortEnd extends Duplex {
   readonly #port: MessagePort;
   #taken: (() => void) | undefined;
-  /** The acknowledgement of the last chunk is sent when it is read. */
+  /** The last chunk is acknowledged when it is read. */
   #owed = false;
   #gone = false;
 
@@ -19,7 +20,7 @@ class PortEnd extends Duplex {
     port.on('message', (message: PortMessage) => this.#receive(message));
     port.on('close', () => {
       this.#gone = true;
-      // A peer that is gone without a word has read nothing of what was not taken.
+      // A peer that closed without an end message has not read the unacknowledged data.
       if (this.#taken !== undefined)
         this.destroy(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
       else if (!this.readableEnded) this.push(null);
@@ -56,7 +57,7 @@ class PortEnd extends Duplex {
       return;
     }
     this.#taken = done;
-    // A copy of its own: a chunk may be a part of a buffer that is used for others, too.
+    // A copy: a chunk may be a part of a shared buffer.
     const bytes = new Uint8Array(chunk);
     this.#port.postMessage(bytes, [bytes.buffer]);
   }
@@ -72,7 +73,7 @@ class PortEnd extends Duplex {
   }
 }
 
-/** Destroying it closes the port. */
+/** Returns the end of a connection. Destroying it closes the port. */
 export function portDuplex(port: MessagePort): Duplex {
   return new PortEnd(port);
 }

@@ -80,7 +80,7 @@ describe('formatDuration', () => {
     expect(formatDurationNanoseconds(nanoseconds)).toBe(text);
   });
 
-  test('reads back what it writes', () => {
+  test('parses its own output', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (nanoseconds) => {
         expect(parseDurationNanoseconds(formatDurationNanoseconds(nanoseconds))).toBe(nanoseconds);
@@ -93,7 +93,7 @@ describe('formatDuration', () => {
     );
   });
 
-  test('takes fractions of a millisecond', () => {
+  test('accepts fractions of a millisecond', () => {
     expect(formatDuration(1.5)).toBe('1.5ms');
     expect(formatDuration(-90_000)).toBe('-1m30s');
     expect(toMilliseconds('1m')).toBe(60_000);

@@ -1,5 +1,6 @@
-// Durations in the text form of Go's time.Duration ('300ms', '1h30m', '-1.5s'), which is how metav1.Duration, flags and
-// configuration files write them. In memory a duration is a number of milliseconds (a `…Ms` name).
+// Durations in the text form of Go's time.Duration ('300ms', '1h30m', '-1.5s'), which
+// metav1.Duration, flags and configuration files use. In memory a duration is a number of
+// milliseconds (a `…Ms` name).
 
 const NANOSECONDS_PER: Readonly<Record<string, bigint>> = {
   ns: 1n,
@@ -15,7 +16,7 @@ const NANOSECONDS_PER: Readonly<Record<string, bigint>> = {
 const SECOND = 1_000_000_000n;
 const MAX_INT64 = (1n << 63n) - 1n;
 
-/** A duration's text could not be read; the message is the one that Go gives. */
+/** The text is no duration. The message is Go's. */
 export class DurationError extends Error {
   constructor(message: string) {
     super(message);
@@ -23,7 +24,9 @@ export class DurationError extends Error {
   }
 }
 
-/** Reads a Go duration exactly, in nanoseconds (at most 2^63-1 either way). Throws DurationError. */
+/**
+ * Parses a Go duration exactly, in nanoseconds (at most 2^63-1 either way). Throws DurationError.
+ */
 export function parseDurationNanoseconds(text: string): bigint {
   let rest = text;
   let negative = false;
@@ -51,7 +54,7 @@ export function parseDurationNanoseconds(text: string): bigint {
       );
     }
     rest = rest.slice(unit.length);
-    // 18 digits after the point are more than any unit can tell apart; the rest is cut off.
+    // No unit needs more than 18 digits after the point; the rest is cut off.
     const digits = fraction.slice(0, 18);
     total += BigInt(whole || '0') * scale;
     if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
@@ -61,19 +64,24 @@ export function parseDurationNanoseconds(text: string): bigint {
   return negative ? -total : total;
 }
 
-/** Reads a Go duration, in milliseconds (with a fraction where the text has one). Throws DurationError. */
+/**
+ * Parses a Go duration. Returns milliseconds, with a fraction where the text has one. Throws
+ * DurationError.
+ */
 export function parseDuration(text: string): number {
   const nanoseconds = parseDurationNanoseconds(text);
-  // Split, so that whole milliseconds stay exact whatever their size.
+  // In two parts, so that whole milliseconds stay exact.
   return Number(nanoseconds / 1_000_000n) + Number(nanoseconds % 1_000_000n) / 1e6;
 }
 
-/** Milliseconds from a number (already milliseconds) or a Go duration. Throws DurationError. */
+/**
+ * Returns milliseconds from a number (already milliseconds) or a Go duration. Throws DurationError.
+ */
 export function toMilliseconds(duration: number | string): number {
   return typeof duration === 'number' ? duration : parseDuration(duration);
 }
 
-/** Writes nanoseconds as Go does: '1h30m0s', '1.5s', '2ms', '0s'. */
+/** Formats nanoseconds as Go does: '1h30m0s', '1.5s', '2ms', '0s'. */
 export function formatDurationNanoseconds(nanoseconds: bigint): string {
   if (nanoseconds === 0n) return '0s';
   const sign = nanoseconds < 0n ? '-' : '';
@@ -88,7 +96,7 @@ export function formatDurationNanoseconds(nanoseconds: bigint): string {
   return sign + text;
 }
 
-/** Writes milliseconds as Go writes the same duration. */
+/** Formats milliseconds as Go formats the same duration. */
 export function formatDuration(milliseconds: number): string {
   const whole = Math.trunc(milliseconds);
   return formatDurationNanoseconds(
@@ -96,7 +104,7 @@ export function formatDuration(milliseconds: number): string {
   );
 }
 
-/** `units` / 10^places, without trailing zeros. */
+/** Returns `units` / 10^places, without trailing zeros. */
 function decimal(units: bigint, places: number): string {
   const scale = 10n ** BigInt(places);
   const fraction = (units % scale).toString().padStart(places, '0').replace(/0+$/, '');
@@ -104,12 +112,12 @@ function decimal(units: bigint, places: number): string {
 }
 
 /**
- * The short form in which kubectl's AGE column shows a duration (duration.HumanDuration of apimachinery): '45s', '3m20s',
- * '10m', '4h5m', '12h', '2d3h', '40d', '3y12d'. Fractions of a second are cut off.
+ * Returns the short form of kubectl's AGE column (duration.HumanDuration of apimachinery): '45s',
+ * '3m20s', '10m', '4h5m', '12h', '2d3h', '40d', '3y12d'. Fractions of a second are cut off.
  */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
-  // A clock that is slightly ahead elsewhere reads as now; anything further is not a duration.
+  // Up to a second below zero is the clock skew of another machine.
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';
   if (seconds < 60 * 2) return `${seconds}s`;

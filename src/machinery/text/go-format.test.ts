@@ -21,7 +21,7 @@ describe('quote', () => {
 });
 
 describe('marshalJson', () => {
-  test('escapes what Go escapes', () => {
+  test('escapes the characters that Go escapes', () => {
     expect(marshalJson({ b: '<&>', a: ['\u2028'] })).toBe(
       '{"b":"\\u003c\\u0026\\u003e","a":["\\u2028"]}',
     );

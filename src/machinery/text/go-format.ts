@@ -1,5 +1,5 @@
-// Text as Go's standard library writes it. Kubernetes' messages are made with fmt and encoding/json, and clients compare
-// them: quoted strings and JSON inside messages must come out the same.
+// Formats text as Go's standard library does. Kubernetes' messages are made with fmt and
+// encoding/json, and clients compare them: quoted strings and JSON inside messages must be equal.
 
 import { stringifyJson } from './json-integers.ts';
 
@@ -18,7 +18,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** Text that needs no escapes: printable ASCII without quote and backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** A string as `%q` (strconv.Quote) prints it: printable Unicode stays, all else is escaped. */
+/**
+ * Returns a string as `%q` (strconv.Quote) formats it: printable Unicode stays, everything else is
+ * escaped.
+ */
 export function quote(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
   let quoted = '"';
@@ -31,7 +34,7 @@ function quoteCharacter(character: string): string {
   if (escape !== undefined) return escape;
   const code = character.codePointAt(0) as number;
   if (code < 0x20 || code === 0x7f) return `\\x${code.toString(16).padStart(2, '0')}`;
-  // A lone surrogate cannot be written as UTF-8; Go sees the replacement character.
+  // UTF-8 cannot encode a lone surrogate; Go has the replacement character there.
   if (code >= 0xd800 && code <= 0xdfff) return '�';
   if (character === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
   return code > 0xffff
@@ -40,8 +43,8 @@ function quoteCharacter(character: string): string {
 }
 
 /**
- * JSON as Go's json.Marshal writes it: <, >, &, U+2028 and U+2029 escaped. Keys stay in the order that they have (the order
- * of a struct's fields). Undefined is null.
+ * Returns JSON as Go's json.Marshal does: <, >, &, U+2028 and U+2029 are escaped. Keys keep their
+ * order (the order of a struct's fields). Undefined is null.
  */
 export function marshalJson(value: unknown): string {
   const text: string | undefined = stringifyJson(value);
@@ -52,7 +55,7 @@ export function marshalJson(value: unknown): string {
   );
 }
 
-/** A JSON value as `%v` prints Go's maps and slices: 'map[a:1 b:[x y]]', keys sorted. */
+/** Returns a JSON value as `%v` formats Go's maps and slices: 'map[a:1 b:[x y]]', keys sorted. */
 export function formatValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map((item) => formatValue(item)).join(' ')}]`;

@@ -1,6 +1,9 @@
-// JSON values in Go's words: what kind of value one is, and how one is printed that has been decoded.
+// JSON values in Go's terms: the name of a value's type, and the text of a decoded value.
 
-/** As Go's decoder calls a value that does not fit: null, bool, number, string, array or object. */
+/**
+ * Returns the type of a value as Go's decoder names it in errors: null, bool, number, string, array
+ * or object.
+ */
 export function jsonType(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -8,7 +11,7 @@ export function jsonType(value: unknown): string {
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
-/** map[a:1 b:[x y]]. Keys in order; text as it is; null is <nil>. */
+/** Returns map[a:1 b:[x y]] with sorted keys. Text is unquoted; null is <nil>. */
 export function goValueText(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(goValueText).join(' ')}]`;

@@ -2,21 +2,21 @@
 
 const encoder = new TextEncoder();
 
-/** FNV-1a, 32 bits, of the text's UTF-8 or of bytes. */
+/** Returns the 32-bit FNV-1a of the text's UTF-8 or of bytes. */
 export function fnv32a(data: string | Uint8Array): number {
   let hash = 0x811c9dc5;
   for (const byte of toBytes(data)) hash = Math.imul(hash ^ byte, 0x01000193);
   return hash >>> 0;
 }
 
-/** FNV-1, 32 bits (multiplied before the byte is mixed in). */
+/** Returns the 32-bit FNV-1, which multiplies before it mixes the byte in. */
 export function fnv32(data: string | Uint8Array): number {
   let hash = 0x811c9dc5;
   for (const byte of toBytes(data)) hash = Math.imul(hash, 0x01000193) ^ byte;
   return hash >>> 0;
 }
 
-/** FNV-1a, 64 bits. */
+/** Returns the 64-bit FNV-1a. */
 export function fnv64a(data: string | Uint8Array): bigint {
   let hash = 0xcbf29ce484222325n;
   for (const byte of toBytes(data))

@@ -40,7 +40,7 @@ describe('getScaledValueFromIntOrPercent', () => {
 });
 
 describe('intValue', () => {
-  test('is the number, or the one that the text is', () => {
+  test('returns the number, or the number in the text', () => {
     expect([intValue(80), intValue('80'), intValue('-1'), intValue('http'), intValue('')]).toEqual([
       80, 80, -1, 0, 0,
     ]);

@@ -1,23 +1,25 @@
-// Values that are a number or a text: ports by number or name, amounts by count or percentage (maxUnavailable: '25%').
+// Values that are a number or a text: ports by number or name, amounts by count or percentage
+// (maxUnavailable: '25%').
 
 import { quote } from './go-format.ts';
 
 export type IntOrString = number | string;
 
-/** The value as an int32 and no text in it. */
+/** Reports whether the value is an int32, not a text. */
 export function isInt(value: IntOrString): value is number {
   return typeof value === 'number';
 }
 
-/** The number itself, or the one that the text is; 0 if it is none. */
+/** Returns the number, or the number that the text contains; 0 if it contains none. */
 export function intValue(value: IntOrString): number {
   if (typeof value === 'number') return value;
   return /^[+-]?\d+$/.test(value) ? Number(value) : 0;
 }
 
 /**
- * The amount that the value means of `total`: a number is itself, a percentage is that share, rounded up or down.
- * Throws an Error with Kubernetes' message for undefined and for texts that are no percentage.
+ * Returns the value as a part of `total`: a number is returned unchanged, a percentage is that
+ * share, rounded up or down. Throws an Error with upstream's message for undefined and for texts
+ * that are no percentage.
  */
 export function getScaledValueFromIntOrPercent(
   value: IntOrString | undefined,

@@ -1,4 +1,4 @@
-// Integers beyond 2^53 in JSON: read as bigints, written as integers.
+// Integers beyond 2^53 in JSON: parsed as bigints, written as integers.
 
 import { describe, expect, test } from 'vitest';
 
@@ -16,7 +16,7 @@ describe('reading', () => {
     ['{"a":9007199254740991}', { a: 9007199254740991 }],
     ['{"a":9007199254740993}', { a: 9007199254740993n }],
     ['9223372036854775807', 9223372036854775807n],
-    // Go reads integers that no int64 keeps as floating-point numbers.
+    // Go parses integers beyond int64 as floating-point numbers.
     ['9223372036854775808', 2 ** 63],
     ['[123456789012345678901234567890]', [1.2345678901234568e29]],
     [
@@ -32,12 +32,12 @@ describe('reading', () => {
     expect(read(text)).toStrictEqual(value);
   });
 
-  test('`__proto__` stays a key of its own', () => {
+  test('`__proto__` stays an own key', () => {
     const value = read('{"__proto__":9223372036854775807}') as object;
     expect(Object.entries(value)).toEqual([['__proto__', 9223372036854775807n]]);
   });
 
-  test('a syntax error behind a large integer is reported as any other', () => {
+  test('a syntax error after a large integer is reported as any other', () => {
     expect(() => read('{"a":9223372036854775807,}')).toThrow('invalid character');
   });
 
@@ -65,7 +65,7 @@ describe('writing', () => {
     expect(stringifyJson({ a: 9223372036854775807n }, 2)).toBe('{\n  "a": 9223372036854775807\n}');
   });
 
-  test('other values that JSON cannot have are errors', () => {
+  test('other values that JSON cannot represent are errors', () => {
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
     expect(() => stringifyJson(circle)).toThrow('circular structure');

@@ -1,20 +1,21 @@
-// JSON with integers beyond 2^53. JavaScript's numbers do not keep those, so they are bigints in memory: reading makes bigints of them
-// where a caller can work with them, and writing takes bigints. Everything else is JSON.parse and JSON.stringify.
+// JSON with integers beyond 2^53, which JavaScript's numbers cannot hold. They are bigints in
+// memory: parsing creates bigints where the caller supports them, and encoding accepts bigints.
+// Everything else is JSON.parse and JSON.stringify.
 
-/** The integers of Go's int64. Larger ones are floating-point numbers for Go, too. */
+/** The range of Go's int64. Go, too, parses larger integers as floating-point numbers. */
 const [MIN_INT64, MAX_INT64] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-/** Reports whether the text of an integer is one that a number would not keep, but an int64 does. */
+/** Reports whether the text is an integer that an int64 can hold, but a number cannot. */
 export function isLargeInt64(text: string): boolean {
   if (Number.isSafeInteger(Number(text))) return false;
   const value = BigInt(text);
   return value >= MIN_INT64 && value <= MAX_INT64;
 }
 
-/** Where the text of an integer begins and ends, in bytes. */
+/** The first byte of an integer's text, and the byte after the last. */
 export type Span = readonly [start: number, end: number];
 
-/** Parses JSON whose integers at the spans become bigints. Throws SyntaxError. */
+/** Parses JSON. The integers at the spans become bigints. Throws SyntaxError. */
 export function parseWithBigints(bytes: Buffer, spans: readonly Span[]): unknown {
   const mark = markFor(bytes.toString('utf8'));
   const parts: string[] = [];
@@ -32,12 +33,12 @@ export function parseWithBigints(bytes: Buffer, spans: readonly Span[]): unknown
   );
 }
 
-/** Returns what JSON.stringify returns; bigints are written as integers. */
+/** Does the same as JSON.stringify, and writes bigints as integers. */
 export function stringifyJson(value: unknown, space?: number): string {
   return encodeJson(value, space).text;
 }
 
-/** As stringifyJson. `bigints`: whether the value has any. */
+/** Does the same as stringifyJson. `bigints`: whether the value contains any. */
 export function encodeJson(
   value: unknown,
   space?: number,
@@ -45,7 +46,7 @@ export function encodeJson(
   try {
     return { text: JSON.stringify(value, null, space), bigints: false };
   } catch (error) {
-    // Hardly any value has a bigint: finding out before would cost all others.
+    // Bigints are rare; a check in advance would cost all other values.
     if (!(error instanceof TypeError) || !error.message.includes('BigInt')) throw error;
     return { text: stringifyWithBigints(value, space), bigints: true };
   }
@@ -64,7 +65,10 @@ function stringifyWithBigints(value: unknown, space: number | undefined): string
   return marked.replaceAll(new RegExp(`"${mark}(-?[0-9]+)"`, 'g'), '$1');
 }
 
-/** Returns a text that does not occur in the JSON, and that JSON and regular expressions write as it is. */
+/**
+ * Returns a text that does not occur in the JSON and needs no escapes in JSON and regular
+ * expressions.
+ */
 function markFor(json: string): string {
   let mark = '@int64:';
   while (json.includes(mark)) mark += '@';

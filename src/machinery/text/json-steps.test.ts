@@ -1,4 +1,4 @@
-// Parsing in steps, against JSON.parse: the same values, the same texts refused, and no long step.
+// Compares parsing in steps with JSON.parse: equal values, equal errors, and no long step.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { parseJsonInSteps } from './json-steps.ts';
 const parsed = (text: string): unknown => runSteps(parseJsonInSteps(Buffer.from(text)));
 const FILLER = 'a "quoted" \\ filler, with } and ] in it '.repeat(500);
 
-test('random values with large ones among them', () => {
+test('random values, some of them large', () => {
   const large = fc.constantFrom(
     FILLER,
     Array.from({ length: 9000 }, (_, n) => n),
@@ -32,7 +32,7 @@ test('random values with large ones among them', () => {
   );
 });
 
-test('keys that objects have anyway are only keys', () => {
+test('names of inherited members are ordinary keys', () => {
   const text = `{"__proto__":${JSON.stringify({ filler: FILLER.repeat(5) })},"a":1}`;
   expect(Object.keys(parsed(text) as object)).toEqual(['__proto__', 'a']);
 });
@@ -57,7 +57,7 @@ describe('texts that are no JSON', () => {
     expect(() => parsed(text)).toThrow(SyntaxError);
   });
 
-  test('what is nested too deeply', () => {
+  test('texts that are nested too deeply', () => {
     expect(() => parsed('['.repeat(200_000) + ']'.repeat(200_000))).toThrow('nested too deeply');
   });
 });
@@ -86,6 +86,6 @@ test('many megabytes are parsed in steps that are short', () => {
   let result = steps.next();
   for (; result.done !== true; count++) result = steps.next();
   expect(result.value).toEqual({ swagger: '2.0', definitions });
-  // A step looks through 256 KiB, or parses 64 KiB.
+  // A step scans 256 KiB, or parses 64 KiB.
   expect(count).toBeGreaterThan(bytes.length / (256 * 1024));
 });

@@ -1,13 +1,13 @@
-// Parses JSON of many megabytes in steps: the text is cut between the members of its large objects and lists, and
-// JSON.parse reads what lies between the cuts.
+// Parses JSON of many megabytes in steps. The text is cut between the members of its large objects
+// and lists, and JSON.parse parses the pieces.
 
 import type { Steps } from '../turn.ts';
 
-/** In bytes: members are parsed together up to this size, and cut up if they are larger. */
+/** In bytes. Members are parsed together up to this size, and cut up if they are larger. */
 const LEAF_BYTES = 64 * 1024;
-/** In bytes: what is looked through in one step. */
+/** The number of bytes that one step scans. */
 const SCANNED_BYTES = 256 * 1024;
-/** Large values inside of large values: each level is looked through once more. */
+/** The maximum depth of large values inside large values: each level is scanned once more. */
 const MAX_LARGE_DEPTH = 16;
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
@@ -18,11 +18,15 @@ interface Span {
   readonly end: number;
 }
 
-/** Is called for each value that is cut up. `path`: of keys. `bytes`: its size. May throw, which ends the parsing. */
+/**
+ * Called for each value that is cut up. `path`: its keys. `bytes`: its size. An error ends the
+ * parsing.
+ */
 export type OnLargeValue = (path: readonly string[], bytes: number) => void;
 
 /**
- * Returns what JSON.parse returns for the UTF-8 bytes. Throws SyntaxError for what is no JSON, or is nested too deeply.
+ * Returns the result of JSON.parse for the UTF-8 bytes. Throws SyntaxError for text that is no
+ * JSON, or is nested too deeply.
  */
 export function* parseJsonInSteps(
   bytes: Uint8Array,
@@ -73,7 +77,7 @@ class Parser {
       const key = this.#leaf('', { start, end: keyEnd }, '') as string;
       entries.push([key, yield* this.parse({ start: colon + 1, end }, [...path, key])]);
     }
-    // Makes own properties, also of '__proto__'.
+    // Creates own properties, also for '__proto__'.
     return Object.fromEntries(entries);
   }
 
@@ -96,7 +100,7 @@ const endsWithin = (): SyntaxError => new SyntaxError('JSON ends within an objec
 
 const isLeaf = ({ start, end }: Span): boolean => end - start <= LEAF_BYTES;
 
-/** Joins members that are small. */
+/** Joins small members. */
 function* runsOf(members: readonly Span[]): Generator<Span> {
   let run: Span | undefined;
   for (const member of members) {
@@ -110,7 +114,7 @@ function* runsOf(members: readonly Span[]): Generator<Span> {
   if (run !== undefined) yield run;
 }
 
-/** Cuts the inside of an object or list at its commas. */
+/** Splits the inside of an object or list at its commas. */
 function* membersOf(bytes: Buffer, { start, end }: Span): Steps<readonly Span[]> {
   const members: Span[] = [];
   let [from, depth, paused] = [start, 0, start];
@@ -133,7 +137,7 @@ function* membersOf(bytes: Buffer, { start, end }: Span): Steps<readonly Span[]>
   return members;
 }
 
-/** Returns the index behind the closing quote of the string that begins at `start`. */
+/** Returns the index after the closing quote of the string that begins at `start`. */
 function endOfString(bytes: Buffer, start: number, end: number): number {
   for (
     let quote = bytes.indexOf(QUOTE, start + 1);

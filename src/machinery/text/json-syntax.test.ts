@@ -25,7 +25,7 @@ test.each([
   expect(describeJsonSyntaxError(text)).toBe(message);
 });
 
-test('what is right is not blamed', () => {
+test('valid JSON has no error', () => {
   for (const text of ['{"a":[1,-2.5e3,"\\u00e9\\n",true,false,null,{}]}', ' 0 ', '[]']) {
     expect(describeJsonSyntaxError(text)).toBeUndefined();
   }

@@ -1,7 +1,7 @@
-// Describes the syntax error of a text in Kubernetes' words: the first character that is not allowed, and its context. Only for texts that
-// JSON.parse has rejected.
+// Describes the syntax error of a text with upstream's message: the first character that is not
+// allowed, and its context. Only for texts that JSON.parse has rejected.
 
-/** Undefined: nothing is found to be wrong. */
+/** Returns the message; undefined if no error is found. */
 export function describeJsonSyntaxError(text: string): string | undefined {
   const scanner = new Scanner(text);
   try {
@@ -33,7 +33,7 @@ class Scanner {
 
   #value(where: string, depth: number): void {
     this.#space();
-    // As deep as this nothing is read anyhow.
+    // Texts of this depth are rejected elsewhere.
     if (depth > 10_000) throw new Wrong('exceeded max depth');
     const character = this.#peek();
     if (character === '{') this.#object(depth);
@@ -147,7 +147,7 @@ class Scanner {
 
 const isDigit = (character: string): boolean => character >= '0' && character <= '9';
 
-/** As Go quotes a character. */
+/** Returns a character as Go quotes it. */
 function quoted(character: string): string {
   if (character === "'") return String.raw`'\''`;
   if (character === '"') return `'"'`;

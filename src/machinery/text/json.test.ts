@@ -15,7 +15,7 @@ function kindOf(text: string, options?: Parameters<typeof parseJson>[1]): string
 }
 
 describe('parseJson', () => {
-  test('reads what JSON.parse reads', () => {
+  test('parses the same texts as JSON.parse', () => {
     fc.assert(
       fc.property(
         fc.json().filter((json) => !/\d{16}/.test(json)),
@@ -33,7 +33,7 @@ describe('parseJson', () => {
     expect(parseJson(bytes.subarray(2, bytes.length - 2))).toEqual({ a: 'ä' });
   });
 
-  test('keeps __proto__ as a key', () => {
+  test('keeps __proto__ as an own key', () => {
     const value = parseJson('{"__proto__":{"a":1},"constructor":2}') as object;
     expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -46,7 +46,7 @@ describe('parseJson', () => {
     },
   );
 
-  test('limits nesting, before anything is built', () => {
+  test('limits nesting before any value is created', () => {
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
     expect(kindOf(nested(256))).toBe('ok');
     expect(kindOf(nested(257))).toBe('limit');
@@ -55,7 +55,7 @@ describe('parseJson', () => {
     expect(() => parseJson('['.repeat(3_000_000))).toThrow('exceeded max depth of 256');
   });
 
-  test('counts only what is open at once, and not what is in strings', () => {
+  test('counts open brackets only, and none in strings', () => {
     expect(kindOf(`[${'[],'.repeat(1000)}[]]`, { maxDepth: 2 })).toBe('ok');
     expect(kindOf(JSON.stringify('[[[{{{'), { maxDepth: 1 })).toBe('ok');
     expect(kindOf(JSON.stringify({ 'a"[[[': '\\"[[[', b: '\\' }), { maxDepth: 1 })).toBe('ok');
@@ -84,7 +84,7 @@ describe('parseJson', () => {
     expect(kindOf(text)).toBe(kind);
   });
 
-  test('takes time that grows with the length only, whatever the quotes and backslashes', () => {
+  test('takes linear time, whatever the quotes and backslashes', () => {
     expect(kindOf(`"${'\\\\'.repeat(500_000)}"`)).toBe('ok');
     expect(kindOf(`"${'\\"'.repeat(500_000)}"`)).toBe('ok');
   });
@@ -104,7 +104,7 @@ describe('the number of keys', () => {
     expect([keys, countKeys(value)]).toEqual([given, kept]);
   });
 
-  test('is that of the value wherever none is there twice', () => {
+  test('equals that of the value without duplicate keys', () => {
     fc.assert(
       fc.property(
         fc.object({ values: [fc.string(), fc.boolean(), fc.integer(), fc.constant(null)] }),

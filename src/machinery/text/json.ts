@@ -1,4 +1,5 @@
-// Reading JSON that a stranger sent: size, nesting and large numbers are checked before anything is built from it.
+// Parses JSON from clients. Size, nesting and large numbers are checked before any value is
+// created.
 
 import { quote } from './go-format.ts';
 import { isLargeInt64, parseWithBigints, type Span } from './json-integers.ts';
@@ -6,7 +7,10 @@ import { describeJsonSyntaxError } from './json-syntax.ts';
 
 /** The bytes are not acceptable JSON. The message is for the client that sent them. */
 export class JsonError extends Error {
-  /** 'syntax': no JSON; 'limit': too large or too deep; 'values': too many values; 'number': an integer that would not keep its value. */
+  /**
+   * 'syntax': no JSON. 'limit': too large or too deep. 'values': too many values. 'number': an
+   * integer that a number cannot hold.
+   */
   readonly kind: 'syntax' | 'limit' | 'values' | 'number';
 
   constructor(
@@ -21,15 +25,18 @@ export class JsonError extends Error {
 }
 
 export interface ParseJsonOptions {
-  /** How deep objects and lists may be nested. Default: 256. */
+  /** The maximum depth of objects and lists. Default: 256. */
   readonly maxDepth?: number;
-  /** How long the text may be, in bytes. Default: no limit. */
+  /** The maximum length in bytes. Default: no limit. */
   readonly maxBytes?: number;
-  /** How many fields of objects and items of lists it may have together, about. Default: no limit. */
+  /** The approximate maximum number of object fields and list items together. Default: no limit. */
   readonly maxValues?: number;
-  /** The bytes as a text, of a caller who needs that too. */
+  /** The bytes as text, if the caller has it already. */
   readonly text?: string;
-  /** Integers that a number would not keep become bigints if an int64 keeps them, or else numbers, as in Go. Default: they are errors. */
+  /**
+   * Integers beyond 2^53 become bigints if an int64 can hold them, otherwise numbers, as in Go.
+   * Default: they are errors.
+   */
   readonly bigints?: boolean;
 }
 
@@ -40,14 +47,18 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 
 /**
- * Parses UTF-8 bytes (or a text). Too deep nesting and integers beyond 2^53 are found in one pass over the bytes, before
- * JSON.parse sees them. `__proto__` becomes an own key like any other. Throws JsonError.
+ * Parses UTF-8 bytes (or a text). Too deep nesting and integers beyond 2^53 are detected in one
+ * pass over the bytes, before JSON.parse gets them. `__proto__` becomes an ordinary own key. Throws
+ * JsonError.
  */
 export function parseJson(data: Uint8Array | string, options: ParseJsonOptions = {}): unknown {
   return parseJsonCounting(data, options).value;
 }
 
-/** As parseJson. `keys`: how many the text has, so that who counts fewer in the value knows that some are there twice. */
+/**
+ * Does the same as parseJson. `keys`: the number of keys in the text. If the value has fewer, the
+ * text contains duplicate keys.
+ */
 export function parseJsonCounting(
   data: Uint8Array | string,
   options: ParseJsonOptions = {},
@@ -81,7 +92,7 @@ function asBuffer(data: Uint8Array): Buffer {
   return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** The meaning of a byte for the scan. Strings are skipped; all other bytes mean nothing. */
+/** The meaning of a byte for the scan. Strings are skipped; all other bytes have no meaning. */
 const NOTHING = 0;
 const STRING = 1;
 const OPEN = 2;
@@ -98,8 +109,8 @@ for (const byte of Buffer.from('}]')) MEANING[byte] = CLOSE;
 for (const byte of Buffer.from('0123456789')) MEANING[byte] = DIGIT;
 
 /**
- * Looks at brackets, digits and commas outside of strings; whether it is JSON at all is JSON.parse's business. Returns the number of
- * colons: if it is JSON, each is behind a key.
+ * Scans brackets, digits and commas outside of strings. JSON.parse checks the syntax. Returns the
+ * number of colons, which in valid JSON is the number of keys.
  */
 function scan(
   bytes: Buffer,
@@ -110,7 +121,7 @@ function scan(
   const length = bytes.length;
   let depth = 0;
   let colons = 0;
-  // Each value is in a container that no other value opened, or behind a comma.
+  // Each value is the first of its container or follows a comma.
   let values = 0;
   let at = 0;
   while (at < length) {
@@ -140,7 +151,7 @@ function tooManyValues(limit: number): JsonError {
   return new JsonError('values', `limit is ${limit} values`);
 }
 
-/** How many keys all objects in a JSON value have together. */
+/** Returns the number of keys of all objects in a JSON value. */
 export function countKeys(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
@@ -158,17 +169,18 @@ export function countKeys(value: unknown): number {
   return count;
 }
 
-/** The position of the quote that ends the string (or of the end). */
+/** Returns the position of the quote that ends the string, or the end of the bytes. */
 function endOfString(bytes: Buffer, start: number): number {
   const length = bytes.length;
   let at = start;
-  // Most strings are short, and a loop is quicker than a call; long ones are searched natively.
+  // Most strings are short, and a loop is faster than a call for them. Long ones are searched
+  // natively.
   for (const near = Math.min(length, start + 64); at < near;) {
     const byte = bytes[at];
     if (byte === QUOTE) return at;
     at += byte === BACKSLASH ? 2 : 1;
   }
-  // Here `at` is not escaped, so that backslashes count from it.
+  // The character at `at` is not escaped, so backslashes are counted from there.
   const floor = at;
   for (let from = at; ;) {
     const end = bytes.indexOf(QUOTE, from);
@@ -181,8 +193,9 @@ function endOfString(bytes: Buffer, start: number): number {
 }
 
 /**
- * Checks that digits in a row keep their value, unless they are a part of a fraction or of a number with an exponent. Those that do not are
- * added to `large`. Throws JsonError if that is undefined.
+ * Checks that a number can hold the digits, unless they are a part of a fraction or of a number
+ * with an exponent. Adds integers that it cannot hold to `large`. Throws JsonError if `large` is
+ * undefined.
  */
 function checkInteger(bytes: Buffer, start: number, end: number, large: Span[] | undefined): void {
   const before = bytes[start - 1];
@@ -193,7 +206,7 @@ function checkInteger(bytes: Buffer, start: number, end: number, large: Span[] |
   const text = bytes.toString('latin1', start, end);
   if (large !== undefined) {
     const from = before === MINUS ? start - 1 : start;
-    // As long as an int64 can be; a longer one is a floating-point number.
+    // An int64 has at most 19 digits; a longer integer is a floating-point number.
     if (end - start <= 19 && isLargeInt64(bytes.toString('latin1', from, end)))
       large.push([from, end]);
   } else if (!Number.isSafeInteger(Number(text))) {

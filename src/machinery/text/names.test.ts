@@ -11,7 +11,7 @@ describe('generateName', () => {
     );
   });
 
-  test('cuts a long base, so that a DNS label comes out', () => {
+  test('cuts a long base to the length of a DNS label', () => {
     const name = generateName('a'.repeat(100), new SeededRandom(1));
     expect(name).toHaveLength(63);
     expect(isDNS1123Label(name)).toEqual([]);
@@ -20,7 +20,7 @@ describe('generateName', () => {
 
 describe('safeEncodeString', () => {
   test("encodes as Kubernetes' rand.SafeEncodeString does", () => {
-    // Each byte modulo 27 picks a character: '0' is 48, and 48 % 27 = 21 is '4'.
+    // Each byte modulo 27 selects a character: '0' is 48, and 48 % 27 = 21 is '4'.
     expect(safeEncodeString('0123456789')).toBe('456789bcdf');
     expect(safeEncodeString('')).toBe('');
   });

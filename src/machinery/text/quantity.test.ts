@@ -7,12 +7,12 @@ import {
   newQuantity,
   newScaledQuantity,
   parseQuantity,
+  type QuantityFormat,
 } from './quantity.ts';
-import type { QuantityFormat } from './quantity.ts';
 
 describe('the text of a quantity', () => {
   test.each([
-    // Nothing
+    // Zero.
     ['0', '0'],
     ['0n', '0'],
     ['0u', '0'],
@@ -29,7 +29,7 @@ describe('the text of a quantity', () => {
     ['-0', '0'],
     ['0e3', '0'],
     ['0000', '0'],
-    // Decimal
+    // Decimal.
     ['1', '1'],
     ['100', '100'],
     ['1000', '1k'],
@@ -60,19 +60,19 @@ describe('the text of a quantity', () => {
     ['1000000', '1M'],
     ['100035k', '100035k'],
     ['1000000E', '1000000E'],
-    // Rounded up, away from zero
+    // Rounded up, away from zero.
     ['0.1n', '1n'],
     ['0.0000000001', '1n'],
     ['1.1n', '2n'],
     ['-0.1n', '-1n'],
     ['-1.1n', '-2n'],
     ['3.0000000001', '3000000001n'],
-    // Negative
+    // Negative.
     ['-1', '-1'],
     ['-1000', '-1k'],
     ['-0.5', '-500m'],
     ['-1Ki', '-1Ki'],
-    // Powers of 1024
+    // Powers of 1024.
     ['1Ki', '1Ki'],
     ['1Mi', '1Mi'],
     ['1Gi', '1Gi'],
@@ -97,7 +97,7 @@ describe('the text of a quantity', () => {
     ['8Ei', '9223372036854775807'],
     ['100Ei', '9223372036854775807'],
     ['-100Ei', '-9223372036854775807'],
-    // Exponents
+    // Exponents.
     ['1e3', '1e3'],
     ['1E3', '1E3'],
     ['1e0', '1e0'],
@@ -113,7 +113,7 @@ describe('the text of a quantity', () => {
     ['1e18', '1e18'],
     ['1e19', '10e18'],
     ['1e-10', '1e-9'],
-    // Kept as they were written, although longer than needed: upstream keeps them too
+    // Kept as written, although not canonical, as upstream does.
     ['1.250', '1.250'],
     ['1.', '1.'],
     ['1.5e4', '1.5e4'],
@@ -122,7 +122,7 @@ describe('the text of a quantity', () => {
     ['05', '05'],
     ['01Gi', '01Gi'],
     ['+1Ki', '+1Ki'],
-    // More digits than 64 bits hold
+    // More digits than 64 bits hold.
     ['123456789012345678901234567890', '123456789012345678901234567890'],
     ['9223372036854775808', '9223372036854775808'],
     ['1234567890123456789.123', '1234567890123456789123m'],
@@ -179,17 +179,17 @@ describe('the text of a quantity', () => {
     );
   });
 
-  test("says what is wrong in Kubernetes' words", () => {
+  test("is rejected with Kubernetes' messages", () => {
     expect(() => parseQuantity('1 Gi')).toThrow(
       "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
     );
   });
 
-  test('is read by a decoder with spaces around it', () => {
+  test('may have spaces around it in a decoder', () => {
     expect(canonicalizeQuantity(' 1Gi\n')).toBe('1Gi');
   });
 
-  test('is that of JSON', () => {
+  test('is accepted as a JSON number', () => {
     expect(JSON.stringify({ cpu: parseQuantity('0.5') })).toBe('{"cpu":"500m"}');
   });
 });
@@ -249,7 +249,7 @@ describe('values', () => {
     expect(parseQuantity(text).milliValue()).toBe(thousandths);
   });
 
-  test('are exact beyond 2^53 where one asks for that, and stay within 64 bits', () => {
+  test('are exact beyond 2^53 on request, and limited to 64 bits', () => {
     expect(parseQuantity('9007199254740993').scaledValueExact(0)).toBe(9007199254740993n);
     expect(parseQuantity('100E').scaledValueExact(0)).toBe(9223372036854775807n);
     expect(parseQuantity('-100E').scaledValueExact(0)).toBe(-9223372036854775808n);
@@ -294,7 +294,7 @@ describe('arithmetic', () => {
     expect(parseQuantity('9223372036854775807').mul(2).toString()).toBe('18446744073709551614');
   });
 
-  test('leaves its operands as they were', () => {
+  test('does not modify its operands', () => {
     const one = parseQuantity('1Gi');
     one.add(parseQuantity('1Gi'));
     one.neg();
@@ -321,7 +321,7 @@ describe('arithmetic', () => {
     expect(parseQuantity(a).equals(parseQuantity(b))).toBe(order === 0);
   });
 
-  test('does not write out absurd numbers', () => {
+  test('does not write out huge numbers', () => {
     const huge = parseQuantity('1e2000000000');
     expect(huge.toString()).toBe('100e1999999998');
     expect(() => huge.add(parseQuantity('1'))).toThrow(quantity.QuantityError);
@@ -362,7 +362,7 @@ describe('properties', () => {
         `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${end}`,
     );
 
-  test('a canonical text has no fraction, is read as the same amount, and stays as it is', () => {
+  test('a canonical text has no fraction, the same amount, and is stable', () => {
     fc.assert(
       fc.property(text, (given) => {
         const read = parseQuantity(given);
@@ -371,7 +371,7 @@ describe('properties', () => {
           quantity.NANO,
           read.format,
         );
-        // Only what is in reach of 64 bits of billionths can be rebuilt like this.
+        // Only amounts within 64 bits of billionths can be reproduced like this.
         if (read.cmp(canonical) !== 0) return;
         expect(canonical.toString()).not.toContain('.');
         expect(parseQuantity(canonical.toString()).cmp(read)).toBe(0);
@@ -380,7 +380,7 @@ describe('properties', () => {
     );
   });
 
-  test('what decoders store is stable', () => {
+  test('the stored form is stable', () => {
     fc.assert(
       fc.property(text, (given) => {
         const once = canonicalizeQuantity(given);
@@ -390,7 +390,7 @@ describe('properties', () => {
     );
   });
 
-  test('sums are those of exact integers', () => {
+  test('sums equal those of exact integers', () => {
     const amount = fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n });
     const scale = fc.integer({ min: -9, max: 18 });
     fc.assert(
@@ -407,7 +407,7 @@ describe('properties', () => {
     );
   });
 
-  test('any text is either a quantity or refused', () => {
+  test('any text is either a quantity or rejected', () => {
     fc.assert(
       fc.property(
         fc.string({
@@ -423,7 +423,7 @@ describe('properties', () => {
   });
 });
 
-test('refuses texts that are longer than numbers are, before it reads them', () => {
+test('rejects overlong texts before it parses them', () => {
   expect(parseQuantity(`0.${'0'.repeat(120)}1`).toString()).toBe('1n');
   for (const text of [
     '1'.repeat(2_000_000),

@@ -1,14 +1,15 @@
-// Quantities of resources: '100m' CPU, '1536Mi' memory. Exact decimal numbers with the text form of Kubernetes
-// (apimachinery pkg/api/resource), which remembers the family of the suffix that it was written with.
+// Quantities of resources: '100m' CPU, '1536Mi' memory. Exact decimal numbers with Kubernetes' text
+// form (apimachinery pkg/api/resource), which keeps the family of the suffix.
 
 import { LruCache } from '../collections/lru.ts';
 
 /**
- * How a quantity is written: '12Mi' (BinarySI), '12M' (DecimalSI), '12e6' (DecimalExponent). Never two families mixed.
+ * The family of the suffix: '12Mi' (BinarySI), '12M' (DecimalSI), '12e6' (DecimalExponent). A text
+ * never mixes families.
  */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
-/** A quantity's text could not be read; the message is Kubernetes'. */
+/** The text is no quantity. The message is upstream's. */
 export class QuantityError extends Error {
   constructor(message: string) {
     super(message);
@@ -56,19 +57,25 @@ const DECIMAL_SUFFIX_OF: ReadonlyMap<number, string> = new Map(
   [...DECIMAL_SUFFIXES].map(([suffix, power]) => [power, suffix]),
 );
 
-/** Powers of ten further apart than this are not written out: nothing real is, and a few bytes of text could fill memory. */
+/**
+ * The largest distance of powers of ten that is written out. Real quantities are far below it, and
+ * a few bytes of text could otherwise fill memory.
+ */
 const MAX_SPREAD = 4096;
 
-/** Immutable: operations answer new quantities. */
+/** An immutable quantity: operations return new ones. */
 export class Quantity {
   readonly format: QuantityFormat;
   /** The amount is #mantissa * 10^#exponent. */
   readonly #mantissa: bigint;
   readonly #exponent: number;
-  /** The text, once it was asked for, or what it was read from if that is taken as canonical. */
+  /** The canonical text, once it was computed, or the original text if upstream keeps that. */
   #text: string | undefined;
 
-  /** Callers use `parseQuantity` and the other functions below. `text`: the canonical text, if it is known. */
+  /**
+   * Callers use `parseQuantity` and the other functions below. `text`: the canonical text, if
+   * available.
+   */
   constructor(mantissa: bigint, exponent: number, format: QuantityFormat, text?: string) {
     this.#mantissa = mantissa;
     this.#exponent = mantissa === 0n ? 0 : exponent;
@@ -84,7 +91,7 @@ export class Quantity {
     return this.#mantissa === 0n ? 0 : this.#mantissa < 0n ? -1 : 1;
   }
 
-  /** The sum, in the format of this quantity, or of the other if this one is zero. */
+  /** Returns the sum, in the format of this quantity, or of the other if this one is zero. */
   add(other: Quantity): Quantity {
     const format = this.isZero() ? other.format : this.format;
     if (other.isZero()) return new Quantity(this.#mantissa, this.#exponent, format);
@@ -93,7 +100,9 @@ export class Quantity {
     return new Quantity(this.#at(exponent) + other.#at(exponent), exponent, format);
   }
 
-  /** The difference, in the format of this quantity, or of the other if this one is zero. */
+  /**
+   * Returns the difference, in the format of this quantity, or of the other if this one is zero.
+   */
   sub(other: Quantity): Quantity {
     return this.add(other.neg());
   }
@@ -102,17 +111,20 @@ export class Quantity {
     return new Quantity(-this.#mantissa, this.#exponent, this.format);
   }
 
-  /** This quantity `factor` (an integer) times. */
+  /** Returns this quantity times `factor` (an integer). */
   mul(factor: bigint | number): Quantity {
     return new Quantity(this.#mantissa * BigInt(factor), this.#exponent, this.format);
   }
 
-  /** -1 if this is less than the other, 1 if it is more. The format does not matter. */
+  /**
+   * Returns -1 if this quantity is less than the other, 1 if it is more, else 0. The format does
+   * not matter.
+   */
   cmp(other: Quantity): -1 | 0 | 1 {
     const [mine, its] = [this.sign(), other.sign()];
     if (mine !== its) return mine < its ? -1 : 1;
     if (mine === 0) return 0;
-    // Lengths decide what is far apart, so that no huge number has to be written out.
+    // Lengths decide amounts that are far apart, so that no huge number is written out.
     const [myDigits, itsDigits] = [this.#magnitude(), other.#magnitude()];
     if (myDigits !== itsDigits) return myDigits < itsDigits === mine > 0 ? -1 : 1;
     const exponent = Math.min(this.#exponent, other.#exponent);
@@ -125,27 +137,27 @@ export class Quantity {
   }
 
   /**
-   * The value in whole units, rounded away from zero. Exact up to 2^53, above that the nearest number; what a 64-bit integer
-   * cannot hold is its greatest or least value.
+   * Returns the value in whole units, rounded away from zero. Exact up to 2^53; above that the
+   * nearest number. Limited to the range of a 64-bit integer.
    */
   value(): number {
     return this.scaledValue(0);
   }
 
-  /** As `value`, in thousandths: 1500 for '1.5'. */
+  /** Returns the value in thousandths, as `value` does: 1500 for '1.5'. */
   milliValue(): number {
     return this.scaledValue(MILLI);
   }
 
-  /** As `value`, in units of 10^scale. */
+  /** Returns the value in units of 10^scale, as `value` does. */
   scaledValue(scale: number): number {
     return Number(this.scaledValueExact(scale));
   }
 
-  /** The value in units of 10^scale, rounded away from zero and kept within 64 bits. */
+  /** Returns the value in units of 10^scale, rounded away from zero and limited to 64 bits. */
   scaledValueExact(scale: number): bigint {
     const shift = this.#exponent - scale;
-    // Beyond 64 bits whatever the mantissa is.
+    // Beyond 64 bits for any mantissa.
     if (shift > 19 && !this.isZero()) return this.sign() < 0 ? MIN_INT64 : MAX_INT64;
     const scaled =
       shift >= 0
@@ -154,12 +166,12 @@ export class Quantity {
     return scaled > MAX_INT64 ? MAX_INT64 : scaled < MIN_INT64 ? MIN_INT64 : scaled;
   }
 
-  /** The nearest number. */
+  /** Returns the nearest number. */
   toNumber(): number {
     return Number(`${this.#mantissa}e${this.#exponent}`);
   }
 
-  /** Rounded away from zero to a multiple of 10^scale. */
+  /** Returns the quantity rounded away from zero to a multiple of 10^scale. */
   roundUp(scale: number): Quantity {
     if (this.#exponent >= scale) return this;
     return new Quantity(
@@ -170,8 +182,9 @@ export class Quantity {
   }
 
   /**
-   * The canonical text: no fraction, the largest suffix of the format's family that allows that. A binary quantity below 1Ki,
-   * or with a fraction, is written as a decimal one, so that nothing is lost.
+   * Returns the canonical text: no fraction, and the largest suffix of the format's family that
+   * allows it. A binary quantity below 1Ki, or with a fraction, is written as a decimal one, so
+   * that nothing is lost.
    */
   toString(): string {
     this.#text ??= this.#write();
@@ -194,7 +207,8 @@ export class Quantity {
     exponent -= over;
     if (this.format === 'DecimalExponent')
       return exponent === 0 ? `${mantissa}` : `${mantissa}e${exponent}`;
-    // There is no suffix beyond E: the digits take over. (Upstream leaves the suffix out, and with it the magnitude.)
+    // E is the largest suffix; larger amounts get more digits. (Upstream leaves the suffix out, and
+    // with it the magnitude.)
     if (exponent > EXA && exponent - EXA <= MAX_SPREAD) {
       mantissa *= 10n ** BigInt(exponent - EXA);
       exponent = EXA;
@@ -203,7 +217,7 @@ export class Quantity {
     return suffix === undefined ? `${mantissa}e${exponent}` : `${mantissa}${suffix}`;
   }
 
-  /** The amount as an integer; undefined if it has a fraction or is absurdly large. */
+  /** Returns the amount as an integer; undefined if it has a fraction or exceeds MAX_SPREAD. */
   #wholeUnits(): bigint | undefined {
     if (this.#exponent >= 0) return this.#exponent > MAX_SPREAD ? undefined : this.#at(0);
     if (-this.#exponent > MAX_SPREAD) return undefined;
@@ -211,27 +225,30 @@ export class Quantity {
     return this.#mantissa % unit === 0n ? this.#mantissa / unit : undefined;
   }
 
-  /** The mantissa at a smaller exponent. */
+  /** Returns the mantissa for a smaller exponent. */
   #at(exponent: number): bigint {
     const spread = this.#exponent - exponent;
     if (spread > MAX_SPREAD) throw new QuantityError('quantities are too far apart in magnitude');
     return spread === 0 ? this.#mantissa : this.#mantissa * 10n ** BigInt(spread);
   }
 
-  /** The power of ten just above the amount. */
+  /** Returns the exponent of the power of ten just above the amount. */
   #magnitude(): number {
     const digits = this.#mantissa.toString().length - (this.#mantissa < 0n ? 1 : 0);
     return digits + this.#exponent;
   }
 }
 
-/** Few texts are read over and over: '100m', '1Gi'. Quantities are immutable, so that they can be shared. */
+/**
+ * A few texts are parsed again and again: '100m', '1Gi'. Quantities are immutable and can be
+ * shared.
+ */
 const parsed = new LruCache<string, Quantity>({ capacity: 2048 });
 const MAX_CACHED_LENGTH = 32;
 
 /**
- * Reads a quantity. What is smaller than a billionth is rounded up to one (who wants some gets some); what is larger than
- * 2^63 - 1 with a binary suffix is that. Throws QuantityError.
+ * Parses a quantity. An amount below a billionth is rounded up to one billionth. An amount above
+ * 2^63 - 1 with a binary suffix is limited to that. Throws QuantityError.
  */
 export function parseQuantity(text: string): Quantity {
   if (text.length > MAX_CACHED_LENGTH) return read(text);
@@ -242,7 +259,7 @@ export function parseQuantity(text: string): Quantity {
   return quantity;
 }
 
-/** As `parseQuantity`, but undefined if the text is not a quantity. */
+/** Parses a quantity; returns undefined if the text is none. */
 export function tryParseQuantity(text: string): Quantity | undefined {
   try {
     return parseQuantity(text);
@@ -252,40 +269,43 @@ export function tryParseQuantity(text: string): Quantity | undefined {
   }
 }
 
-/** Whole digits that do not end in 000, with a suffix or none: read again, they are written the same. */
+/** Whole digits that do not end in 000, with or without a decimal suffix: they are canonical. */
 const SURELY_CANONICAL = /^[1-9]\d{0,13}(?<!000)[mkMG]?$/;
 
 /**
- * The text in its canonical form, as a decoder stores it. Spaces around it are taken off (numbers of JSON are given as their
- * text). Throws QuantityError.
+ * Returns the text in its canonical form, as a decoder stores it. Spaces around it are removed. The
+ * text of a JSON number is accepted, too. Throws QuantityError.
  */
 export function canonicalizeQuantity(text: string): string {
   return SURELY_CANONICAL.test(text) ? text : parseQuantity(text.trim()).toString();
 }
 
-/** `value` (an integer) units. */
+/** Returns a quantity of `value` (an integer) units. */
 export function newQuantity(value: bigint | number, format: QuantityFormat): Quantity {
   return new Quantity(BigInt(value), 0, format);
 }
 
-/** `value` (an integer) thousandths. */
+/** Returns a quantity of `value` (an integer) thousandths. */
 export function newMilliQuantity(value: bigint | number, format: QuantityFormat): Quantity {
   return new Quantity(BigInt(value), MILLI, format);
 }
 
-/** `value` (an integer) times 10^scale, in DecimalSI. */
+/** Returns a quantity of `value` (an integer) times 10^scale, in DecimalSI. */
 export function newScaledQuantity(value: bigint | number, scale: number): Quantity {
   return new Quantity(BigInt(value), scale, 'DecimalSI');
 }
 
-/** Arithmetic takes time with the square of the digits. Upstream has no limit; numbers of nature have fewer digits. */
+/**
+ * The longest text. Arithmetic takes time with the square of the digits. Upstream has no limit;
+ * real numbers have fewer digits.
+ */
 const MAX_TEXT_LENGTH = 128;
 
 const GRAMMAR = /^([+-]?)0*(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
 
 interface Suffix {
   readonly format: QuantityFormat;
-  /** A power of two for BinarySI, else of ten. */
+  /** A power of two for BinarySI, otherwise of ten. */
   readonly power: number;
 }
 
@@ -297,7 +317,7 @@ function readSuffix(suffix: string): Suffix {
   if (!/^[eE][-+]?\d{1,19}$/.test(suffix)) throw new QuantityError(WRONG_SUFFIX);
   const power = BigInt(suffix[1] === '+' ? suffix.slice(2) : suffix.slice(1));
   if (BigInt.asIntN(64, power) !== power) throw new QuantityError(WRONG_SUFFIX);
-  // An exponent is 32 bits wide.
+  // An exponent has 32 bits.
   return { format: 'DecimalExponent', power: Number(BigInt.asIntN(32, power)) };
 }
 
@@ -317,7 +337,8 @@ function read(text: string): Quantity {
     mantissa <<= BigInt(power);
   } else {
     exponent += power;
-    // Texts that upstream keeps as they are although they are not in canonical form, such as '1.250': clients see them again.
+    // Texts that upstream keeps although they are not canonical, such as '1.250': clients get them
+    // back unchanged.
     const kept =
       digits.length <= 18 &&
       exponent >= NANO &&
@@ -337,13 +358,16 @@ function read(text: string): Quantity {
   if (format === 'BinarySI' && mantissa !== 0n) {
     const unit = 10n ** BigInt(-exponent);
     if (mantissa > MAX_INT64 * unit) [mantissa, exponent] = [MAX_INT64, 0];
-    // Less than one cannot be written in powers of 1024.
+    // An amount below one cannot be written in powers of 1024.
     else if (mantissa < unit) family = 'DecimalSI';
   }
   return new Quantity(negative ? -mantissa : mantissa, exponent, family);
 }
 
-/** The texts with a binary suffix that upstream keeps as they are ('01Gi' too): whole, not divisible by 8, not too long. */
+/**
+ * Reports whether upstream keeps a text with a binary suffix unchanged ('01Gi' too): whole, not
+ * divisible by 8, not too long.
+ */
 function keepsBinaryText(whole: string, fraction: string | undefined, power: number): boolean {
   if (fraction !== undefined && fraction !== '') return false;
   const precision = 15 - whole.length - Math.trunc(Math.fround((power * 3) / 10)) - 1;
@@ -351,18 +375,18 @@ function keepsBinaryText(whole: string, fraction: string | undefined, power: num
   return (BigInt(whole) & 7n) !== 0n && BigInt(whole) << BigInt(power) <= MAX_INT64;
 }
 
-/** value / 10^places, rounded away from zero. */
+/** Returns value / 10^places, rounded away from zero. */
 function divideAwayFromZero(value: bigint, places: number): bigint {
   if (value === 0n) return 0n;
   const unit = value < 0n ? -1n : 1n;
-  // A number with fewer digits is less than one, however many places.
+  // A number with fewer digits than `places` is less than one.
   if (places >= value.toString().length) return unit;
   const divisor = 10n ** BigInt(places);
   const quotient = value / divisor;
   return quotient * divisor === value ? quotient : quotient + unit;
 }
 
-/** All factors of ten moved into the exponent. */
+/** Moves all factors of ten into the exponent. */
 function withoutTens(mantissa: bigint, exponent: number): { mantissa: bigint; exponent: number } {
   const zeros = /0*$/.exec(mantissa.toString())?.[0].length ?? 0;
   return zeros === 0

@@ -10,7 +10,7 @@ import {
 const MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
 describe('formatTime', () => {
-  test('cuts off what is less than a second, also before 1970', () => {
+  test('cuts off fractions of a second, also before 1970', () => {
     expect([MS, MS + 321, MS + 322].map(formatTime)).toEqual([
       '2026-01-02T03:04:05Z',
       '2026-01-02T03:04:05Z',
@@ -34,7 +34,7 @@ describe('formatMicroTime', () => {
 });
 
 describe('parseTime', () => {
-  test('reads both forms, and undefined where there is no time', () => {
+  test('parses both forms, and returns undefined without a time', () => {
     expect(
       ['2026-01-02T03:04:05Z', formatMicroTime(MS), '', null, undefined, 'soon'].map(parseTime),
     ).toEqual([MS - 678, MS, undefined, undefined, undefined, undefined]);

@@ -1,7 +1,8 @@
-// Times as API objects write them: RFC 3339 in UTC with seconds (metav1.Time), and with microseconds (metav1.MicroTime). Times that
-// clients send are read as Go's time.Parse reads them, and normalized to these forms.
+// Times as in API objects: RFC 3339 in UTC with seconds (metav1.Time), or with microseconds
+// (metav1.MicroTime). Times from clients are parsed as Go's time.Parse does, and normalized to
+// these forms.
 
-/** Returns 'YYYY-MM-DDTHH:MM:SSZ', whole seconds, cut off. `ms`: since the epoch. */
+/** Returns 'YYYY-MM-DDTHH:MM:SSZ', cut to whole seconds. `ms`: since the epoch. */
 export function formatTime(ms: number): string {
   const second = Math.floor(ms / 1000);
   if (second !== lastSecond) {
@@ -11,7 +12,7 @@ export function formatTime(ms: number): string {
   return lastText;
 }
 
-/** Nearly always the time of now is asked for, thousands of times within a second. */
+/** Nearly all calls format the current time, thousands of times per second. */
 let lastSecond = Number.NaN;
 let lastText = '';
 
@@ -20,7 +21,10 @@ export function formatMicroTime(ms: number): string {
   return `${new Date(Math.floor(ms)).toISOString().slice(0, 23)}000Z`;
 }
 
-/** Returns the milliseconds since the epoch of a time in either form; undefined if there is no time, or none that can be read. */
+/**
+ * Parses a time in either form. Returns milliseconds since the epoch; undefined for a missing or
+ * invalid time.
+ */
 export function parseTime(time: string | null | undefined): number | undefined {
   if (!time) return undefined;
   const ms = Date.parse(time);
@@ -35,14 +39,20 @@ const ZERO_TIME = '0001-01-01T00:00:00Z';
 
 export class TimeError extends Error {}
 
-/** Returns the normalized form of a time, or undefined for the zero time. Throws TimeError, worded as Go words it. */
+/**
+ * Returns the normalized form of a time, or undefined for the zero time. Throws TimeError with Go's
+ * message.
+ */
 export function normalizeTime(text: string): string | undefined {
   if (text.length === 20 && isCanonical(text)) return text === ZERO_TIME ? undefined : text;
   const { ms } = parse(text, TIME_LAYOUT, undefined);
   return normalized(ms);
 }
 
-/** The same for a MicroTime, whose fraction must have six digits. */
+/**
+ * Returns the normalized form of a MicroTime, whose fraction must have six digits; undefined for
+ * the zero time. Throws TimeError.
+ */
 export function normalizeMicroTime(text: string): string | undefined {
   const { ms, fraction } = parse(text, MICRO_TIME_LAYOUT, 6);
   const seconds = normalized(ms);
@@ -50,15 +60,18 @@ export function normalizeMicroTime(text: string): string | undefined {
   return `${(seconds ?? ZERO_TIME).slice(0, -1)}.${fraction}Z`;
 }
 
-/** Returns undefined for the zero time. */
+/** Returns the normalized form; undefined for the zero time. */
 function normalized(ms: number): string | undefined {
   const text = new Date(ms).toISOString();
-  // Years beyond 9999 come out of toISOString with a sign and six digits, which no RFC 3339 reader takes.
+  // toISOString writes years beyond 9999 with a sign and six digits, which RFC 3339 does not allow.
   const seconds = `${text.slice(0, -5)}Z`;
   return seconds === ZERO_TIME ? undefined : seconds;
 }
 
-/** YYYY-MM-DDTHH:MM:SSZ with every part in range: the form that nearly every time has already. */
+/**
+ * Reports whether the text is YYYY-MM-DDTHH:MM:SSZ with every part in range, the form of nearly all
+ * times.
+ */
 function isCanonical(text: string): boolean {
   if (
     text.charCodeAt(4) !== 45 ||
@@ -89,7 +102,7 @@ function inRange(value: number, max: number): boolean {
   return value >= 0 && value <= max;
 }
 
-/** The number that two characters write, or something below -100 if they are not digits. */
+/** Returns the number of two digits; a value below -100 for other characters. */
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 48;
   const ones = text.charCodeAt(at + 1) - 48;
@@ -165,7 +178,7 @@ function parse(
   if (zoneHours > 24) outOfRange('time zone offset hour');
   if (zoneMinutes > 60) outOfRange('time zone offset minute');
   const offsetMs = (zone[1] === '-' ? -1 : 1) * (zoneHours * 60 + zoneMinutes) * 60_000;
-  // Years below 100 are themselves here, not 1900 and something.
+  // Unlike the constructor, setUTCFullYear does not add 1900 to years below 100.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   date.setUTCHours(hour, minute, second, 0);

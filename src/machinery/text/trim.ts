@@ -1,6 +1,6 @@
 /**
- * Returns the text without the characters at its end that are `character`. An expression such as /\/+$/ takes time with the square of the
- * length of a text that has many of them elsewhere.
+ * Returns the text without the characters at its end that are `character`. An expression such as
+ * /\/+$/ takes quadratic time on a text that contains many of them elsewhere.
  */
 export function trimEnd(text: string, character: string): string {
   let end = text.length;

@@ -87,7 +87,7 @@ describe('messages', () => {
     expect(String(error)).toBe(error.message);
   });
 
-  test('says <nil> where there is no path', () => {
+  test('have <nil> in place of a missing path', () => {
     expect(field.required(undefined).message).toBe('<nil>: Required value');
   });
 });
@@ -96,7 +96,7 @@ describe('lists', () => {
   const a = field.required(field.path('a'));
   const b = field.invalid(field.path('b'), 1, 'bad');
 
-  test('show one message as it is, several in brackets, repetitions once', () => {
+  test('show one message unchanged, several in brackets, repetitions once', () => {
     expect(field.aggregateMessage([])).toBe('');
     expect(field.aggregateMessage([a])).toBe('a: Required value');
     expect(field.aggregateMessage([a, b])).toBe('[a: Required value, b: Invalid value: 1: bad]');
@@ -105,7 +105,7 @@ describe('lists', () => {
     );
   });
 
-  test('become one exception', () => {
+  test('are converted to one exception', () => {
     expect(field.toAggregate([])).toBeUndefined();
     const error = field.toAggregate([a, b, a]);
     expect(error).toBeInstanceOf(field.FieldErrorsError);
@@ -118,7 +118,7 @@ describe('bounded', () => {
   const errorsOf = (count: number) => () =>
     Array.from({ length: count }, (_, i) => field.required(new field.FieldPath('list').index(i)));
 
-  test('returns all errors while they are few', () => {
+  test('returns all errors up to the limit', () => {
     expect(field.bounded(errorsOf(999))).toHaveLength(999);
     expect(errorsOf(2000)()).toHaveLength(2000);
   });
@@ -129,7 +129,7 @@ describe('bounded', () => {
     expect(errors.at(-1)?.field).toBe('list[999]');
   });
 
-  test('lets other exceptions through, and does not count afterwards', () => {
+  test('passes other exceptions on, and does not count afterwards', () => {
     expect(() =>
       field.bounded(() => {
         throw new TypeError('x');

@@ -1,32 +1,38 @@
-// Errors about single fields of an object. Validation finds every problem and tells each with its path, so that a manifest
-// is fixed once; apierrors.invalid makes a 422 of them. Meant for `import * as field`.
+// Errors about single fields of an object. Validation returns every problem with its path, so that
+// a manifest is fixed once; apierrors.invalid makes a 422 of them. Meant for `import * as field`.
 //
-// The messages are Kubernetes' own (apimachinery pkg/util/validation/field), character for character.
+// The messages are upstream's (apimachinery pkg/util/validation/field), character for character.
 
 import type { Steps } from '../turn.ts';
 import { formatDouble, marshalJson, quote } from '../text/go-format.ts';
 
-/** Where a field is: `new FieldPath('spec').child('containers').index(0).child('name')` reads spec.containers[0].name. */
+/**
+ * The path of a field: `new FieldPath('spec').child('containers').index(0).child('name')` is
+ * spec.containers[0].name.
+ */
 export class FieldPath {
   readonly #text: string;
 
-  /** `new FieldPath('spec', 'template')` is spec.template; without a name it is the object itself, whose children have no dot. */
+  /**
+   * `new FieldPath('spec', 'template')` is spec.template. Without a name it is the object itself,
+   * whose children have no dot.
+   */
   constructor(...names: readonly string[]) {
     this.#text = names.length === 1 ? (names[0] as string) : names.join('.');
   }
 
-  /** A field of this one; several names go several levels down. */
+  /** Returns the path of a field of this one. Several names go several levels down. */
   child(...names: readonly string[]): FieldPath {
     if (names.length === 1 && this.#text !== '') return new FieldPath(`${this.#text}.${names[0]}`);
     return this.#text === '' ? new FieldPath(...names) : new FieldPath(this.#text, ...names);
   }
 
-  /** An item of this list. */
+  /** Returns the path of an item of this list. */
   index(index: number): FieldPath {
     return new FieldPath(`${this.#text}[${index}]`);
   }
 
-  /** An entry of this map. */
+  /** Returns the path of an entry of this map. */
   key(key: string): FieldPath {
     return new FieldPath(`${this.#text}[${key}]`);
   }
@@ -36,7 +42,7 @@ export class FieldPath {
   }
 }
 
-/** `field.path('spec', 'template')`: short for the constructor. */
+/** Returns a path: `field.path('spec', 'template')`, short for the constructor. */
 export function path(...names: readonly string[]): FieldPath {
   return new FieldPath(...names);
 }
@@ -71,7 +77,7 @@ const TITLES: Readonly<Record<FieldErrorType, string>> = {
   FieldValueTypeInvalid: 'Invalid value',
 };
 
-/** These show their detail only: the value says nothing, or is what must not be repeated. */
+/** The types whose message has no value: the value adds nothing, or must not be repeated. */
 const WITHOUT_VALUE: ReadonlySet<FieldErrorType> = new Set([
   'FieldValueRequired',
   'FieldValueForbidden',
@@ -80,13 +86,13 @@ const WITHOUT_VALUE: ReadonlySet<FieldErrorType> = new Set([
   'InternalError',
 ]);
 
-/** A bad value that is left out of the message. */
+/** Marks a bad value that is left out of the message. */
 export const omitValue: unique symbol = Symbol('omitted');
 
 /** One problem with one field. A value, not an exception: validation collects them. */
 export class FieldError {
   readonly type: FieldErrorType;
-  /** The path as text; '<nil>' if there was none. */
+  /** The path as text; '<nil>' without a path. */
   readonly field: string;
   readonly badValue: unknown;
   readonly detail: string;
@@ -101,7 +107,7 @@ export class FieldError {
     if (made.length >= MAX_FIELD_ERRORS) throw new TooManyFieldErrors('too many field errors');
   }
 
-  /** The message without the field: 'Invalid value: "x": must be …'. It is what a Status cause says. */
+  /** The message without the field, as in a Status cause: 'Invalid value: "x": must be …'. */
   get body(): string {
     const title = TITLES[this.type];
     const withValue =
@@ -123,22 +129,31 @@ export class FieldError {
 
 export type FieldErrorList = FieldError[];
 
-/** More problems than these are not reported. Upstream reports all, which may be megabytes. */
+/**
+ * The maximum number of reported problems. Upstream reports all of them, which may be megabytes.
+ */
 export const MAX_FIELD_ERRORS = 1000;
 
-/** The errors that the running `bounded` has seen being made. */
+/** The errors created so far within the running `bounded`. */
 let made: FieldError[] | undefined;
 
-/** In characters, of the expressions of an object together. Compiling them takes up to a microsecond for each. */
+/**
+ * The maximum length of all expressions of an object, in characters. Compiling takes up to a
+ * microsecond per character.
+ */
 export const MAX_EXPRESSIONS_LENGTH = 50_000;
-/** Compiling an expression takes time even if it is short. */
+/**
+ * The characters that an expression counts in addition to its own: compiling a short one takes
+ * time, too.
+ */
 const EXPRESSION_OVERHEAD = 16;
-/** The length of the expressions that the running `bounded` has met. */
+/** The length of all expressions within the running `bounded`. */
 let expressionsLength = 0;
 
 /**
- * Counts an expression that validation is about to compile. Returns the errors (none or one) that say that the expressions of the object
- * are too long together; the expression must not be compiled then. Upstream limits each of them only.
+ * Counts an expression before it is compiled. Returns an error if the expressions of the object are
+ * too long together; the caller must not compile the expression then. Upstream limits only each
+ * single one.
  */
 export function expressionsTooLong(at: FieldPath | undefined, expression: string): FieldErrorList {
   if (made === undefined) return [];
@@ -156,8 +171,9 @@ export function expressionsTooLong(at: FieldPath | undefined, expression: string
 class TooManyFieldErrors extends Error {}
 
 /**
- * Returns what `validate` returns, or the first errors that it made if there are more than MAX_FIELD_ERRORS of them. Without this, a body of
- * 3 MiB could have a million errors. Errors that validation makes and drops count, too. `validate` must be synchronous.
+ * Returns the result of `validate`, or its first MAX_FIELD_ERRORS errors if there are more. Without
+ * this limit, a body of 3 MiB could have a million errors. Errors that validation creates and drops
+ * count, too. `validate` must be synchronous.
  */
 export function bounded(validate: () => FieldErrorList): FieldErrorList {
   const outer = made;
@@ -176,7 +192,7 @@ export function bounded(validate: () => FieldErrorList): FieldErrorList {
   }
 }
 
-/** As `bounded`, for validation in steps. */
+/** Does the same as `bounded` for validation in steps. */
 export function* boundedSteps(steps: Steps<FieldErrorList>): Steps<FieldErrorList> {
   const own: FieldError[] = [];
   let length = 0;
@@ -200,7 +216,7 @@ export function* boundedSteps(steps: Steps<FieldErrorList>): Steps<FieldErrorLis
   }
 }
 
-/** Field errors as one exception, for code that has to throw. Its message is that of `aggregateMessage`. */
+/** Field errors as one exception. Its message is that of `aggregateMessage`. */
 export class FieldErrorsError extends Error {
   readonly errors: readonly FieldError[];
 
@@ -211,18 +227,23 @@ export class FieldErrorsError extends Error {
   }
 }
 
-/** The list's messages without repetitions: one as it is, several as '[a, b]', '' for none. */
+/**
+ * Returns the messages of a list without repetitions: one unchanged, several as '[a, b]', '' for
+ * none.
+ */
 export function aggregateMessage(errors: readonly FieldError[]): string {
   return joinMessages(new Set(errors.map((error) => error.message)));
 }
 
-/** Returns one message as it is, several as '[a, b]', '' for none. */
+/** Returns one message unchanged, several as '[a, b]', '' for none. */
 export function joinMessages(messages: ReadonlySet<string>): string {
   const [first = ''] = messages;
   return messages.size > 1 ? `[${[...messages].join(', ')}]` : first;
 }
 
-/** One exception for the whole list, each message once; undefined if the list is empty. */
+/**
+ * Returns one exception for the whole list, with each message once; undefined if the list is empty.
+ */
 export function toAggregate(errors: readonly FieldError[]): FieldErrorsError | undefined {
   if (errors.length === 0) return undefined;
   const first = new Map<string, FieldError>();
@@ -238,32 +259,34 @@ function show(value: unknown): string {
   return marshalJson(value);
 }
 
-/** The value has the wrong JSON type. */
+/** Returns the error for a value of the wrong JSON type. */
 export function typeInvalid(at: FieldPath | undefined, value: unknown, detail: string): FieldError {
   return new FieldError('FieldValueTypeInvalid', at, value, detail);
 }
 
-/** Returns the error for a value that names something which does not exist. */
+/** Returns the error for a reference to something that does not exist. */
 export function notFound(at: FieldPath | undefined, value: unknown): FieldError {
   return new FieldError('FieldValueNotFound', at, value, '');
 }
 
-/** A value must be given (empty text, null and empty lists count as none). */
+/** Returns the error for a missing value. Empty text, null and empty lists count as missing. */
 export function required(at: FieldPath | undefined, detail = ''): FieldError {
   return new FieldError('FieldValueRequired', at, '', detail);
 }
 
-/** The value must be unique and is there already. */
+/** Returns the error for a value that must be unique and occurs before. */
 export function duplicate(at: FieldPath | undefined, value: unknown): FieldError {
   return new FieldError('FieldValueDuplicate', at, value, '');
 }
 
-/** The value is malformed or out of bounds. */
+/** Returns the error for a malformed value, or one that is out of bounds. */
 export function invalid(at: FieldPath | undefined, value: unknown, detail: string): FieldError {
   return new FieldError('FieldValueInvalid', at, value, detail);
 }
 
-/** The value is none of those that are known; `validValues` are shown in the order given. */
+/**
+ * Returns the error for a value outside a closed set. `validValues` are listed in the given order.
+ */
 export function notSupported(
   at: FieldPath | undefined,
   value: unknown,
@@ -274,7 +297,7 @@ export function notSupported(
   return new FieldError('FieldValueNotSupported', at, value, detail);
 }
 
-/** The value is well-formed, but not permitted here or now. */
+/** Returns the error for a well-formed value that is not permitted here or now. */
 export function forbidden(at: FieldPath | undefined, detail: string): FieldError {
   return new FieldError('FieldValueForbidden', at, '', detail);
 }
@@ -284,7 +307,10 @@ export function tooLong(at: FieldPath | undefined, _value: unknown, maxLength: n
   return new FieldError('FieldValueTooLong', at, '<value omitted>', atMostLong(maxLength, 'byte'));
 }
 
-/** Returns the error for more characters than `maxLength` (negative: the message has no number). The value is not shown. */
+/**
+ * Returns the error for more characters than `maxLength` (negative: the message has no number). The
+ * value is not shown.
+ */
 export function tooLongCharacters(
   at: FieldPath | undefined,
   _value: unknown,
@@ -317,7 +343,7 @@ export function tooFew(at: FieldPath | undefined, actual: number, min: number): 
   return new FieldError('FieldValueTooFew', at, actual < 0 ? omitValue : actual, detail);
 }
 
-/** Something failed that is not the user's doing. */
+/** Returns the error for an internal failure. */
 export function internal(at: FieldPath | undefined, error: Error): FieldError {
   return new FieldError('InternalError', at, error, error.message);
 }

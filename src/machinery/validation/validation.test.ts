@@ -3,13 +3,20 @@ import * as field from './field.ts';
 import * as validation from './validation.ts';
 
 const LABEL_MESSAGE =
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+  "and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', " +
+  "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const SUBDOMAIN_MESSAGE =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+  'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ' +
+  "'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', " +
+  'regex used for validation is ' +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const NAME_MESSAGE =
-  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+  "must consist of alphanumeric characters, '-', '_' or '.', " +
+  "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', " +
+  " or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-/** Good and bad values of each check. */
+/** Valid and invalid values of each check. */
 const TABLE: Record<
   string,
   { check: (value: string) => readonly string[]; good: string[]; bad: string[] }
@@ -215,16 +222,16 @@ const TABLE: Record<
 };
 
 describe.each(Object.entries(TABLE))('%s', (_name, { check, good, bad }) => {
-  test.each(good)('takes %j', (value) => {
+  test.each(good)('accepts %j', (value) => {
     expect(check(value)).toEqual([]);
   });
-  test.each(bad)('refuses %j', (value) => {
+  test.each(bad)('rejects %j', (value) => {
     expect(check(value).length).toBeGreaterThan(0);
   });
 });
 
 describe('messages', () => {
-  test("are Kubernetes' own", () => {
+  test("equal Kubernetes' messages", () => {
     expect(validation.isDNS1123Label('A')).toEqual([LABEL_MESSAGE]);
     expect(validation.isDNS1123Label('a.b')).toEqual(['must not contain dots']);
     expect(validation.isDNS1123Label('a'.repeat(64))).toEqual([
@@ -236,7 +243,9 @@ describe('messages', () => {
     ]);
     expect(validation.isDNS1123Subdomain('A')).toEqual([SUBDOMAIN_MESSAGE]);
     expect(validation.isDNS1035Label('1')).toEqual([
-      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
+        'start with an alphabetic character, and end with an alphanumeric character (e.g. ' +
+        "'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
     ]);
     expect(validation.isQualifiedName('')).toEqual([
       'name part must be non-empty',
@@ -266,7 +275,7 @@ describe('messages', () => {
 });
 
 describe('validateLabels', () => {
-  test('finds every bad key and value, in the order of the keys', () => {
+  test('reports every invalid key and value, in the order of the keys', () => {
     const errors = validation.validateLabels(
       { z: 'ok', b: '-', '-': 'x' },
       field.path('metadata', 'labels'),
@@ -301,7 +310,7 @@ describe('validateDomainPrefixedPath', () => {
     expect(errors.map((error) => error.message)).toEqual(messages);
   });
 
-  test('names the domain that is none', () => {
+  test('names the invalid domain', () => {
     expect(validation.validateDomainPrefixedPath('Acme/foo', field.path('x'))[0]?.badValue).toBe(
       'Acme',
     );

@@ -1,5 +1,5 @@
-// The formats that Kubernetes demands of names, labels and the like. Each check answers what is wrong, one message per
-// problem, in Kubernetes' own words; an empty list means that the value is good.
+// The formats of names, labels and other texts. Each check returns one message per problem, with
+// upstream's wording. An empty list means that the value is valid.
 
 import { isIP } from 'node:net';
 import * as field from './field.ts';
@@ -9,7 +9,7 @@ type Problems = readonly string[];
 
 const NONE: Problems = [];
 
-/** A format: its pattern as messages show it, compiled to match the whole value. */
+/** A format: its pattern as shown in messages, and compiled to match the whole value. */
 interface Format {
   readonly source: string;
   readonly pattern: RegExp;
@@ -29,28 +29,34 @@ const NAME_SOURCE = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
 
 const DNS1123_LABEL = format(
   LABEL_SOURCE,
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+    'and must start and end with an alphanumeric character',
   'my-name',
   '123-abc',
 );
 const DNS1123_SUBDOMAIN = format(
   SUBDOMAIN_SOURCE,
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ' +
+    "'-' or '.', and must start and end with an alphanumeric character",
   'example.com',
 );
 const DNS1123_SUBDOMAIN_WITH_UNDERSCORE = format(
   `${UNDERSCORE_LABEL_SOURCE}(\\.${UNDERSCORE_LABEL_SOURCE})*`,
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', " +
+    "'-' or '.', and must start and end with an alphanumeric character",
   'example.com',
 );
 const WILDCARD_DNS1123_SUBDOMAIN = format(
   `\\*\\.${SUBDOMAIN_SOURCE}`,
-  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, " +
+    'which must consist of lower case alphanumeric characters, ' +
+    "'-' or '.' and end with an alphanumeric character",
   '*.example.com',
 );
 const DNS1035_LABEL = format(
   '[a-z]([-a-z0-9]*[a-z0-9])?',
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
+    'start with an alphabetic character, and end with an alphanumeric character',
   'my-name',
   'abc-123',
 );
@@ -63,21 +69,24 @@ const LABEL_KEY_NAME = format(
 );
 const LABEL_VALUE = format(
   `(${NAME_SOURCE})?`,
-  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', " +
+    "'_' or '.', and must start and end with an alphanumeric character",
   'MyValue',
   'my_value',
   '12345',
 );
 const C_IDENTIFIER = format(
   '[A-Za-z_][A-Za-z0-9_]*',
-  "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+  "a valid C identifier must start with alphabetic character or '_', " +
+    "followed by a string of alphanumeric characters or '_'",
   'my_name',
   'MY_NAME',
   'MyName',
 );
 const ENV_VAR_NAME = format(
   '[-._a-zA-Z][-._a-zA-Z0-9]*',
-  "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
+  "a valid environment variable name must consist of alphabetic characters, digits, '_', " +
+    "'-', or '.', and must not start with a digit",
   'my.env-name',
   'MY_ENV.NAME',
   'MyEnvName1',
@@ -106,7 +115,7 @@ export const DNS1123_LABEL_MAX_LENGTH = 63;
 export const DNS1123_SUBDOMAIN_MAX_LENGTH = 253;
 export const DNS1035_LABEL_MAX_LENGTH = 63;
 
-/** A DNS label after RFC 1123: namespaces, containers, volumes. */
+/** Checks a DNS label after RFC 1123: namespaces, containers, volumes. */
 export function isDNS1123Label(value: string): Problems {
   if (value.length <= DNS1123_LABEL_MAX_LENGTH && DNS1123_LABEL.pattern.test(value)) return NONE;
   const problems = tooLong(value, DNS1123_LABEL_MAX_LENGTH);
@@ -117,32 +126,36 @@ export function isDNS1123Label(value: string): Problems {
   return problems;
 }
 
-/** A DNS name after RFC 1123: what most objects are called. */
+/** Checks a DNS name after RFC 1123: the names of most objects. */
 export function isDNS1123Subdomain(value: string): Problems {
   return checkFormat(value, DNS1123_SUBDOMAIN, DNS1123_SUBDOMAIN_MAX_LENGTH);
 }
 
-/** The same, but each part may begin with an underscore and hold some: searches of a pod's DNS configuration. */
+/** Checks a DNS name whose parts may contain underscores: searches of a pod's DNS configuration. */
 export function isDNS1123SubdomainWithUnderscore(value: string): Problems {
   return checkFormat(value, DNS1123_SUBDOMAIN_WITH_UNDERSCORE, DNS1123_SUBDOMAIN_MAX_LENGTH);
 }
 
-/** '*.' and a DNS name: hosts of an Ingress. */
+/** Checks '*.' and a DNS name: hosts of an Ingress. */
 export function isWildcardDNS1123Subdomain(value: string): Problems {
   return checkFormat(value, WILDCARD_DNS1123_SUBDOMAIN, DNS1123_SUBDOMAIN_MAX_LENGTH);
 }
 
-/** A DNS label after RFC 1035, which begins with a letter: services. */
+/** Checks a DNS label after RFC 1035, which begins with a letter: services. */
 export function isDNS1035Label(value: string): Problems {
   return checkFormat(value, DNS1035_LABEL, DNS1035_LABEL_MAX_LENGTH);
 }
 
-/** The key of a label, annotation, taint or extended resource: an optional DNS name and '/', then a name. */
+/**
+ * Checks the key of a label, annotation, taint or extended resource: an optional DNS name and '/',
+ * then a name.
+ */
 export function isQualifiedName(value: string): Problems {
   const parts = value.split('/');
   if (parts.length > 2) {
     return [
-      `a valid label key ${explain(LABEL_KEY_NAME)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key ${explain(LABEL_KEY_NAME)} with an optional DNS subdomain prefix ` +
+        "and '/' (e.g. 'example.com/MyName')",
     ];
   }
   const problems: string[] = [];
@@ -172,17 +185,17 @@ export function isValidLabelValue(value: string): Problems {
   return problems;
 }
 
-/** Also the form of a condition's reason. Its length is not checked. */
+/** Checks a C identifier, also the form of a condition's reason. Its length is not limited. */
 export function isCIdentifier(value: string): Problems {
   return checkFormat(value, C_IDENTIFIER, Number.POSITIVE_INFINITY);
 }
 
-/** The older, stricter form of an environment variable's name. */
+/** Checks the older, stricter form of an environment variable's name. */
 export function isEnvVarName(value: string): Problems {
   return [...checkFormat(value, ENV_VAR_NAME, Number.POSITIVE_INFINITY), ...leadsOut(value)];
 }
 
-/** Any printable ASCII but '='. */
+/** Checks the relaxed form of an environment variable's name: printable ASCII without '='. */
 export function isRelaxedEnvVarName(value: string): Problems {
   if (value === '') return ['environment variable name must be non-empty'];
   if (/^[ -<>-~]+$/.test(value)) return NONE;
@@ -191,7 +204,7 @@ export function isRelaxedEnvVarName(value: string): Problems {
   ];
 }
 
-/** The key of a ConfigMap or Secret, which may become a file's name. */
+/** Checks the key of a ConfigMap or Secret, which may become a file name. */
 export function isConfigMapKey(value: string): Problems {
   const problems = checkFormat(value, CONFIG_MAP_KEY, DNS1123_SUBDOMAIN_MAX_LENGTH);
   const leading = leadsOut(value);
@@ -202,7 +215,7 @@ export function isValidPortNum(port: number): Problems {
   return isInRange(port, 1, 65535);
 }
 
-/** The name of a port: an IANA service name (RFC 6335) in lower case. */
+/** Checks the name of a port: an IANA service name (RFC 6335) in lower case. */
 export function isValidPortName(value: string): Problems {
   const problems = tooLong(value, 15);
   if (!/^[-a-z0-9]+$/.test(value))
@@ -214,7 +227,7 @@ export function isValidPortName(value: string): Problems {
   return problems;
 }
 
-/** Both ends included. */
+/** Checks that the value is in a range, both ends included. */
 export function isInRange(value: number, min: number, max: number): Problems {
   return value >= min && value <= max ? NONE : [`must be between ${min} and ${max}, inclusive`];
 }
@@ -238,15 +251,15 @@ export function isHTTPHeaderName(value: string): Problems {
   return checkFormat(value, HTTP_HEADER_NAME, Number.POSITIVE_INFINITY);
 }
 
-/** IPv4 or IPv6. */
+/** Checks an IPv4 or IPv6 address. */
 export function isValidIP(value: string): Problems {
-  // A zone ('%eth0') is no part of an address in the API.
+  // The API does not allow a zone ('%eth0') in an address.
   return isIP(value) !== 0 && !value.includes('%')
     ? NONE
     : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
 }
 
-/** An address and a prefix length, such as 10.9.8.0/24. */
+/** Checks an address with a prefix length, such as 10.9.8.0/24. */
 export function isValidCIDR(value: string): Problems {
   const parts = value.split('/');
   const family = isIP(parts[0] as string);
@@ -280,12 +293,12 @@ export function validateDomainPrefixedPath(value: string, at: FieldPath): FieldE
 /** The message for a number that must not be negative. */
 export const IS_NEGATIVE_MESSAGE = 'must be greater than or equal to 0';
 
-/** The key of a label, at `at`. */
+/** Validates the key of a label at `at`. */
 export function validateLabelName(name: string, at: FieldPath): FieldErrorList {
   return isQualifiedName(name).map((problem) => field.invalid(at, name, problem));
 }
 
-/** A map of labels, at `at`; errors in the order of the keys. */
+/** Validates a map of labels at `at`. The errors are in the order of the keys. */
 export function validateLabels(
   labels: Readonly<Record<string, string>> | undefined,
   at: FieldPath,
@@ -299,7 +312,7 @@ export function validateLabels(
   return errors;
 }
 
-/** How Kubernetes says that a value does not match a pattern. */
+/** Returns upstream's message for a value that does not match a pattern. */
 export function regexError(
   message: string,
   source: string,
@@ -309,7 +322,7 @@ export function regexError(
   return `${message} (${examples.length === 0 ? '' : `e.g. ${shown}`}regex used for validation is '${source}')`;
 }
 
-/** How Kubernetes says that a value is too long. */
+/** Returns upstream's message for a value that is too long. */
 export function maxLenError(length: number): string {
   return `must be no more than ${length} characters`;
 }
@@ -338,7 +351,7 @@ function byteLength(value: string): number {
   return Buffer.byteLength(value);
 }
 
-/** A key becomes a file's name: it must not name another directory. */
+/** Checks that a key does not lead to another directory when it becomes a file name. */
 function leadsOut(value: string): Problems {
   if (value === '.') return ["must not be '.'"];
   if (value === '..') return ["must not be '..'"];

@@ -1,5 +1,5 @@
-// cert-manager: its chart installs its kinds and webhooks, its controllers, webhook and CA injector run beside the cluster, and certificates
-// are issued, renewed and removed.
+// cert-manager: its chart installs its kinds and webhooks, its controllers, webhook and CA injector
+// run beside the cluster, and certificates are issued, renewed and removed.
 
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,6 +1,10 @@
-// Base64 as Go's standard encoding reads it: padded, line breaks ignored, anything else refused with its position.
+// Base64 as Go's standard encoding parses it: padded, line breaks ignored, other characters
+// rejected with their position.
 
-/** Texts of up to so many UTF-16 units are encoded in a buffer that all share: making one takes longer than encoding a short text. */
+/**
+ * The length, in UTF-16 units, up to which texts are encoded in a shared buffer: allocating one
+ * takes longer than encoding a short text.
+ */
 const SHORT = 1024;
 const shared = Buffer.allocUnsafe(3 * SHORT);
 
@@ -10,14 +14,17 @@ export function encodeBase64(text: string): string {
   return shared.toString('base64', 0, shared.write(text, 0, 'utf8'));
 }
 
-/** The canonical text, or the index of the first byte that does not belong. */
+/** Returns the canonical text, or the index of the first invalid byte. */
 export function decodeBase64(text: string): string | number {
   const canonical = Buffer.from(text, 'base64').toString('base64');
   if (canonical === text) return text;
   return decodeSlowly(text);
 }
 
-/** Not canonical: line breaks, bits that no byte uses, or not base64 at all (Node's decoder takes anything). */
+/**
+ * Decodes text that is not canonical: it has line breaks, unused bits, or is no base64 (Node's
+ * decoder accepts anything).
+ */
 function decodeSlowly(text: string): string | number {
   const digits = text.replace(/[\r\n]/g, '');
   const match = /^[A-Za-z0-9+/]*/.exec(digits)?.[0] ?? '';
@@ -25,12 +32,12 @@ function decodeSlowly(text: string): string | number {
   const wanted = (4 - (match.length % 4)) % 4;
   if (wanted !== 3 && padding === '='.repeat(wanted))
     return Buffer.from(digits, 'base64').toString('base64');
-  // Text that ends too early: where its last, incomplete group begins.
+  // The text ends too early: the position of its last, incomplete group.
   if (padding === '') return text.length - (match.length % 4);
   return positionInOriginal(text, match.length);
 }
 
-/** The index in the text of the n-th character that is no line break. */
+/** Returns the index of the n-th character that is no line break. */
 function positionInOriginal(text: string, n: number): number {
   let seen = 0;
   for (let i = 0; i < text.length; i++) {

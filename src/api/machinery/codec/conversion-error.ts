@@ -1,10 +1,14 @@
-// The errors of upstream's converter of unstructured objects (apimachinery pkg/runtime/converter.go) for values of a wrong type. Strategic
-// merge patches go through it there; all other bodies are decoded as JSON, whose errors have other texts.
+// The errors of upstream's converter of unstructured objects (apimachinery
+// pkg/runtime/converter.go) for values of a wrong type. Upstream applies it to strategic merge
+// patches; all other bodies are decoded as JSON, whose errors have other texts.
 
 import type { MessageDescriptor, TypeRef } from '../descriptor.ts';
 import { goTypeName } from './scalars.ts';
 
-/** Returns the text of the first error in the order of the schema's fields, or undefined if the converter's text is that of the decoder. */
+/**
+ * Returns the first error in the order of the schema's fields; undefined if the converter's text
+ * equals that of the decoder.
+ */
 export function conversionError(message: MessageDescriptor, value: unknown): string | undefined {
   return ofMessage(message, value);
 }
@@ -21,7 +25,7 @@ function ofType(type: TypeRef, value: unknown): string | undefined {
       if (goKind(value) !== 'map') return `cannot restore map from ${goKind(value)}`;
       return firstOf(Object.values(value), (item) => ofType(type.values, item));
     case 'either':
-      // Has a decoder of its own on both sides.
+      // The type has its own decoder in both.
       return undefined;
     case 'scalar':
       return ofScalar(type, value);
@@ -36,7 +40,7 @@ function ofMessage(message: MessageDescriptor, value: unknown): string | undefin
   );
 }
 
-/** Go's kind of a scalar's type; those that are not here read JSON themselves. */
+/** Go's kind of a scalar's type. Types without an entry decode JSON themselves. */
 const KINDS: Readonly<Record<string, string>> = {
   string: 'string',
   bool: 'bool',
@@ -59,7 +63,7 @@ function ofScalar(type: TypeRef & { kind: 'scalar' }, value: unknown): string | 
   const isNumber = wanted !== 'string' && wanted !== 'bool';
   switch (given) {
     case 'int64':
-      // Go converts integers to strings, as code points; the converter does not let it.
+      // Go could convert integers to strings, as code points; the converter does not allow it.
       if (wanted === 'string') return `cannot convert int64 to ${goTypeName(type)}`;
       return isNumber ? undefined : `unrecognized type: ${wanted}`;
     case 'float64':
@@ -71,7 +75,7 @@ function ofScalar(type: TypeRef & { kind: 'scalar' }, value: unknown): string | 
   }
 }
 
-/** The Go kind of what a JSON value is parsed to. */
+/** Returns the Go kind of a parsed JSON value. */
 function goKind(value: unknown): string {
   if (Array.isArray(value)) return 'slice';
   switch (typeof value) {

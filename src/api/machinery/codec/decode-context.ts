@@ -6,23 +6,27 @@ import { MAX_QUANTITIES } from './limits.ts';
 /** A field as messages name it. */
 export interface FieldFrame {
   readonly name: string;
-  /** The Go struct that the field is in. */
+  /** The Go struct that contains the field. */
   readonly struct: string;
 }
 
-/** Kubernetes stops counting there. */
+/** The limit of reported fields, as in upstream. */
 const MAX_UNKNOWN_FIELDS = 100;
 
 /**
- * The fields that were met of the objects on the way, outermost first: of each its place in the schema and its value. One stack for
- * all, since making two lists for each object takes longer than filling them.
+ * The decoded fields of the current objects, outermost first: for each its place in the schema and
+ * its value. All objects share one stack, since allocating two lists per object takes longer than
+ * filling them.
  */
 export class FieldStack {
   readonly places: number[] = [];
   readonly values: unknown[] = [];
   length = 0;
 
-  /** Of the object that began at `from`: fields come nearly sorted, or are few. */
+  /**
+   * Inserts a field of the object that began at `from`, by its place. Fields are nearly sorted, or
+   * few.
+   */
   insert(from: number, place: number, value: unknown): void {
     const { places, values } = this;
     let at = this.length++;
@@ -39,10 +43,16 @@ export class FieldStack {
 export class DecodeContext {
   readonly fields = new FieldStack();
   readonly unknownFields: string[] = [];
-  /** Fields, list indices and map keys on the way to the value being decoded; `depth` of them count. */
+  /**
+   * The fields, list indices and map keys on the path to the current value. Only the first `depth`
+   * are valid.
+   */
   readonly #frames: (FieldFrame | number | string)[] = [];
   #depth = 0;
-  /** Inside a type with a decoder of its own, unknown fields are dropped without a word, as upstream does. */
+  /**
+   * Above 0 inside a type with its own decoder, where unknown fields are dropped without a report,
+   * as upstream does.
+   */
   #quiet = 0;
   #quantities = 0;
 
@@ -58,7 +68,7 @@ export class DecodeContext {
     this.#quiet += quiet ? 1 : -1;
   }
 
-  /** Counts a quantity that is about to be decoded. Throws DecodeError if there are too many. */
+  /** Counts a quantity before it is decoded. Throws DecodeError if there are too many. */
   countQuantity(): void {
     if (++this.#quantities > MAX_QUANTITIES) this.invalid(`limit is ${MAX_QUANTITIES} quantities`);
   }
@@ -69,7 +79,7 @@ export class DecodeContext {
     this.unknownFields.push(parent === '' ? name : `${parent}.${name}`);
   }
 
-  /** 'spec.containers[0].image' */
+  /** Returns the path, such as 'spec.containers[0].image'. */
   path(): string {
     let path = '';
     for (let i = 0; i < this.#depth; i++) {
@@ -80,9 +90,9 @@ export class DecodeContext {
     return path;
   }
 
-  /** The value is not of the Go type. */
+  /** Throws the error for a value that does not fit the Go type. */
   wrongType(value: unknown, goType: string): never {
-    // A number that is one, but not of the right sort, is told in full.
+    // For a number of the wrong type, the message contains the number.
     const isNumberType =
       goType.startsWith('int') || goType.startsWith('uint') || goType.startsWith('float');
     const found = typeof value === 'number' && isNumberType ? `number ${value}` : jsonKind(value);
@@ -100,7 +110,7 @@ export class DecodeContext {
     throw new DecodeError(`json: cannot unmarshal ${found} into ${target}`, this.path());
   }
 
-  /** The value is read by its type's own decoder, which knows no field names. */
+  /** Throws the error of a type with its own decoder, which has no field names. */
   wrongValue(value: unknown, goType: string): never {
     const found =
       typeof value === 'number' && goType === 'int32' ? `number ${value}` : jsonKind(value);
@@ -110,7 +120,7 @@ export class DecodeContext {
     );
   }
 
-  /** The value's own decoder refused it, in its own words. */
+  /** Throws an error with the message of the value's own decoder. */
   invalid(message: string): never {
     throw new DecodeError(message, this.path());
   }

@@ -1,6 +1,6 @@
-// Errors of bodies, in the words of Kubernetes' decoder: clients and tests compare them.
+// Errors of bodies, with the messages of upstream's decoder, which clients and tests compare.
 
-/** The JSON is well-formed, but not an object of the type asked for. */
+/** The JSON is well-formed, but no object of the expected type. */
 export class DecodeError extends Error {
   /** The field, such as 'spec.containers[0].image'; '' for the whole body. */
   readonly path: string;
@@ -12,7 +12,7 @@ export class DecodeError extends Error {
   }
 }
 
-/** Returns the name of a JSON value in Go's decoder. */
+/** Returns the name of a JSON value's type in Go's decoder. */
 export function jsonKind(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   switch (typeof value) {

@@ -25,8 +25,10 @@ describe('decodeObject', () => {
     });
     expect(unknownFields).toEqual([]);
     expect(JSON.stringify(object)).toBe(
-      '{"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"x","labels":{},"finalizers":[]},"spec":{"replicas":0,' +
-        '"selector":{"matchLabels":{"a":"1","b":"2"}},"template":{"metadata":{},"spec":{"containers":[]}}},"status":{"replicas":0}}',
+      '{"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"x","labels":{},' +
+        '"finalizers":[]},"spec":{"replicas":0,' +
+        '"selector":{"matchLabels":{"a":"1","b":"2"}},"template":{"metadata":{},"spec":' +
+        '{"containers":[]}}},"status":{"replicas":0}}',
     );
   });
 
@@ -223,7 +225,7 @@ describe('decodeObject', () => {
   });
 });
 
-// after_roundtrip: what a release that did not know every field made of the object.
+// The after_roundtrip files are objects after a release that did not have every field.
 const golden = goldenObjects().filter(({ name }) => !name.endsWith('.after_roundtrip'));
 describe.skipIf(golden.length === 0)(
   'golden objects (skipped where ../shared/golden is not at hand)',

@@ -1,12 +1,13 @@
-// Makes the form of an API object in memory from parsed JSON: unknown fields dropped and reported, types checked, values
-// canonical, zero values written or left out as the schema says, fields in the schema's order.
+// Converts parsed JSON to the in-memory form of an API object: unknown fields are dropped and
+// reported, types checked, values canonical, zero values written or left out by the schema, fields
+// in the schema's order.
 //
-// Lists and maps that were given and are empty are kept, since defaults, validation and admission tell them from missing ones.
-// `wireForm` (wire-form.ts) leaves them out before the object is stored or answered. The JSON.stringify of the wire form is
-// what Kubernetes writes (but for Go's escaping of <, > and &, and for maps whose keys look like array indices, which
-// JavaScript always puts first).
+// Empty lists and maps of the input are kept, since defaults, validation and admission distinguish
+// them from missing ones. `wireForm` (wire-form.ts) removes them before the object is stored or
+// sent. JSON.stringify of the wire form equals upstream's output (except for Go's escaping of <, >
+// and &, and for maps whose keys look like array indices, which JavaScript always puts first).
 //
-// A decoder is compiled per type when it is first needed; it is on the path of every create and update.
+// A decoder is compiled per type on first use, because every create and update decodes.
 
 import { emptyMap, setOwn } from '#machinery/deep.ts';
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from '../descriptor.ts';
@@ -14,15 +15,19 @@ import { DecodeContext, FieldStack, type FieldFrame } from './decode-context.ts'
 import { type Decode, goTypeName, scalarCodec } from './scalars.ts';
 
 export interface Decoded<T = Record<string, unknown>> {
-  /** Fresh: shares nothing with the input but the values of free-form fields (rawExtension, json, fieldsV1). */
+  /**
+   * A new object. It shares nothing with the input except the values of free-form fields
+   * (rawExtension, json, fieldsV1).
+   */
   readonly object: T;
-  /** Paths in the order met, such as 'spec.containers[0].foo'; at most 100. */
+  /** Paths in the order of the input, such as 'spec.containers[0].foo'; at most 100. */
   readonly unknownFields: readonly string[];
 }
 
 /**
- * Decodes JSON (as JSON.parse gives it, or an object in memory: undefined is absent) as a type. The input is not changed.
- * Throws DecodeError at the first value of a wrong type, worded as Kubernetes words it.
+ * Decodes JSON (the result of JSON.parse, or an in-memory object, where undefined means absent) as
+ * a type. The input is not modified. Throws DecodeError at the first value of a wrong type, with
+ * upstream's message.
  */
 export function decodeObject<T = Record<string, unknown>>(
   message: MessageDescriptor,
@@ -33,7 +38,10 @@ export function decodeObject<T = Record<string, unknown>>(
   return { object, unknownFields: context.unknownFields };
 }
 
-/** The object with nothing in it but what is always written: `{ metadata: {}, spec: {}, status: { replicas: 0 } }`. */
+/**
+ * Returns the object with its always-written fields only: `{ metadata: {}, spec: {}, status: {
+ * replicas: 0 } }`.
+ */
 export function emptyObject<T = Record<string, unknown>>(message: MessageDescriptor): T {
   return decoderOf(message).empty() as T;
 }
@@ -51,7 +59,7 @@ function decoderOf(message: MessageDescriptor): MessageDecoder {
 
 interface CompiledField extends FieldFrame {
   readonly key: string;
-  /** Undefined: absent (zero, and left out). */
+  /** Returns undefined for an absent value (a zero that is left out). */
   readonly decode: Decode;
   /** Returns the value that replaces an absent one; undefined: none. */
   readonly fill: (() => unknown) | undefined;
@@ -62,7 +70,7 @@ class MessageDecoder {
   readonly #goType: string;
   #fields: readonly CompiledField[] | undefined;
   readonly #indexByName = new Map<string, number>();
-  /** Indices of the fields that are always written, ascending. */
+  /** Indices of the always-written fields, ascending. */
   readonly #always: number[] = [];
 
   constructor(message: MessageDescriptor) {
@@ -107,7 +115,10 @@ class MessageDecoder {
     return this.#build(this.#fields ?? this.#compile(), new FieldStack(), 0);
   }
 
-  /** The present values (those from `from` on) and, between them, those that are always written. */
+  /**
+   * Builds an object from the present values (from index `from` on) and the always-written fields
+   * between them.
+   */
   #build(
     fields: readonly CompiledField[],
     { places, values, length }: FieldStack,
@@ -149,7 +160,7 @@ function filler(field: FieldDescriptor): () => unknown {
       return () => decoder.empty();
     }
     case 'list':
-      // A required list is validated to have something in it, by code that wants to loop over it.
+      // Validation requires that a required list has items, and iterates over it.
       return field.required && field.nullable !== true ? () => [] : () => null;
     case 'map':
       return field.required && field.nullable !== true ? () => emptyMap() : () => null;
@@ -162,7 +173,10 @@ function filler(field: FieldDescriptor): () => unknown {
   }
 }
 
-/** The decoder of a value. Null, and a zero value if `omitZero`, become undefined. */
+/**
+ * Returns the decoder of a value. It returns undefined for null, and for a zero value if `omitZero`
+ * is set.
+ */
 function compileType(type: TypeRef, pointer: boolean, omitZero: boolean): Decode {
   switch (type.kind) {
     case 'scalar': {
@@ -187,7 +201,7 @@ function compileType(type: TypeRef, pointer: boolean, omitZero: boolean): Decode
   }
 }
 
-/** The decoder of a list's item or a map's value, where null stands for the zero value. */
+/** Returns the decoder of a list's items or a map's values, where null becomes the zero value. */
 function compileElement(type: TypeRef): Decode {
   const decode = compileType(type, false, false);
   const zero = elementZero(type);
@@ -251,7 +265,7 @@ function mapDecoder(type: TypeRef & { kind: 'map' }): Decode {
   };
 }
 
-/** Go writes maps sorted by key. Most come sorted. */
+/** Sorts the keys of a map as Go does. Most are sorted already. */
 function sortKeys(keys: string[]): void {
   for (let i = 1; i < keys.length; i++) {
     if ((keys[i - 1] as string) > (keys[i] as string)) {
@@ -261,7 +275,10 @@ function sortKeys(keys: string[]): void {
   }
 }
 
-/** Types that decode themselves upstream: what is unknown inside is dropped without a word. */
+/**
+ * Returns the decoder of a type with its own decoder upstream: unknown fields inside are dropped
+ * without a report.
+ */
 function eitherDecoder(type: TypeRef & { kind: 'either' }): Decode {
   const decoder = decoderOf(type.message);
   const other = compileType(type.or, false, false);

@@ -1,15 +1,13 @@
-// The codec of a kind that has a typed descriptor: every kind that comes with the server.
+// The codec of a kind with a typed descriptor: every built-in kind.
 
 import { typeOfMessage } from '#cel/descriptor-types.ts';
 import type { ObjectType } from '#cel/index.ts';
 import type { PatchSchema } from '#machinery/patch/strategic-merge-patch.ts';
 import type { GroupVersionKind, MessageDescriptor } from '../descriptor.ts';
-import { mergeTypeOf } from '../managed-fields/merge-type.ts';
-import type { MergeType } from '../managed-fields/merge-type.ts';
+import { type MergeType, mergeTypeOf } from '../managed-fields/merge-type.ts';
 import { patchSchema } from '../patch-schema.ts';
 import { conversionError } from './conversion-error.ts';
-import { decodeObject, emptyObject } from './decode.ts';
-import type { Decoded } from './decode.ts';
+import { type Decoded, decodeObject, emptyObject } from './decode.ts';
 import type { ObjectCodec, OpenApiType, ProtobufCodec, QueryCodec } from './object-codec.ts';
 import { decodeProtobuf, encodeProtobuf } from './protobuf/index.ts';
 import { DescriptorQueryCodec } from './query-codec.ts';
@@ -18,13 +16,13 @@ import { storedForm, wireForm } from './wire-form.ts';
 export interface DescriptorCodecConfig {
   readonly kind: GroupVersionKind;
   readonly message: MessageDescriptor;
-  /** The list of the kind. Absent: it has none. */
+  /** The list of the kind. Absent: there is none. */
   readonly listMessage?: MessageDescriptor;
-  /** Fills in the defaults of the kind. Default: it has none. */
+  /** Sets the defaults of the kind. Default: there are none. */
   readonly applyDefaults?: (draft: Record<string, unknown>) => void;
 }
 
-/** Compiled code is kept by descriptor, not by codec: a codec is cheap. */
+/** A codec is cheap: compiled code is cached by descriptor, not by codec. */
 export class DescriptorCodec implements ObjectCodec {
   readonly kind: GroupVersionKind;
   readonly #config: DescriptorCodecConfig;

@@ -1,6 +1,6 @@
-// One pass over JSON text, for what JSON.parse does not tell: which keys an object has twice.
+// Finds duplicate keys in one pass over JSON text. JSON.parse does not report them.
 
-/** Kubernetes stops counting there. */
+/** The limit of reported keys, as in upstream. */
 const MAX_DUPLICATES = 100;
 
 const QUOTE = 34;
@@ -17,7 +17,7 @@ class Keys {
   readonly #list: string[] = [];
   #set: Set<string> | undefined;
 
-  /** Whether the key is new. */
+  /** Adds a key. Returns whether it is new. */
   add(key: string): boolean {
     if (this.#set !== undefined) {
       const size = this.#set.size;
@@ -33,13 +33,14 @@ class Keys {
 interface Frame {
   /** Undefined for a list. */
   readonly keys: Keys | undefined;
-  /** The key or index that the scan is at. */
+  /** The current key or index. */
   at: string | number;
 }
 
 /**
- * Paths of repeated keys in the order met, such as 'metadata.labels.app' or 'spec.containers[0].image'; each once, at most
- * 100. For text that JSON.parse accepts (on other text the answer means nothing).
+ * Returns paths of duplicate keys in the order of the text, such as 'metadata.labels.app' or
+ * 'spec.containers[0].image'; each once, at most 100. For text that JSON.parse accepts; the result
+ * for other text is undefined.
  */
 export function findDuplicateFields(text: string): string[] {
   let duplicates: Set<string> | undefined;
@@ -81,7 +82,7 @@ export function findDuplicateFields(text: string): string[] {
   return duplicates === undefined ? [] : [...duplicates];
 }
 
-/** The index of the closing quote (of the last character where there is none). */
+/** Returns the index of the closing quote, or of the last character if there is none. */
 function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from);
   while (end !== -1) {
@@ -94,7 +95,7 @@ function endOfString(text: string, from: number): number {
   return text.length;
 }
 
-/** Whether the string that ended before `from` is followed by a colon. */
+/** Reports whether a colon follows the string that ended before `from`. */
 function isKey(text: string, from: number): boolean {
   let i = from;
   while (text.charCodeAt(i) <= 32) i++;

@@ -1,6 +1,9 @@
-// YAML for what is rarely asked for in it.
+// YAML output for components that rarely need it.
 
-/** Encodes an object as YAML. The encoder is loaded with the first one, so that processes that need none start without it. */
+/**
+ * Encodes an object as YAML. The encoder is loaded on first use, so that other processes start
+ * without it.
+ */
 export async function formatYamlLazily(object: object): Promise<string> {
   return (await import('./format-yaml.ts')).formatYaml(object);
 }

@@ -1,11 +1,14 @@
-// Objects as YAML, as clients that ask for it get them.
+// Encodes objects as YAML for clients that ask for it.
 
 import { Document, Scalar, visit } from 'yaml';
 
-/** Read as octal numbers and as a merge by readers of later and earlier versions of YAML than what is written here. */
+/** Texts that YAML 1.2 or older parsers read as octal numbers or as a merge key. */
 const READ_AS_OTHER = /^([-+]?0o[0-7_]+|<<)$/;
 
-/** Every text comes back as it was: also one of blanks and line ends only, of which a block would lose the blanks. */
+/**
+ * Encodes a value. Every text is preserved: also one of blanks and line ends only, which would lose
+ * its blanks in a block.
+ */
 export function formatYaml(value: unknown): string {
   const document = new Document(value, { version: '1.1', aliasDuplicateObjects: false });
   visit(document, {

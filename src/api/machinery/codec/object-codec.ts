@@ -1,9 +1,10 @@
-// How the objects of one kind are read, written, defaulted, merged and described. There are two implementations: one for kinds that
-// have a typed descriptor, one for kinds that have a structural schema (custom resources). Code that handles objects of any kind
-// asks the codec of the kind; it does not look for a descriptor.
+// The codec of a kind: decodes, encodes, defaults, merges and describes its objects. There are two
+// implementations: one for kinds with a typed descriptor, one for kinds with a structural schema
+// (custom resources). Code for objects of any kind uses the codec of the kind, not its descriptor.
 //
-// Two things are independent of the kind and therefore not here: keys that a JSON or YAML text gives twice, which the reader of the
-// text reports (findDuplicateFields), and the stored form (storage-codec.ts).
+// Two things do not depend on the kind and are elsewhere: duplicate keys in JSON or YAML text,
+// which the parser of the text reports (findDuplicateFields), and the stored form
+// (storage-codec.ts).
 
 import type { ObjectType } from '#cel/index.ts';
 import type { PatchSchema } from '#machinery/patch/strategic-merge-patch.ts';
@@ -14,83 +15,104 @@ import type { Decoded } from './decode.ts';
 import type { Envelope } from './protobuf/index.ts';
 
 /**
- * The codec of one kind in one version. Codecs have no state that a caller could see: one may be shared by all threads of control.
- * What a codec compiles from its schema, it compiles on first use.
+ * The codec of one kind in one version. Codecs have no visible state and may be shared. Code is
+ * compiled from the schema on first use.
  */
 export interface ObjectCodec {
   readonly kind: GroupVersionKind;
 
-  /** Integers beyond 2^53 are bigints in the objects. Default: the kind has no such integers, and a body that has one is refused. */
+  /**
+   * Integers beyond 2^53 are bigints in the objects. Default: the kind has no such integers, and a
+   * body with one is rejected.
+   */
   readonly keepsBigints?: boolean;
 
   /**
-   * Decodes JSON (as JSON.parse returns it, or an object in memory) into a fresh object of the kind, without its defaults. Unknown
-   * fields are dropped, unless the kind preserves them, and reported either way the kind's schema demands. The input is not changed.
-   * Throws DecodeError at the first value of a wrong type.
+   * Decodes JSON (the result of JSON.parse, or an in-memory object) into a new object of the kind,
+   * without defaults. Unknown fields are dropped unless the kind preserves them, and reported if
+   * the schema requires it. The input is not modified. Throws DecodeError at the first value of a
+   * wrong type.
    */
   decode(json: unknown): Decoded;
 
   /**
-   * Returns the object as its JSON shows it to policies and to the owners of fields. Until admission is over, an object in memory tells an
-   * empty list or map from a missing one. The object is not changed; where both forms are the same it is returned itself.
+   * Returns the object's JSON form for policies and field managers. Until admission is over, an
+   * in-memory object distinguishes an empty list or map from a missing one. The object is not
+   * modified; it is returned itself if both forms are equal.
    */
   wireForm<T extends object>(object: T): T;
 
-  /** Returns the object as it is stored and answered once admission is over; see `wireForm`. */
+  /** Returns the form in which the object is stored and sent after admission; see `wireForm`. */
   storedForm<T extends object>(object: T): T;
 
-  /** Returns an object with no more in it than what the kind always writes: the state before the first field is applied. */
+  /**
+   * Returns an object with the always-written fields only: the state before the first field is
+   * applied.
+   */
   emptyObject(): Record<string, unknown>;
 
-  /** Fills in the defaults of the kind, at every depth. The draft must be fresh from `decode`; it is changed. */
+  /**
+   * Sets the defaults of the kind, at every depth. Modifies the draft, which must be just decoded.
+   */
   applyDefaults(draft: Record<string, unknown>): void;
 
   /**
-   * Whether upstream's server has no type for the objects, but keeps them as maps: custom resources. Some of its errors, and lists, differ
-   * then. Default: false.
+   * Upstream's server has no type for the objects and keeps them as maps: custom resources. Some of
+   * its errors and lists differ then. Default: false.
    */
   readonly isUntyped?: boolean;
 
-  /** Upstream's messages for a body of another kind or version. Default: texts that name both. */
+  /** Upstream's message for a body of another kind or version. Default: a text with both. */
   readonly otherKindMessage?: string;
 
-  /** The form of the kind in protobuf. Absent: it has none (see negotiation.ts and body.ts of the API server's endpoints). */
+  /**
+   * The protobuf form of the kind. Absent: there is none (see negotiation.ts and body.ts of the API
+   * server's endpoints).
+   */
   readonly protobuf?: ProtobufCodec;
 
-  /** The rules of strategic merge patches. Absent: the kind takes no such patches (415). */
+  /** The rules of strategic merge patches. Absent: the kind does not support them (415). */
   readonly patchSchema?: PatchSchema;
 
   /**
-   * Returns the error for the result of a strategic merge patch that `decode` rejects, in the words of upstream's converter.
-   * Undefined: the words are those of `decode`. Present if `patchSchema` is.
+   * Returns the error for a strategic merge patch whose result `decode` rejects, with the message
+   * of upstream's converter. Undefined: the message of `decode` is the same. Present if
+   * `patchSchema` is.
    */
   conversionError?(patched: unknown): string | undefined;
 
-  /** The rules of server-side apply: which lists and maps are granular, and the keys of list items. */
+  /**
+   * The rules of server-side apply: which lists and maps are granular, and the keys of list items.
+   */
   readonly mergeType: MergeType;
 
   /** The type of the objects in CEL expressions. */
   readonly celType: ObjectType;
 
-  /** The kind as OpenAPI describes it. */
+  /** The kind in OpenAPI. */
   readonly openApi: OpenApiType;
 
-  /** The list of the kind as OpenAPI describes it. Absent: the kind has no lists. */
+  /** The list of the kind in OpenAPI. Absent: the kind has no lists. */
   readonly openApiList?: OpenApiType;
 
-  /** The kind as parameters of a query (PodExecOptions). Absent: requests never spell it that way. */
+  /** The kind as query parameters (PodExecOptions). Absent: requests never use this form. */
   readonly query?: QueryCodec;
 }
 
 /**
- * The protobuf form of a kind. Lists of the kind need no codec of their own: their envelope and their metadata are the same for all
- * kinds (listFrame).
+ * The protobuf form of a kind. Lists need no codec: their envelope and metadata are the same for
+ * all kinds (listFrame).
  */
 export interface ProtobufCodec {
-  /** Decodes the message of the envelope; the object has the envelope's apiVersion and kind. Throws ProtobufError or DecodeError. */
+  /**
+   * Decodes the message of the envelope. The object gets the envelope's apiVersion and kind. Throws
+   * ProtobufError or DecodeError.
+   */
   decode(envelope: Envelope): Record<string, unknown>;
 
-  /** Encodes an object, which is not changed, in an envelope with its own apiVersion and kind. */
+  /**
+   * Encodes an object in an envelope with its own apiVersion and kind. The object is not modified.
+   */
   encode(object: object): Buffer;
 }
 
@@ -99,7 +121,7 @@ export interface OpenApiType {
   /** The name of its definition, such as io.k8s.api.core.v1.Pod. */
   readonly name: string;
 
-  /** Adds the definition, and all definitions that it refers to, to those of a document. */
+  /** Adds the definition, and all definitions that it refers to, to a document. */
   define(definitions: OpenApiDefinitions): void;
 }
 
@@ -114,8 +136,8 @@ export interface QueryCodec {
   readonly parameters: readonly QueryParameter[];
 
   /**
-   * Decodes an object from a query. `valuesOf` returns the values of a parameter; other parameters are not asked for. Values that are
-   * no numbers where numbers are due count as 0. The object has no apiVersion and kind.
+   * Decodes an object from a query. `valuesOf` returns the values of a parameter and is called for
+   * known parameters only. Invalid numbers count as 0. The object has no apiVersion and kind.
    */
   decode(valuesOf: (parameter: string) => readonly string[]): Record<string, unknown>;
 }

@@ -1,12 +1,14 @@
-// The plain way to the stored value of an object, and the oracle of the faster ones in fast-path/.
+// The plain encoder for stored values, and the oracle of the faster ones in fast-path/.
 
 import { encodeJson, stringifyJson } from '#machinery/text/json-integers.ts';
 import { isPlainText } from './fast-path/json-bytes.ts';
 
-/** In bytes: the offset and the flag before the JSON (see storage-codec.ts). */
+/** The number of bytes before the JSON: offset and flag (see storage-codec.ts). */
 export const HEADER_BYTES = 4;
 
-/** In the first byte of a stored value. No object is so large that its offset needs it. */
+/**
+ * A flag in the first byte of a stored value. No object is so large that its offset needs this bit.
+ */
 export const BIGINTS_FLAG = 0x80;
 
 /** ObjectMeta's fields before resourceVersion, in the schema's order. */
@@ -21,8 +23,8 @@ export const BEFORE_RESOURCE_VERSION: ReadonlySet<string> = new Set([
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the stored value of an object, made by one JSON.stringify. Every other encoder must return the same bytes (see fast-path/).
- * Throws if the metadata is empty.
+ * Returns the stored value of an object with one JSON.stringify. Every other encoder must return
+ * the same bytes (see fast-path/). Throws if the metadata is empty.
  */
 export function encodePlain(object: Members, metadata: Members): Uint8Array {
   const stored =
@@ -32,7 +34,7 @@ export function encodePlain(object: Members, metadata: Members): Uint8Array {
   const { text, bigints } = encodeJson(stored);
   const at = insertionPoint(object, metadata);
   const length = Buffer.byteLength(text);
-  // Not from Node's pool: a stored value lives long, and would keep its whole slab.
+  // Not from Node's pool: a stored value is long-lived and would keep its whole slab.
   const value = Buffer.allocUnsafeSlow(HEADER_BYTES + length);
   const isAscii = length === text.length;
   value.writeUInt32BE(isAscii ? at : Buffer.byteLength(text.slice(0, at)), 0);
@@ -41,7 +43,10 @@ export function encodePlain(object: Members, metadata: Members): Uint8Array {
   return value;
 }
 
-/** The index in the object's JSON (without resourceVersion) at which resourceVersion goes. */
+/**
+ * Returns the index in the object's JSON (without resourceVersion) at which resourceVersion is
+ * inserted.
+ */
 function insertionPoint(object: Members, metadata: Members): number {
   let start = '{'.length;
   for (const key in object) {
@@ -62,16 +67,16 @@ function insertionPoint(object: Members, metadata: Members): number {
     at += memberLength(key, metadata[key]);
   }
   if (at === start) throw new Error('an object with empty metadata cannot be stored');
-  // What is inserted ends in a comma, so something must follow it: it goes before all else.
+  // The inserted text ends in a comma, so it goes before another member: it becomes the first.
   return start;
 }
 
-/** With the comma behind it. */
+/** Returns the length of a member with its comma. */
 function memberLength(key: string, value: unknown): number {
   return value === undefined ? 0 : textLength(key) + textLength(value) + ':,'.length;
 }
 
-/** Of the value's JSON. */
+/** Returns the length of the value's JSON. */
 function textLength(value: unknown): number {
   return typeof value === 'string' && isPlainText(value)
     ? value.length + '""'.length

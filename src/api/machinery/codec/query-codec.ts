@@ -1,11 +1,12 @@
-// Options in queries: objects of kinds such as PodExecOptions, spelled `?command=ls&stdin=true`.
+// Options in queries: objects of kinds such as PodExecOptions, in the form
+// `?command=ls&stdin=true`.
 
 import type { MessageDescriptor, Scalar, TypeRef } from '../descriptor.ts';
 import { describeField } from '../openapi/index.ts';
 import { decodeObject } from './decode.ts';
 import type { QueryCodec, QueryParameter } from './object-codec.ts';
 
-/** How the fields of options are written in a query. Fields of other types are no parameters. */
+/** The types of query parameters for fields of options. Fields of other types are no parameters. */
 const PARAMETER_TYPES: Partial<Record<Scalar, QueryParameter['type']>> = {
   string: 'string',
   bool: 'boolean',

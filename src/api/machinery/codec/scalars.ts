@@ -1,4 +1,5 @@
-// One codec per scalar: how its JSON is checked and made canonical, and what its zero value is.
+// A codec for each scalar type: it checks the JSON and makes it canonical, and defines the zero
+// value.
 
 import {
   DurationError,
@@ -11,7 +12,10 @@ import { decodeBase64 } from './base64.ts';
 import type { DecodeContext } from './decode-context.ts';
 import { normalizeMicroTime, normalizeTime, TimeError } from '#machinery/text/time.ts';
 
-/** Answers undefined for null (absent). Reports what is wrong through the context, which throws. */
+/**
+ * Decodes a value. Returns undefined for null (absent). Reports errors through the context, which
+ * throws.
+ */
 export type Decode = (value: unknown, context: DecodeContext) => unknown;
 
 export interface ScalarCodec {
@@ -27,7 +31,7 @@ export function scalarCodec(type: ScalarType): ScalarCodec {
   return codecs[type.scalar];
 }
 
-/** The name of a type in Go's messages. */
+/** Returns the name of a type in Go's messages. */
 export function goTypeName(type: TypeRef): string {
   switch (type.kind) {
     case 'scalar':
@@ -81,7 +85,10 @@ function integerCodec(goType: string, min: number, max: number): ScalarCodec {
   };
 }
 
-/** A Go type that reads a JSON string itself: other JSON is refused without naming the field. */
+/**
+ * Returns the codec of a Go type that decodes a JSON string itself: other JSON is rejected without
+ * the field's name.
+ */
 function textCodec(
   zero: unknown,
   normalize: (text: string, context: DecodeContext) => unknown,
@@ -96,7 +103,7 @@ function textCodec(
   };
 }
 
-/** Free-form: kept as it is. */
+/** A free-form value is kept unchanged. */
 const anyCodec: ScalarCodec = { zero: null, decode: (value) => value ?? undefined };
 
 const codecs: Readonly<Record<Scalar, ScalarCodec>> = {
@@ -132,7 +139,7 @@ const codecs: Readonly<Record<Scalar, ScalarCodec>> = {
           ? decoded
           : context.invalid(`illegal base64 data at input byte ${decoded}`);
       }
-      // Go takes a list of small numbers for bytes, too.
+      // Go also accepts a list of small numbers as bytes.
       if (!Array.isArray(value)) return context.wrongType(value, '[]uint8');
       const numbers = value.map((item, index) => {
         context.push(index);

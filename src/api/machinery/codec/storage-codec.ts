@@ -1,18 +1,19 @@
-// The form in which objects are stored. An object's resourceVersion is the revision of the write that stored it, so the
-// value cannot hold it; instead the value says where it goes, and readers splice it in. Lists and watches then send stored
-// bytes without parsing them.
+// The form in which objects are stored. An object's resourceVersion is the revision of the write
+// that stored it, so the stored value cannot contain it. Instead the value contains its position,
+// and readers insert it. Lists and watches can therefore send stored bytes without parsing them.
 //
-// A value is four bytes (unsigned, big-endian): the offset, counted from the byte after them, at which
-// `"resourceVersion":"N",` is to be inserted; then the object's JSON in UTF-8 without it. The highest bit of the four bytes is set if the
-// object has integers beyond 2^53, which are read as bigints.
+// A value starts with four bytes (unsigned, big-endian): the offset, counted from the byte after
+// them, at which `"resourceVersion":"N",` is inserted. The object's JSON without it follows, in
+// UTF-8. The highest bit of the four bytes is set if the object has integers beyond 2^53, which are
+// parsed as bigints.
 
 import { encodeLongTexts, hasLongTexts } from './fast-path/long-texts.ts';
 import { parseJson } from '#machinery/text/json.ts';
 import { BIGINTS_FLAG, encodePlain, HEADER_BYTES } from './plain-encoding.ts';
 
 /**
- * The stored value of a normalized object; a resourceVersion that it has is left out. The object has a metadata that is not
- * empty, as every object does that may be stored.
+ * Returns the stored value of a normalized object, without its resourceVersion. Throws if its
+ * metadata is missing or empty, which no object for storage has.
  */
 export function encodeForStorage(object: object): Uint8Array {
   const { metadata } = object as { readonly metadata?: Members | null };
@@ -26,19 +27,22 @@ export function encodeForStorage(object: object): Uint8Array {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Reports whether the bytes of the object's JSON in [from, expected.length) are those of `expected`. Its last bytes differ first. */
+/**
+ * Reports whether the object's JSON in [from, expected.length) has the bytes of `expected`.
+ * Compares from the end, where values differ first.
+ */
 export function hasBytes(value: Uint8Array, expected: Uint8Array, from: number): boolean {
   for (let at = expected.length - 1; at >= from; at--)
     if (value[HEADER_BYTES + at] !== expected[at]) return false;
   return true;
 }
 
-/** How many bytes `spliceInto` writes. */
+/** Returns the number of bytes that `spliceInto` writes. */
 export function splicedLength(value: Uint8Array, revision: number): number {
   return value.length - HEADER_BYTES + insertionHead.length + digitsOf(revision) + '",'.length;
 }
 
-/** The object's JSON with its resourceVersion, in a buffer of its own. */
+/** Returns the object's JSON with its resourceVersion, in a new buffer. */
 export function spliceResourceVersion(value: Uint8Array, revision: number): Uint8Array {
   const target = Buffer.allocUnsafe(splicedLength(value, revision));
   spliceInto(target, 0, value, revision);
@@ -46,9 +50,10 @@ export function spliceResourceVersion(value: Uint8Array, revision: number): Uint
 }
 
 /**
- * Writes the object's JSON with its resourceVersion into `target` at `at`, which has room for it; answers where it ends. `skip`: so many of
- * the first bytes are left out; there is at least its brace and "metadata" behind them. What is short is copied byte by byte, which costs
- * less than a view of it.
+ * Writes the object's JSON with its resourceVersion into `target` at `at`, which must have room.
+ * Returns the end offset. `skip`: the number of leading bytes to leave out; at least the opening
+ * brace and "metadata" follow them. Short values are copied byte by byte, which costs less than a
+ * view.
  */
 export function spliceInto(
   target: Buffer,
@@ -78,7 +83,9 @@ export function spliceInto(
 
 const insertionHead = Buffer.from('"resourceVersion":"', 'latin1');
 
-/** The object with its resourceVersion. Trusts what is stored: it was normalized when it was written. */
+/**
+ * Returns the object with its resourceVersion. The stored value must come from `encodeForStorage`.
+ */
 export function decodeFromStorage<T = Record<string, unknown>>(
   value: Uint8Array,
   revision: number,

@@ -101,7 +101,7 @@ describe('every kind, filled at random and with everything else empty', () => {
   });
 });
 
-/** A copy in which every list and map that is missing is empty. */
+/** Returns a copy in which every missing list and map is present and empty. */
 function withEmpties(
   message: MessageDescriptor,
   object: Readonly<Record<string, unknown>>,

@@ -1,31 +1,36 @@
-// How objects look outside of the server. In memory an empty list or map that a client gave is not the same as a missing one until
-// admission is over (see decode.ts). JSON leaves out those that are optional. Storage makes no difference at all: what upstream stores is
-// protobuf, which has no empty lists and maps.
+// The forms of objects outside of the server. In memory, an empty list or map from a client differs
+// from a missing one until admission is over (see decode.ts). JSON leaves out optional ones.
+// Storage does not distinguish them at all: upstream stores protobuf, which has no empty lists and
+// maps.
 
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from '../descriptor.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the object as its JSON shows it to policies and to the owners of fields: without optional lists and maps that are empty, at every
- * depth. The object is not changed; where there is nothing to leave out it is returned itself. Trusts that the object is of the type.
+ * Returns the object's JSON form for policies and field managers: without empty optional lists and
+ * maps, at every depth. The object is not modified; it is returned itself if nothing is left out.
+ * It must be of the type.
  */
 export function wireForm<T extends object>(message: MessageDescriptor, object: T): T {
   return trimmerOf(WIRE, message).trim(object as unknown as JsonObject) as unknown as T;
 }
 
-/** Does the same as `wireForm`; empty lists and maps that are not optional become null. So an object is stored, and answered. */
+/**
+ * Returns the form in which the object is stored and sent: does the same as `wireForm`, and
+ * replaces empty lists and maps that are not optional by null.
+ */
 export function storedForm<T extends object>(message: MessageDescriptor, object: T): T {
   return trimmerOf(STORED, message).trim(object as unknown as JsonObject) as unknown as T;
 }
 
-/** Returns the value itself if nothing in it is left out. */
+/** Returns the value without its empty parts; the value itself if there are none. */
 type Trim = (value: unknown) => unknown;
 
 interface CompiledField {
-  /** An empty list or map becomes this. `KEEP`: it stays. */
+  /** The replacement of an empty list or map. `KEEP`: it stays. */
   readonly empty: null | undefined | typeof KEEP;
-  /** Absent: nothing can be left out inside. */
+  /** Absent: no part of the value can be left out. */
   readonly trim: Trim | undefined;
 }
 
@@ -52,7 +57,7 @@ function trimmerOf(form: Form, message: MessageDescriptor): Trimmer {
 class Trimmer {
   readonly #form: Form;
   readonly #message: MessageDescriptor;
-  /** Types contain themselves: their fields are compiled when there is an object. */
+  /** Types may contain themselves, so their fields are compiled on first use. */
   #fields: ReadonlyMap<string, CompiledField> | undefined;
 
   constructor(form: Form, message: MessageDescriptor) {
@@ -65,7 +70,7 @@ class Trimmer {
       this.#message.fields.flatMap((field) => compileField(this.#form, field)),
     );
     let copy: Record<string, unknown> | undefined;
-    // An object has few of the fields that its type has.
+    // An object has few of its type's fields.
     for (const name in object) {
       const value = object[name];
       if (typeof value !== 'object' || value === null) continue;
@@ -98,7 +103,7 @@ function compileField(
   const trim = compileType(form, type);
   if (pointer || (type.kind !== 'list' && type.kind !== 'map'))
     return trim === undefined ? [] : [[name, { empty: KEEP, trim }]];
-  // Validation sees to it that a required list has items.
+  // Validation requires items in a required list.
   const always = required && nullable !== true ? KEEP : form.always;
   return [[name, { empty: omitEmpty ? undefined : always, trim }]];
 }
@@ -143,7 +148,7 @@ function trimmedMap(map: JsonObject, element: Trim): JsonObject {
   let copy: Record<string, unknown> | undefined;
   for (const key of Object.keys(map)) {
     const trimmed = element(map[key]);
-    // The key is in the copy already, so that `__proto__` is a key like any other.
+    // The key exists in the copy already, so `__proto__` is an ordinary key.
     if (trimmed !== map[key]) (copy ??= { ...map })[key] = trimmed;
   }
   return copy ?? map;

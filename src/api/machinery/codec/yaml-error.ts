@@ -1,8 +1,8 @@
-/** A text is no YAML, or not such as an API object can be read from. */
+/** The text is no YAML, or no YAML of an API object. */
 export class YamlError extends Error {
-  /** 1-based line, 0 if it is not known. */
+  /** The line, from 1; 0 if unknown. */
   readonly line: number;
-  /** 'duplicate': a map has a key twice; 'values': there are more values than there may be. */
+  /** 'duplicate': a map has a duplicate key. 'values': there are too many values. */
   readonly reason: 'syntax' | 'duplicate' | 'values';
 
   constructor(message: string, line: number, reason: YamlError['reason'] = 'syntax') {

@@ -1,5 +1,5 @@
-// YAML as kubectl and the API server read it: YAML 1.1, but without its base-60 numbers and its dates (both stay strings),
-// every key once, aliases and depth bounded.
+// Parses YAML as kubectl and the API server do: YAML 1.1 without its base-60 numbers and dates
+// (both stay strings), with unique keys, limited aliases and limited depth.
 
 import {
   type Alias,
@@ -25,7 +25,10 @@ import { YamlError } from './yaml-error.ts';
 
 export { YamlError };
 
-/** The library recurses: a text that is nothing but brackets would take it minutes, and then the whole stack. */
+/**
+ * The maximum depth. The library recurses: a text of brackets would take minutes and exhaust the
+ * stack.
+ */
 const MAX_DEPTH = 500;
 
 const leftOut: ReadonlySet<string> = new Set([
@@ -36,7 +39,7 @@ const leftOut: ReadonlySet<string> = new Set([
   'tag:yaml.org,2002:set',
 ]);
 
-/** Octal numbers as YAML 1.2 writes them, which kubectl's parser takes beside those of 1.1. */
+/** Octal numbers of YAML 1.2, which kubectl's parser accepts besides those of 1.1. */
 const octal: ScalarTag = {
   tag: 'tag:yaml.org,2002:int',
   default: true,
@@ -47,7 +50,7 @@ const octal: ScalarTag = {
   },
 };
 
-/** As in go-yaml, with underscores. */
+/** Numbers with an exponent as in go-yaml, with underscores. */
 const EXPONENTIAL = /^[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$/;
 
 function isExponential(tag: Tags[number]): tag is ScalarTag {
@@ -60,38 +63,44 @@ function customTags(tags: Tags): Tags {
     const { tag: name, format } = tag;
     return !leftOut.has(name) && format !== 'TIME';
   });
-  // The library takes an exponent without digits before it, 'e-1', for a number.
+  // The library would accept an exponent without digits before it, 'e-1', as a number.
   const floats = kept.map((tag) => (isExponential(tag) ? { ...tag, test: EXPONENTIAL } : tag));
   return [...floats, octal];
 }
 
 export interface YamlOptions {
-  /** A key that a map has twice is no error: the last one counts. Default: false. */
+  /** Accept duplicate keys in a map: the last one counts. Default: false. */
   readonly allowDuplicateKeys?: boolean;
-  /** How many values all documents may have together, aliases and merge keys expanded. Default: no limit but upstream's on aliases. */
+  /**
+   * The maximum number of values of all documents together, with expanded aliases and merge keys.
+   * Default: only upstream's limit on aliases.
+   */
   readonly maxValues?: number;
   /**
-   * What becomes of an integer that a number would not keep. 'bigint': a bigint if an int64 keeps it, or else a number, as in Go; 'error': it is
-   * one; 'number': it is rounded. Default: 'number'.
+   * The handling of integers beyond 2^53. 'bigint': a bigint if an int64 can hold it, otherwise a
+   * number, as in Go. 'error': an error. 'number': it is rounded. Default: 'number'.
    */
   readonly largeIntegers?: 'bigint' | 'error' | 'number';
 }
 
-/** The only document of a text (an empty text is null). Throws YamlError, also if there is a second document. */
+/**
+ * Returns the only document of a text; null for an empty text. Throws YamlError, also for a second
+ * document.
+ */
 export function parseYaml(text: string, options: YamlOptions = {}): unknown {
   const documents = parseYamlDocuments(text, options);
   if (documents.length > 1) throw new YamlError('more than one document, expected one', 0);
   return documents[0] ?? null;
 }
 
-/** Every document of a text that is not empty, in order, as JSON values. Throws YamlError. */
+/** Returns every document that is not empty, in order, as JSON values. Throws YamlError. */
 export function parseYamlDocuments(text: string, options: YamlOptions = {}): unknown[] {
   const { allowDuplicateKeys = false, maxValues = Infinity, largeIntegers = 'number' } = options;
   const lines = new LineCounter();
   const composer = new Composer({
     version: '1.1',
     customTags,
-    // The library compares each key of a map with all before it; see checkKeys.
+    // The library would compare each key of a map with all before it; see checkKeys.
     uniqueKeys: false,
     logLevel: 'silent',
     stringKeys: false,
@@ -124,15 +133,18 @@ function* tokensOf(
   yield* parser.end();
 }
 
-/** Rejects what is nested too deeply or has too many values, by the lexer's tokens: before it is parsed, which takes much longer. */
+/**
+ * Rejects text with too deep nesting or too many values by the lexer's tokens, before it is parsed,
+ * which takes much longer.
+ */
 class TokenLimits {
   readonly #lines: LineCounter;
   readonly #maxValues: number;
-  /** Scalars (keys among them), aliases and collections in brackets. */
+  /** The number of scalars (with keys), aliases and collections in brackets. */
   #nodes = 0;
-  /** Brackets that are open. */
+  /** The number of open brackets. */
   #flow = 0;
-  /** What a line begins with: no block is nested more deeply than its first line has columns and indicators. */
+  /** The columns and indicators at the beginning of a line, which limit the depth of its block. */
   #block = 0;
   #lineBegins = true;
   #scalarFollows = false;
@@ -144,7 +156,7 @@ class TokenLimits {
 
   see(lexeme: string): void {
     if (this.#scalarFollows) {
-      // Text, whatever is in it; that of a block ends a line.
+      // The token is text with any content; the text of a block ends a line.
       this.#scalarFollows = false;
       if (lexeme.endsWith('\n')) this.#newLine();
       return;
@@ -197,7 +209,7 @@ function tooManyValues(maxValues: number): YamlError {
   return new YamlError(`yaml: limit is ${maxValues} values`, 0, 'values');
 }
 
-/** What the lexer says before a scalar. */
+/** The lexer's token before a scalar. */
 const SCALAR_FOLLOWS = '\u001f';
 
 function explain(error: YAMLParseError, lines: LineCounter): YamlError {
@@ -206,7 +218,7 @@ function explain(error: YAMLParseError, lines: LineCounter): YamlError {
   return new YamlError(`yaml: ${line === 0 ? '' : `line ${line}: `}${first}`, line);
 }
 
-/** Throws YamlError for a key that its map has twice. */
+/** Throws YamlError for a duplicate key in a map. */
 function checkKeys(node: unknown, lines: LineCounter): void {
   if (isSeq(node)) for (const item of node.items) checkKeys(item, lines);
   if (!isMap(node)) return;
@@ -227,25 +239,28 @@ function checkKeys(node: unknown, lines: LineCounter): void {
   }
 }
 
-/** Aliases count among the values of a document; below these numbers upstream's parser does not look at their share. */
+/**
+ * Limits of values and aliases up to which upstream's parser does not check the share of aliases.
+ */
 const FEW_VALUES = 1000;
 const FEW_ALIASED = 100;
 
 /**
- * Makes JSON values of the library's nodes. The library could do so itself, but looks for each alias's anchor in the whole document, and
- * bounds how often an anchor is used instead of how large all of it becomes. This takes time and memory in proportion to the result.
+ * Converts the library's nodes to JSON values. The library's own conversion searches the whole
+ * document for each alias' anchor, and limits how often an anchor is used instead of the total
+ * size. This one takes time and memory in proportion to the result.
  */
 class Converter {
   readonly #textLength: number;
   readonly #maxValues: number;
   readonly #largeIntegers: 'bigint' | 'error' | 'number';
-  /** By name: the latest node before the one that is converted. */
+  /** The latest preceding node of each anchor, by name. */
   #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
-  /** As upstream's parser counts: keys, too. */
+  /** The number of values, counted as in upstream's parser: with keys. */
   #values = 0;
   #keys = 0;
-  /** Values that aliases stand for, and the length of their text. */
+  /** The number of values that aliases stand for, and the length of their text. */
   #aliased = 0;
   #aliasedLength = 0;
   #aliasDepth = 0;
@@ -256,7 +271,7 @@ class Converter {
     this.#largeIntegers = largeIntegers;
   }
 
-  /** Throws YamlError. */
+  /** Returns the JSON value of a document. Throws YamlError. */
   convert(contents: unknown): unknown {
     this.#anchors = new Map();
     return this.#value(contents, 0);
@@ -288,7 +303,7 @@ class Converter {
     return map;
   }
 
-  /** A key is a scalar: JSON has no others. */
+  /** Returns a key, which must be a scalar as in JSON. */
   #key(key: unknown): string {
     if (isAlias(key)) return this.#within(key, (target) => this.#key(target));
     if (isNode(key) && !isScalar(key)) {
@@ -302,7 +317,7 @@ class Converter {
     return text;
   }
 
-  /** `<<`: the entries of a map, or of several, that the map does not have itself. */
+  /** Handles `<<`: adds the entries of one or several maps that the map does not have itself. */
   #merge(map: Record<string, unknown>, source: unknown, depth: number): void {
     if (depth > MAX_DEPTH) throw new YamlError(`yaml: exceeded max depth of ${MAX_DEPTH}`, 0);
     if (isAlias(source)) {
@@ -330,7 +345,7 @@ class Converter {
 
   #scalar({ value, source }: Scalar): unknown {
     if (typeof value === 'string' && this.#aliasDepth > 0) this.#aliasedText(value);
-    // YAML has infinities and NaN; JSON, and so every API object, has not.
+    // YAML has infinities and NaN; JSON, and therefore every API object, does not.
     if (typeof value === 'number' && !Number.isFinite(value)) {
       const shown = Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
       throw new YamlError(`error converting YAML to JSON: json: unsupported value: ${shown}`, 0);
@@ -340,7 +355,7 @@ class Converter {
     return value ?? null;
   }
 
-  /** Most are fractions. The library has parsed the text as a number already. */
+  /** Most such numbers are fractions. The library has parsed the text as a number already. */
   #largeNumber(value: number, source: string): unknown {
     if (this.#largeIntegers === 'number' || !Number.isInteger(value)) return value;
     const exact = integerOf(source);
@@ -373,7 +388,10 @@ class Converter {
 /** The longest text of an int64, in binary digits, with as many underscores. */
 const MAX_INTEGER_LENGTH = 140;
 
-/** Returns the integer that a plain scalar is in YAML 1.1. Undefined: it is another number, or longer than those of 64 bits. */
+/**
+ * Returns the integer of a plain scalar in YAML 1.1; undefined if it is another number, or exceeds
+ * 64 bits.
+ */
 function integerOf(source: string): bigint | undefined {
   const match =
     source.length > MAX_INTEGER_LENGTH ? null : INTEGER.exec(source.replaceAll('_', ''));
@@ -390,13 +408,16 @@ function integerOf(source: string): bigint | undefined {
 
 const INTEGER = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+)|([1-9][0-9]*))$/;
 
-/** As long as a body may be. */
+/** The length of the longest body. */
 const MAX_ALIASED_TEXT = 3 * 1024 * 1024;
 
 const excessiveAliasing = (): YamlError =>
   new YamlError('yaml: document contains excessive aliasing', 0);
 
-/** The share of values that aliases may stand for, as in upstream's parser (go-yaml, decode.go): less in large documents. */
+/**
+ * Returns the share of values that aliases may stand for, as in upstream's parser (go-yaml,
+ * decode.go): less in large documents.
+ */
 function allowedAliasRatio(values: number): number {
   const [small, large] = [400_000, 4_000_000];
   if (values <= small) return 0.99;

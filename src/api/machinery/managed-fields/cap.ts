@@ -1,14 +1,16 @@
-// Many clients that each update an object once must not make it grow without end: beyond a number of updaters, the oldest
-// become one.
+// Limits the number of updaters. Otherwise many clients that each update an object once would make
+// it grow without end: beyond the limit, the oldest updaters become one.
 
-import { managerId, seconds } from './managers.ts';
-import type { Managers } from './managers.ts';
+import { managerId, type Managers, seconds } from './managers.ts';
 import { compareText } from './path-element.ts';
 
 const MAX_UPDATERS = 10;
 const OLD_UPDATES_MANAGER = 'ancient-changes';
 
-/** Appliers are not counted, and stay. Updaters are only put together with others of their version. */
+/**
+ * Merges the oldest updaters. Appliers are not counted and stay. Only updaters of the same version
+ * are merged.
+ */
 export function capUpdaters(managers: Managers, max: number = MAX_UPDATERS): Managers {
   const updaters = [...managers].filter(([, { operation }]) => operation === 'Update');
   if (updaters.length <= max) return managers;
@@ -36,7 +38,7 @@ export function capUpdaters(managers: Managers, max: number = MAX_UPDATERS): Man
     if (gathered === undefined) throw new Error(`there are no changes of ${first} to gather`);
     if (!result.has(bucketId)) result.delete(first);
     result.delete(id);
-    // The time is that of the youngest change in it.
+    // The time is that of the latest change.
     result.set(bucketId, {
       ...bucket,
       time: updater.time,

@@ -1,10 +1,9 @@
-// Differences of two states: the pairs that Kubernetes' structured merge is tested with.
+// Differences of two states: the cases of the tests of Kubernetes' structured merge.
 
 import { describe, expect, test } from 'vitest';
 import { compare } from './compare.ts';
 import { FieldSet } from './field-set.ts';
-import { deduced, untypedAtomic } from './merge-type.ts';
-import type { MergeType } from './merge-type.ts';
+import { deduced, type MergeType, untypedAtomic } from './merge-type.ts';
 import { atomicList, bool, keyed, map, number, set, setOf, string, struct } from './testing.ts';
 
 const nothing = FieldSet.empty;

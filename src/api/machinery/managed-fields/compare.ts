@@ -1,22 +1,31 @@
 // Compares two states of an object. The differences are sets of fields.
 
 import { deepEqual } from '#machinery/deep.ts';
-import { FieldSet } from './field-set.ts';
-import type { FieldNode } from './field-set.ts';
+import { type FieldNode, FieldSet } from './field-set.ts';
 import { groupItems } from './list-items.ts';
-import { asList, asMap, isEmptyMap, shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType, Shape } from './merge-type.ts';
-import { fieldElement } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import {
+  asList,
+  asMap,
+  isEmptyMap,
+  type ListShape,
+  type MapShape,
+  type MergeType,
+  type Shape,
+  shapeOf,
+} from './merge-type.ts';
+import { fieldElement, type PathElement } from './path-element.ts';
 
 export interface Comparison {
   readonly added: FieldSet;
-  /** In both states, but not the same. */
+  /** Fields in both states with different values. */
   readonly modified: FieldSet;
   readonly removed: FieldSet;
 }
 
-/** Fields in `except` are not looked at, nor what is below them. Neither value is undefined; null is a value. */
+/**
+ * Compares two states. Fields in `except` are ignored with everything below them. Neither value is
+ * undefined; null is a value.
+ */
 export function compare(
   type: MergeType,
   before: unknown,
@@ -25,7 +34,7 @@ export function compare(
 ): Comparison {
   const root = new Place(undefined, '');
   compareValues(root, '', type, before, after, except);
-  // Of something that is only in one state, `everything` does not ask what is excepted.
+  // `everything` does not check exceptions in values that are in one state only.
   return {
     added: (root.added ?? FieldSet.empty).recursiveDifference(except),
     modified: root.modified ?? FieldSet.empty,
@@ -34,8 +43,8 @@ export function compare(
 }
 
 /**
- * A container that is being compared. The sets of what differs in it are made when the first difference is found, and with
- * them those of the containers around it.
+ * A container that is being compared. Its sets of differences, and those of the enclosing
+ * containers, are created for the first difference.
  */
 class Place {
   readonly #parent: Place | undefined;
@@ -49,7 +58,7 @@ class Place {
     this.#element = element;
   }
 
-  /** `node`: what differs at the element, and below it. */
+  /** Reports a difference. `node`: the difference at the element, and below it. */
   report(
     difference: keyof Comparison,
     element: PathElement,
@@ -70,7 +79,9 @@ class Place {
     return set;
   }
 
-  /** When all in it has been compared: the container around it learns what was found. */
+  /**
+   * Ends the comparison of the container: its differences are reported to the enclosing container.
+   */
   close(): void {
     for (const difference of DIFFERENCES) {
       const children = this[difference];
@@ -91,7 +102,10 @@ function union(a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | und
   return a === undefined ? b : b === undefined ? a : a.union(b);
 }
 
-/** The whole object has no element; it never differs as a whole, only in its fields. */
+/**
+ * Compares two values. The whole object has no element; it never differs as a whole, only in its
+ * fields.
+ */
 function compareValues(
   place: Place,
   element: PathElement,
@@ -193,7 +207,7 @@ function compareItems(
     if (!groupsBefore.has(element)) compareGroup(place, list, element, [], b);
 }
 
-/** Items without distinct keys are compared as one atomic value. */
+/** Compares items without distinct keys as one atomic value. */
 function compareGroup(
   place: Place,
   list: ListShape,
@@ -213,7 +227,7 @@ function compareGroup(
   place.report('added', element, MEMBER);
 }
 
-/** Returns all fields of a value that is only in one of the states, with the value itself. */
+/** Returns all fields of a value in one of the states only, with the value itself. */
 function everything(type: MergeType, value: unknown): FieldNode {
   switch (shapeOf(type, value)) {
     case 'scalar':

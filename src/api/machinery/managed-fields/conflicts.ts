@@ -2,10 +2,8 @@
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import { FieldSet } from './field-set.ts';
-import type { Path } from './field-set.ts';
-import { managerId } from './managers.ts';
-import type { Manager } from './managers.ts';
+import { FieldSet, type Path } from './field-set.ts';
+import { type Manager, managerId } from './managers.ts';
 import { compareText, describePath } from './path-element.ts';
 
 export interface Conflict {
@@ -19,10 +17,10 @@ export interface OwnedFields {
   readonly fields: FieldSet;
 }
 
-/** So many conflicts are listed, in the message and as causes. All are counted. */
+/** The number of conflicts that are listed in the message and as causes. All are counted. */
 const MAX_LISTED = 1000;
 
-/** Thrown when something is applied without force. */
+/** Thrown by an apply without force. */
 export class ConflictsError extends Error {
   /** All fields in conflict, by manager. None of the sets is empty. */
   readonly owned: readonly OwnedFields[];
@@ -49,7 +47,7 @@ export class ConflictsError extends Error {
     return this.owned.reduce((set, { fields }) => set.union(fields), FieldSet.empty);
   }
 
-  /** 409, with a cause for each field that is listed. */
+  /** Returns a 409 with a cause for each listed field. */
   toStatus(): apierrors.StatusError {
     const causes = this.conflicts.map(({ manager, path }) => ({
       reason: 'FieldManagerConflict',

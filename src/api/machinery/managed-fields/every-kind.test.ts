@@ -85,7 +85,7 @@ describe.each(keys)('%s', (key) => {
       const { added, modified } = compare(type, empty, object);
       let alike = 0;
       for (let i = 0; i < 10; i++) {
-        // At first every leaf is another, then some are, and some are zero.
+        // At first every leaf is different, then some are, and some are zero.
         const other = withOtherLeaves(object, (leaf) =>
           i === 0 || random.int(12) === 0 ? otherLeaf(leaf, i > 4) : leaf,
         ) as object;
@@ -110,7 +110,7 @@ describe.each(keys)('%s', (key) => {
         true,
       );
       const { added } = compare(type, {}, object);
-      // What is new as a whole has every field that it mentions, and the structs around them.
+      // A new value contains every field that it mentions, and the enclosing structs.
       expect(fields.difference(added).isEmpty).toBe(true);
     }
   });

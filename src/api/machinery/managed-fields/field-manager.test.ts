@@ -1,4 +1,4 @@
-// The field manager of real kinds, from write to write.
+// The field manager of real kinds, over several writes.
 
 import { describe, expect, test } from 'vitest';
 import { parseYaml } from '../codec/yaml.ts';
@@ -6,8 +6,7 @@ import { decodeObject } from '../codec/decode.ts';
 import { DescriptorCodec } from '../codec/descriptor-codec.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
 import { allSchemas } from '#api/all-schemas.ts';
-import { FieldManager, withoutNewTimes } from './field-manager.ts';
-import type { ManagedObject } from './field-manager.ts';
+import { FieldManager, type ManagedObject, withoutNewTimes } from './field-manager.ts';
 import { FieldSet } from './field-set.ts';
 import type { ManagedFieldsEntry } from './managers.ts';
 
@@ -21,7 +20,7 @@ interface TestObject extends ManagedObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** One object and the manager of its endpoint; what is written is decoded, as the endpoints do. */
+/** One object and the manager of its endpoint. Written objects are decoded, as in the endpoints. */
 class Endpoint {
   readonly manager: FieldManager;
   readonly #message;
@@ -148,7 +147,7 @@ describe('update', () => {
     expect(endpoint.entries).toBe(before);
   });
 
-  test('only removing gives nobody anything, and changes no time', () => {
+  test('a removal alone assigns no owner and changes no time', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1", w: "1"}'));
     endpoint.seconds = 60;
     endpoint.update('b', configMap('{x: "1"}'));
@@ -159,7 +158,7 @@ describe('update', () => {
     });
   });
 
-  test('fields that the endpoint does not write are nobody’s', () => {
+  test('fields that the endpoint does not write have no owner', () => {
     const endpoint = new Endpoint('core/v1.Pod', { reset: FieldSet.of(['f:status']) });
     endpoint.update(
       'a',
@@ -192,7 +191,7 @@ describe('update', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     endpoint.update('b', configMap('{x: "2"}', `, managedFields: ${managedFields}`));
     expect(endpoint.entries).toEqual([]);
-    // From then on nobody is tracked, until somebody applies.
+    // From then on owners are not tracked until the first apply.
     endpoint.update('c', configMap('{x: "3"}'));
     expect(endpoint.entries).toEqual([]);
     endpoint.apply('d', configMap('{w: "1"}'));
@@ -231,7 +230,8 @@ describe('update', () => {
   test('entries that the client sends and that make sense are taken', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     const entry =
-      '{manager: z, operation: Apply, apiVersion: v1, time: "2020-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:data": {"f:x": {}}}}';
+      '{manager: z, operation: Apply, apiVersion: v1, time: "2020-01-01T00:00:00Z", ' +
+      'fieldsType: FieldsV1, fieldsV1: {"f:data": {"f:x": {}}}}';
     endpoint.update('b', configMap('{x: "1", w: "1"}', `, managedFields: [${entry}]`));
     expect(
       endpoint.entries.map(({ manager, operation, time }) => [manager, operation, time]),
@@ -312,7 +312,7 @@ describe('apply', () => {
     });
   });
 
-  test('what is no longer applied goes, if nobody else owns it', () => {
+  test('fields that are no longer applied are removed, unless they have another owner', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').apply(
       'a',
       configMap('{x: "1", w: "1", z: "1"}'),
@@ -379,7 +379,8 @@ describe('apply', () => {
 
   test('fields of a client-side apply are taken over by kubectl without a conflict, and the annotation follows', () => {
     const lastApplied =
-      '{"apiVersion":"v1","data":{"x":"1","w":"1"},"kind":"ConfigMap","metadata":{"annotations":{},"name":"a","namespace":"default"}}';
+      '{"apiVersion":"v1","data":{"x":"1","w":"1"},"kind":"ConfigMap","metadata":' +
+      '{"annotations":{},"name":"a","namespace":"default"}}';
     const annotations = `, annotations: {kubectl.kubernetes.io/last-applied-configuration: '${lastApplied}\n'}`;
     const endpoint = new Endpoint('core/v1.ConfigMap').update(
       'kubectl-client-side-apply',
@@ -428,7 +429,8 @@ describe('apply', () => {
     [
       'a wrong type',
       configMap('{a: 1}'),
-      'failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}',
+      'failed to create typed patch object (default/a; /v1, ' +
+        'Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}',
     ],
   ])('refuses %s', (_, yaml, message) => {
     expect(() => new Endpoint('core/v1.ConfigMap').apply('me', yaml)).toThrow(

@@ -1,16 +1,16 @@
-// Keeps metadata.managedFields right through every write of one endpoint, and applies. What an endpoint calls; the parts:
-//   updater.ts      who owns what after a write
+// Maintains metadata.managedFields in every write of one endpoint, and applies configurations.
+// Endpoints call it. Its parts:
+//   updater.ts      the owners of fields after a write
 //   managers.ts     entries and their JSON
 //   last-applied.ts the upgrade from client-side apply
-//   cap.ts          a bound for the number of updaters
+//   cap.ts          the limit of updaters
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual, isPlainObject } from '#machinery/deep.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
-import { runWaitingSteps } from '#machinery/turn.ts';
-import type { WaitingSteps } from '#machinery/turn.ts';
+import { runWaitingSteps, type WaitingSteps } from '#machinery/turn.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
 import { capUpdaters } from './cap.ts';
 import { ConflictsError } from './conflicts.ts';
@@ -20,18 +20,26 @@ import {
   decodeManagers,
   encodeManagers,
   isReset,
+  type ManagedFieldsEntry,
   ManagedFieldsError,
+  type Manager,
   managerId,
+  type Managers,
   noManagers,
+  type Operation,
 } from './managers.ts';
-import type { ManagedFieldsEntry, Manager, Managers, Operation } from './managers.ts';
 import type { MergeType } from './merge-type.ts';
 import { MAX_SHAPE, sameShape, shapeText } from './shape.ts';
-import { applyManagers, updateManagers } from './updater.ts';
-import type { Applied, Merging, Versions } from './updater.ts';
+import {
+  type Applied,
+  applyManagers,
+  type Merging,
+  updateManagers,
+  type Versions,
+} from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
 
-/** The part of a kind that field management uses. Its codec has it. */
+/** The part of a kind that field management uses. Its codec implements it. */
 export interface ManagedKind {
   readonly kind: GroupVersionKind;
   readonly mergeType: MergeType;
@@ -43,19 +51,21 @@ export interface ManagedKind {
 }
 
 export interface FieldManagerConfig {
-  /** The kind of the objects that the endpoint takes. */
+  /** The kind of the objects that the endpoint accepts. */
   readonly codec: ManagedKind;
   /** '' for the resource itself. */
   readonly subresource: string;
   /** Fields that the endpoint does not write. Default: none. */
   readonly reset?: FieldSet;
-  /** Wall-clock time in milliseconds. */
+  /** Returns wall-clock time in milliseconds. */
   now(): number;
-  /** Other versions in which objects may have been written. Default: there is only the endpoint's. */
+  /**
+   * Other versions in which objects may have been written. Default: only the endpoint's version.
+   */
   readonly versions?: Versions;
 }
 
-/** An API object, as far as this code needs to know it. */
+/** An API object, as far as field management uses it. */
 export interface ManagedObject {
   readonly metadata: object;
 }
@@ -87,7 +97,7 @@ const NEVER_OWNED = FieldSet.of(
 
 const MANAGED_FIELDS = FieldSet.of(['f:metadata', 'f:managedFields']);
 
-/** The fields that the creator of an object of a shape owns, and the entries that were written last. */
+/** The fields that the creator of an object of a shape owns, and the last written entries. */
 interface Made {
   readonly fields: FieldSet;
   readonly time: string;
@@ -97,7 +107,7 @@ interface Made {
 const MADE_SHAPES = 64;
 
 const UNNAMED_MANAGER = 'unknown';
-/** Owner of what was there before anybody applied, where nothing is known of who wrote it. */
+/** The owner of fields from before the first apply, if their writer is unknown. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
 export class FieldManager {
@@ -105,12 +115,12 @@ export class FieldManager {
   readonly #apiVersion: string;
   readonly #type: MergeType;
   readonly #merging: Merging;
-  /** The result of an update in which a change of ownership alone does not count as a change of the object. */
+  /** Settings for updates, in which a change of ownership alone is no change of the object. */
   readonly #updating: Merging;
   #empty: ManagedObject | undefined;
-  /** By manager and shape: what those own who have made objects lately. */
+  /** The fields of recent creators, by manager and shape. */
   readonly #made = new LruCache<string, Made>({ capacity: MADE_SHAPES });
-  /** The last created object and its creator: the next one is often of the same template. */
+  /** The last created object and its creator: the next one often has the same template. */
   #lastMade:
     | { readonly name: string; readonly object: ManagedObject; readonly made: Made }
     | undefined;
@@ -132,9 +142,10 @@ export class FieldManager {
   }
 
   /**
-   * The object with the managedFields that it has after `manager` has made it of `live` (undefined: it is new). `reset`: the
-   * client has sent an empty list. Ownership is not tracked in an object that has no managedFields
-   * until it is applied to. Waits only if owners mean their fields in a version whose conversion waits.
+   * Returns the object with its managedFields after an update by `manager`. `live`: the stored
+   * object; undefined for a create. `reset`: the client has sent an empty list. Owners of an object
+   * without managedFields are not tracked until the first apply. Asynchronous only if owners use a
+   * version with an asynchronous conversion.
    */
   update<T extends ManagedObject>(
     live: T | undefined,
@@ -142,7 +153,7 @@ export class FieldManager {
     manager: string,
     options?: { readonly reset?: boolean },
   ): Awaitable<T> {
-    // Most creates: nothing is compared.
+    // The most frequent create: nothing is compared.
     if (live === undefined && entriesOf(object) === undefined) {
       const made = this.#madeLike(object, manager, this.#time());
       if (made !== undefined) return withEntries(object, made.entries);
@@ -159,7 +170,7 @@ export class FieldManager {
   ): WaitingSteps<T> {
     const liveEntries = entriesOf(live);
     const entries = entriesOf(object);
-    // Rare in new objects, so the rest need not be read.
+    // New objects rarely have entries; without them, the rest is skipped.
     if (live === undefined && entries === undefined)
       return withEntries(object, yield* this.#entriesOfNew(object, manager));
     const before = this.#managersBefore(liveEntries, entries, reset);
@@ -173,7 +184,7 @@ export class FieldManager {
     try {
       ({ managers } = yield* this.#updated(live, object, before.managers, manager));
     } catch (error) {
-      // As upstream: an object that cannot be converted loses its owners. It is written nevertheless.
+      // As in upstream, an object that cannot be converted loses its owners but is written.
       if (this.#config.codec.isUntyped === true && isUnconvertible(error))
         return withEntries(object, undefined);
       throw error;
@@ -184,9 +195,10 @@ export class FieldManager {
   }
 
   /**
-   * What a configuration makes of `live` (undefined: there is nothing yet), not decoded and without new defaults; `live`
-   * itself if nothing changes. Throws StatusError: Conflict (409) if others own what it would change, BadRequest (400) if it
-   * is no such configuration. Waits as `update` does.
+   * Returns the result of applying a configuration to `live` (undefined: no object yet), not
+   * decoded and without new defaults; `live` itself if nothing changes. Throws StatusError:
+   * Conflict (409) if other managers own the fields to change, BadRequest (400) if the
+   * configuration is invalid. Asynchronous in the same cases as `update`.
    */
   apply(
     live: ManagedObject | undefined,
@@ -242,7 +254,10 @@ export class FieldManager {
     ) as unknown as Json;
   }
 
-  /** Returns the entries that count: those of the client, if it has changed them; otherwise the stored ones. */
+  /**
+   * Returns the entries that count: those of the client if it has changed them, otherwise the
+   * stored ones.
+   */
   #managersBefore(
     liveEntries: readonly ManagedFieldsEntry[] | undefined,
     entries: readonly ManagedFieldsEntry[] | undefined,
@@ -263,7 +278,7 @@ export class FieldManager {
     try {
       return { managers: decodeManagers(entries), isLive: false };
     } catch (error) {
-      // Clients that do not understand managedFields must not be able to destroy them.
+      // Clients that do not support managedFields must not be able to destroy them.
       if (!(error instanceof ManagedFieldsError)) throw error;
       return ofLive();
     }
@@ -277,7 +292,7 @@ export class FieldManager {
   ): WaitingSteps<{ readonly managers: Managers }> {
     const manager = this.#manager(name, 'Update');
     const id = managerId(manager);
-    // An empty list or map that was given has no owner, unless it is applied.
+    // An explicit empty list or map has no owner, unless it is applied.
     const written = this.#config.codec.wireForm(object);
     yield;
     const { managers, changed } = yield* updateManagers(
@@ -296,7 +311,10 @@ export class FieldManager {
     return { managers: new Map(managers).set(id, { ...manager, fields, time: this.#time() }) };
   }
 
-  /** Returns the entries of an object that `name` has just created. Objects of one shape share them for a second. */
+  /**
+   * Returns the entries of an object that `name` has just created. Objects of one shape share them
+   * for a second.
+   */
   *#entriesOfNew(
     object: ManagedObject,
     name: string,
@@ -309,7 +327,10 @@ export class FieldManager {
     return made.entries;
   }
 
-  /** Returns what was made last if the object has its shape, and was made by the same manager in the same second. */
+  /**
+   * Returns the cached creation if the object has its shape, and the same manager has created it in
+   * the same second.
+   */
   #madeLike(object: ManagedObject, name: string, time: string): Made | undefined {
     const last = this.#lastMade;
     const isLike =
@@ -322,7 +343,7 @@ export class FieldManager {
   *#madeOf(object: ManagedObject, name: string, time: string): WaitingSteps<Made> {
     const shape = `${name} ${shapeText(this.#type, unmanaged(object))}`;
     const isCached = shape.length <= MAX_SHAPE;
-    // Each is set anew once a second: that is use enough.
+    // `peek` suffices: each entry is set again once a second, which counts as use.
     const known = isCached ? this.#made.peek(shape) : undefined;
     if (known?.time === time) return known;
     let fields = known?.fields;
@@ -363,7 +384,10 @@ export class FieldManager {
     }
   }
 
-  /** The conflicts that are none with what was applied client-side; undefined: there are none left. */
+  /**
+   * Returns the conflicts that remain after the upgrade from client-side apply; undefined if there
+   * are none.
+   */
   #withoutUpgrade(error: ConflictsError, live: object): ConflictsError | undefined {
     const allowed = fieldsLastApplied(this.#type, this.#apiVersion, live);
     const owned = error.owned
@@ -372,7 +396,10 @@ export class FieldManager {
     return owned.length === 0 ? undefined : new ConflictsError(owned);
   }
 
-  /** The applier's entry as it is kept: its time is that of the last change of the object; none, if it has only come to own what was there. */
+  /**
+   * Returns the final entry of the applier. Its time is that of the object's last change; undefined
+   * if the apply only took ownership of existing values.
+   */
   #settled(
     before: Managers,
     applied: Applied,
@@ -412,7 +439,9 @@ export class FieldManager {
       validateTyped(this.#type, config);
     } catch (error) {
       if (!(error instanceof TypedValueError)) throw error;
-      const which = `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ${describeKind(this.#apiVersion, kind.kind)}`;
+      const which =
+        `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ` +
+        describeKind(this.#apiVersion, kind.kind);
       throw apierrors.badRequest(
         `failed to create typed patch object (${which}): ${error.message}`,
       );
@@ -442,8 +471,8 @@ export class FieldManager {
 }
 
 /**
- * `object` with the times of `live`'s entries, if nothing but these times would change: who writes what is there already has
- * written nothing.
+ * Returns `object` with the times of `live`'s entries, if nothing else would change: a write of
+ * existing values is no write.
  */
 export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T {
   const entries = entriesOf(object);
@@ -474,7 +503,7 @@ function unmanaged(object: ManagedObject): ManagedObject {
   return { ...object, metadata: rest };
 }
 
-/** managedFields stay the last of the metadata, as in the schema. */
+/** Sets the entries. managedFields stay the last field of the metadata, as in the schema. */
 function withEntries<T extends ManagedObject>(
   object: T,
   entries: readonly ManagedFieldsEntry[] | undefined,
@@ -482,7 +511,8 @@ function withEntries<T extends ManagedObject>(
   const known = entriesOf(object);
   if (known === entries) return object;
   if (known === undefined) {
-    // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
+    // Copied first, then modified: an object literal with a spread and further members is several
+    // times slower.
     const metadata: { managedFields?: readonly ManagedFieldsEntry[] } = { ...object.metadata };
     metadata.managedFields = entries;
     const copy: { metadata: object } = { ...object };
@@ -496,8 +526,10 @@ function withEntries<T extends ManagedObject>(
   };
 }
 
-/** A group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'. */
-/** Reports whether an object could not be converted to the version that an owner means its fields in. */
+/**
+ * Returns a group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'.
+ */
+/** Reports whether an object could not be converted to the version of an owner. */
 function isUnconvertible(error: unknown): boolean {
   return error instanceof TypedValueError || error instanceof apierrors.StatusError;
 }

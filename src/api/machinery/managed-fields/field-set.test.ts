@@ -1,10 +1,8 @@
-// Sets of fields: FieldsV1 as Kubernetes writes it, and the laws of sets, on random ones.
+// Sets of fields: FieldsV1 in Kubernetes' form, and the laws of sets, on random ones.
 
 import { describe, expect, test } from 'vitest';
-import { SeededRandom } from '#machinery/random.ts';
-import type { Random } from '#machinery/random.ts';
-import { FieldSet } from './field-set.ts';
-import type { Path } from './field-set.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
+import { FieldSet, type Path } from './field-set.ts';
 import { fieldsOfSet, setOfFields } from './fields-v1.ts';
 import {
   describeElement,
@@ -88,7 +86,8 @@ describe('FieldsV1', () => {
     '{}',
     '{"f:a":{}}',
     '{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}',
-    '{"f:spec":{"f:ports":{"k:{\\"port\\":80,\\"protocol\\":\\"TCP\\"}":{".":{},"f:name":{},"f:port":{}},"k:{\\"port\\":443,\\"protocol\\":\\"TCP\\"}":{}}}}',
+    '{"f:spec":{"f:ports":{"k:{\\"port\\":80,\\"protocol\\":\\"TCP\\"}":{".":{},"f:name":' +
+      '{},"f:port":{}},"k:{\\"port\\":443,\\"protocol\\":\\"TCP\\"}":{}}}}',
     '{"f:finalizers":{".":{},"v:\\"a\\"":{},"v:\\"b\\"":{}}}',
     '{"f:__proto__":{"f:constructor":{}}}',
   ])('%s comes back as it is', (json) => {
@@ -185,7 +184,7 @@ describe('laws, on random sets', () => {
     for (const path of a.paths()) expect(a.has(path)).toBe(true);
     expect(a.has([])).toBe(false);
     expect(a.has(['f:nothing'])).toBe(false);
-    // Nobody has changed what others hold.
+    // Operations have not modified their operands.
     expect([a.toString(), b.toString()]).toEqual(before);
   });
 });

@@ -1,11 +1,10 @@
-// A set of fields, as a tree. A field can be a member itself, have members below it, or both: owning `metadata.labels` (that
-// the map exists) is something else than owning `metadata.labels.app`.
+// A set of fields, as a tree. A field can be a member itself, have members below it, or both:
+// owning `metadata.labels` (that the map exists) differs from owning `metadata.labels.app`.
 //
-// Sets are immutable for all who get one; only who builds a new one may `insert` into it. Results share subtrees with what
-// they were made of.
+// A set is immutable once its builder passes it on; only a builder calls `insert`. Results share
+// subtrees with their operands.
 
-import { describePath, sortElements } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import { describePath, type PathElement, sortElements } from './path-element.ts';
 
 export type Path = readonly PathElement[];
 
@@ -17,7 +16,7 @@ export interface FieldNode {
 
 const LEAF: FieldNode = { member: true, children: undefined };
 
-/** `a` itself if it has all of `b`. */
+/** Returns the union; `a` itself if it contains `b`. */
 function unionOfNodes(a: FieldNode, b: FieldNode): FieldNode {
   const member = a.member || b.member;
   const children =
@@ -38,19 +37,19 @@ export class FieldSet {
     this.#nodes = nodes;
   }
 
-  /** A set with these members. Their parents are no members. */
+  /** Returns a set with these members. Their parents are no members. */
   static of(...paths: readonly Path[]): FieldSet {
     const set = FieldSet.building();
     for (const path of paths) set.insertPath(path);
     return set;
   }
 
-  /** An empty set that may be built on. */
+  /** Returns an empty set that may be modified. */
   static building(): FieldSet {
     return new FieldSet();
   }
 
-  /** The whole object is never a member: an empty path adds nothing. */
+  /** Adds a path. The whole object is never a member: an empty path adds nothing. */
   insertPath(path: Path): void {
     const [first, ...rest] = path;
     if (first === undefined) return;
@@ -62,7 +61,7 @@ export class FieldSet {
     this.#nodes.set(first, { member: existing?.member ?? false, children });
   }
 
-  /** For who builds the set. */
+  /** Adds an element. For builders only. */
   insert(element: PathElement): void {
     const existing = this.#nodes.get(element);
     if (existing === undefined) this.#nodes.set(element, LEAF);
@@ -70,7 +69,7 @@ export class FieldSet {
       this.#nodes.set(element, { member: true, children: existing.children });
   }
 
-  /** For who builds the set: what is at the element is replaced. A node that says nothing is left out. */
+  /** Replaces the node at the element. An empty node is left out. For builders only. */
   put(element: PathElement, member: boolean, children: FieldSet | undefined): void {
     if (children === undefined || children.isEmpty) {
       if (member) this.#nodes.set(element, LEAF);
@@ -81,7 +80,7 @@ export class FieldSet {
     return this.#nodes.size === 0;
   }
 
-  /** How many members it has. */
+  /** The number of members. */
   get size(): number {
     let size = 0;
     for (const { member, children } of this.#nodes.values())
@@ -89,7 +88,7 @@ export class FieldSet {
     return size;
   }
 
-  /** In the order in which FieldsV1 is written. */
+  /** Returns the entries in the order of FieldsV1. */
   entries(): (readonly [PathElement, FieldNode])[] {
     return sortElements([...this.#nodes.keys()]).map((element) => [
       element,
@@ -117,12 +116,12 @@ export class FieldSet {
     return false;
   }
 
-  /** The fields below the element, without the element itself. */
+  /** Returns the fields below the element, without the element itself. */
   withPrefix(element: PathElement): FieldSet {
     return this.#nodes.get(element)?.children ?? FieldSet.empty;
   }
 
-  /** This very set if it has all members of the other. */
+  /** Returns the union; this set itself if it contains the other. */
   union(other: FieldSet): FieldSet {
     if (this === other || other.isEmpty) return this;
     if (this.isEmpty) return other;
@@ -138,7 +137,7 @@ export class FieldSet {
     return result ?? this;
   }
 
-  /** The members of both. */
+  /** Returns the members of both sets. */
   intersection(other: FieldSet): FieldSet {
     if (this === other) return this;
     const result = FieldSet.building();
@@ -155,12 +154,17 @@ export class FieldSet {
     return result;
   }
 
-  /** The members that the other does not have. That it has a parent takes no child away, nor the reverse. */
+  /**
+   * Returns the members that the other set does not have. A parent in the other set does not remove
+   * its children, nor the reverse.
+   */
   difference(other: FieldSet): FieldSet {
     return this.#without(other, false);
   }
 
-  /** As `difference`, but with a member all that is below it goes too. */
+  /**
+   * Returns the members that the other set does not have, and that are not below a member of it.
+   */
   recursiveDifference(other: FieldSet): FieldSet {
     return this.#without(other, true);
   }
@@ -188,7 +192,7 @@ export class FieldSet {
     return result ?? this;
   }
 
-  /** The members that have no members below them. */
+  /** Returns the members without members below them. */
   leaves(): FieldSet {
     const result = FieldSet.building();
     for (const [element, { member, children }] of this.#nodes) {
@@ -210,7 +214,7 @@ export class FieldSet {
     return true;
   }
 
-  /** Every member: those of a level in order, before those below them. */
+  /** Iterates over the paths of all members: those of a level in order, before those below them. */
   *paths(prefix: Path = []): IterableIterator<Path> {
     const entries = this.entries();
     for (const [element, { member }] of entries) if (member) yield [...prefix, element];
@@ -218,7 +222,7 @@ export class FieldSet {
       if (children !== undefined) yield* children.paths([...prefix, element]);
   }
 
-  /** One member a line, for tests and messages. */
+  /** Returns one member per line, for tests and messages. */
   toString(): string {
     return [...this.paths()].map(describePath).join('\n');
   }

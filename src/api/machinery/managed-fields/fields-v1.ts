@@ -1,7 +1,8 @@
-// FieldsV1: a set of fields as JSON. A member without members below it is `{}`; one with members below has '.' beside them:
+// FieldsV1: a set of fields as JSON. A member without members below it is `{}`; one with members
+// below contains '.':
 //   {"f:metadata":{"f:labels":{".":{},"f:app":{}}}}
 //
-// Objects are immutable and pass through here again and again, so what was read or written is remembered as long as the JSON
+// Objects are immutable and are converted repeatedly, so results are cached as long as the JSON
 // value lives.
 
 import { isPlainObject } from '#machinery/deep.ts';
@@ -17,16 +18,16 @@ const setsByJson = new WeakMap<object, FieldSet>();
 const jsonBySet = new WeakMap<FieldSet, FieldsV1>();
 
 /**
- * Sets that were written or read lately, by their size. Most objects are made by the thousand from one template, and written by the
- * same few programs: they have the same sets, and share their JSON.
+ * Recent sets by their size. Most objects are created by the thousand from one template, and
+ * written by the same few programs: they have the same sets, and share their JSON.
  */
 const recent = new Map<number, FieldSet[]>();
 const RECENT_PER_SIZE = 4;
 const MAX_RECENT_SIZE = 1024;
 
 /**
- * Throws PathElementError if the JSON is no set. Absent is the empty set. `canonical`: it is known to be as `fieldsOfSet`
- * writes it, and may be written again as it is.
+ * Returns the set of a JSON value; an absent value is the empty set. `canonical`: the JSON was
+ * written by `fieldsOfSet` and may be reused. Throws PathElementError if the JSON is no set.
  */
 export function setOfFields(fields: unknown, canonical = false): FieldSet {
   if (fields === undefined || fields === null) return FieldSet.empty;
@@ -34,7 +35,7 @@ export function setOfFields(fields: unknown, canonical = false): FieldSet {
   const known = setsByJson.get(fields);
   if (known !== undefined) return known;
   const read = readNode(fields).children ?? FieldSet.empty;
-  // What is kept by the thousand is kept once.
+  // Equal sets of thousands of objects are kept once.
   const remember = canonical && !read.isEmpty;
   const set = remember ? rememberedTwin(read) : read;
   if (remember && set === read) jsonBySet.set(set, fields);
@@ -77,7 +78,10 @@ export function fieldsOfSet(set: FieldSet): FieldsV1 {
   return fields;
 }
 
-/** An equal set that was met before, and has its JSON; the set itself, from now on, if there is none. */
+/**
+ * Returns an equal set that was cached before, with its JSON; if there is none, caches the set
+ * itself.
+ */
 function rememberedTwin(set: FieldSet): FieldSet {
   const { size } = set;
   if (size > MAX_RECENT_SIZE) return set;
@@ -89,14 +93,14 @@ function rememberedTwin(set: FieldSet): FieldSet {
   const found = sets.findIndex((other) => other.equals(set));
   const twin = found < 0 ? set : (sets[found] as FieldSet);
   if (found === 0) return twin;
-  // The latest comes first, the oldest goes.
+  // The latest comes first; the oldest is removed.
   if (found > 0) sets.splice(found, 1);
   sets.unshift(twin);
   sets.length = Math.min(sets.length, RECENT_PER_SIZE);
   return twin;
 }
 
-/** Sets share most of what is below them with those that they were made of. */
+/** The JSON of subsets by set: a set shares most of its subsets with its operands. */
 const written = {
   member: new WeakMap<FieldSet, FieldsV1>(),
   parent: new WeakMap<FieldSet, FieldsV1>(),
@@ -108,7 +112,7 @@ function write(set: FieldSet, member: boolean): FieldsV1 {
   if (before !== undefined) return before;
   const fields: Record<string, unknown> = {};
   if (member) fields[SELF] = EMPTY;
-  // The prefix of every key (f:, k: …) keeps names such as __proto__ harmless.
+  // Every key has a prefix (f:, k: …), so names such as __proto__ are harmless.
   for (const [element, node] of set.entries()) {
     fields[element] = node.children === undefined ? EMPTY : write(node.children, node.member);
   }

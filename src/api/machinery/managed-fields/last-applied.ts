@@ -1,5 +1,6 @@
-// The way from client-side to server-side apply. kubectl remembers what it applied client-side in an annotation; what that
-// says is what `kubectl apply --server-side` may take over without a conflict, and it is kept up to date for the way back.
+// The upgrade from client-side to server-side apply. kubectl stores its client-side configuration
+// in an annotation. `kubectl apply --server-side` may take over the fields in it without a
+// conflict, and the annotation is kept up to date for the way back.
 
 import { isPlainObject } from '#machinery/deep.ts';
 import { JsonError, parseJson } from '#machinery/text/json.ts';
@@ -12,15 +13,17 @@ import { TypedValueError, validateTyped } from './validate.ts';
 
 const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The manager whose client-side applies are upgraded. An apply by another name is another manager. */
+/**
+ * The manager whose client-side applies are upgraded. An apply by another name is another manager.
+ */
 export const UPGRADING_MANAGER = 'kubectl';
 
-/** All annotations of an object together, keys and values. */
+/** The maximum size of all annotations of an object together, keys and values. */
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The fields that were applied client-side and are still as they were applied. */
+/** Returns the fields that were applied client-side and have not changed since. */
 export function fieldsLastApplied(type: MergeType, apiVersion: string, live: unknown): FieldSet {
   const annotation = annotationsOf(live)[LAST_APPLIED_ANNOTATION];
   if (typeof annotation !== 'string' || annotation === '') return FieldSet.empty;
@@ -29,7 +32,7 @@ export function fieldsLastApplied(type: MergeType, apiVersion: string, live: unk
     applied = parseJson(annotation, { bigints: true });
     validateTyped(type, applied);
   } catch (error) {
-    // It is only an annotation: a value of another form is ignored.
+    // An annotation with an invalid value is ignored.
     if (error instanceof JsonError || error instanceof TypedValueError) return FieldSet.empty;
     throw error;
   }
@@ -38,7 +41,10 @@ export function fieldsLastApplied(type: MergeType, apiVersion: string, live: unk
   return toFieldSet(type, applied).difference(modified).difference(added).difference(removed);
 }
 
-/** The object with `applied` in its annotation, if it has the annotation at all. Too long a text is dropped, with the annotation. */
+/**
+ * Returns the object with `applied` in its annotation, if it has the annotation. If the text is too
+ * long, the annotation is removed.
+ */
 export function withLastApplied(object: Json, applied: Json): Json {
   const annotations = annotationsOf(object);
   const existing = annotations[LAST_APPLIED_ANNOTATION];
@@ -64,7 +70,7 @@ function lastAppliedText(applied: Json): string {
   return `${sortedJson({ ...applied, metadata: { ...metadata, annotations } })}\n`;
 }
 
-/** As Go writes maps: keys sorted, <, > and & escaped. */
+/** Returns JSON as Go writes maps: keys sorted, <, > and & escaped. */
 function sortedJson(value: unknown): string {
   return sorted(value).replace(
     /[<>&\u2028\u2029]/g,

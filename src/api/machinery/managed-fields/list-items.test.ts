@@ -14,7 +14,8 @@ test.each<[keys: readonly string[], item: unknown, element: unknown]>([
     { other: 1 },
     {
       problem:
-        'associative list with keys has an element that omits all key fields ["driver" "share"] (and doesn\'t have default values for any key fields)',
+        'associative list with keys has an element that omits all key fields ["driver" ' +
+        '"share"] (and doesn\'t have default values for any key fields)',
     },
   ],
 ])('of a list by %j, %j', (keys, item, element) => {

@@ -1,12 +1,10 @@
 // The keys of the items of a granular list.
 
 import { quote } from '#machinery/text/go-format.ts';
-import { asMap } from './merge-type.ts';
-import type { ListShape } from './merge-type.ts';
-import { keyElement, valueElement } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import { asMap, type ListShape } from './merge-type.ts';
+import { keyElement, type PathElement, valueElement } from './path-element.ts';
 
-/** The item's place in paths, or what is wrong with it. */
+/** Returns the item's path element, or an error text. */
 export function itemElement(
   list: ListShape,
   item: unknown,
@@ -26,7 +24,7 @@ export function itemElement(
   const fields: [string, unknown][] = [];
   for (const key of keys) {
     const value = keyValue(list, map, key);
-    // Without the key it is another item than with any value of it.
+    // An item without the key differs from items with any value of it.
     if (value !== undefined) fields.push([key, value]);
   }
   return fields.length === 0 ? omits(keys) : keyElement(fields);
@@ -40,7 +38,9 @@ function keyValue(list: ListShape, item: Readonly<Record<string, unknown>>, key:
 function omits(keys: readonly string[]): { problem: string } {
   const names = keys.map(quote).join(' ');
   return {
-    problem: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+    problem:
+      `associative list with keys has an element that omits all key fields [${names}] (and ` +
+      "doesn't have default values for any key fields)",
   };
 }
 
@@ -55,7 +55,10 @@ function setItemElement(item: unknown): PathElement | { problem: string } {
   return valueElement(item);
 }
 
-/** Items by place, in order; those that have none are left out. A place may have several items. */
+/**
+ * Groups items by their path element, in order. Items without one are left out. An element may have
+ * several items.
+ */
 export function groupItems(
   list: ListShape,
   items: readonly unknown[],

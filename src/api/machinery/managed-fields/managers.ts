@@ -1,4 +1,5 @@
-// metadata.managedFields: who owns which fields. An entry in memory has its set; as JSON it has FieldsV1.
+// metadata.managedFields: the owners of fields. An entry in memory has a set of fields; as JSON it
+// has FieldsV1.
 
 import { quote } from '#machinery/text/go-format.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -6,7 +7,10 @@ import type { FieldSet } from './field-set.ts';
 import { fieldsOfSet, setOfFields } from './fields-v1.ts';
 import { compareText, PathElementError } from './path-element.ts';
 
-/** Apply: what the manager applied last is what it owns. Update: it owns what it changed. */
+/**
+ * Apply: the manager owns the fields of its last configuration. Update: it owns the fields that it
+ * changed.
+ */
 export type Operation = 'Apply' | 'Update';
 
 export interface Manager {
@@ -16,15 +20,15 @@ export interface Manager {
   readonly apiVersion: string;
   /** '' for the resource itself. */
   readonly subresource: string;
-  /** When what it owns grew, or was applied. */
+  /** The time at which its fields grew, or were applied. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
 }
 
-/** By managerId. */
+/** Managers by managerId. */
 export type Managers = ReadonlyMap<string, Manager>;
 
-/** As it is in metadata.managedFields. */
+/** An entry as in metadata.managedFields. */
 export interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation?: string;
@@ -35,7 +39,7 @@ export interface ManagedFieldsEntry {
   readonly subresource?: string;
 }
 
-/** The error for invalid entries. */
+/** The entries are invalid. */
 export class ManagedFieldsError extends Error {
   constructor(message: string) {
     super(message);
@@ -55,14 +59,16 @@ export function managerId({
   return JSON.stringify([manager, operation, operation === 'Apply' ? '' : apiVersion, subresource]);
 }
 
-/** The JSON of managers that are as they were read or written before, and who they are of such JSON. */
+/** Caches in both directions: the JSON of unchanged managers, and the managers of such JSON. */
 const encoded = new WeakMap<Manager, ManagedFieldsEntry>();
 const decoded = new WeakMap<
   ManagedFieldsEntry,
   { readonly id: string; readonly manager: Manager }
 >();
 
-/** `canonical`: they were written by `encodeManagers`. Throws ManagedFieldsError. */
+/**
+ * Decodes entries. `canonical`: they were written by `encodeManagers`. Throws ManagedFieldsError.
+ */
 export function decodeManagers(
   entries: readonly ManagedFieldsEntry[] | undefined,
   canonical = false,
@@ -83,7 +89,7 @@ export function decodeManagers(
   return managers;
 }
 
-/** Throws ManagedFieldsError if the entries cannot be read. */
+/** Throws ManagedFieldsError if the entries are invalid. */
 export function validateManagedFields(entries: readonly ManagedFieldsEntry[]): void {
   decodeManagers(entries);
 }
@@ -117,7 +123,10 @@ function decodeEntry(entry: ManagedFieldsEntry, index: number, canonical: boolea
   }
 }
 
-/** Undefined: there are none. Sorted: appliers first, each by time, then by name. */
+/**
+ * Returns the entries; undefined if there are none. Sorted: appliers first, each by time, then by
+ * name.
+ */
 export function* encodeManagers(
   managers: Managers,
 ): Steps<readonly ManagedFieldsEntry[] | undefined> {
@@ -135,7 +144,7 @@ function remember(entry: ManagedFieldsEntry, id: string, manager: Manager): void
   decoded.set(entry, { id, manager });
 }
 
-/** The fields in the order of the schema. */
+/** Returns the entry with its fields in the order of the schema. */
 function encodeEntry(id: string, owner: Manager): ManagedFieldsEntry {
   const known = encoded.get(owner);
   if (known !== undefined) return known;
@@ -150,7 +159,7 @@ function encodeEntry(id: string, owner: Manager): ManagedFieldsEntry {
   entry['fieldsV1'] = fieldsV1;
   if (subresource !== '') entry['subresource'] = subresource;
   encoded.set(owner, entry);
-  // Its next write begins with the set that all of the like share.
+  // The next write starts with the set that equal entries share.
   remember(entry, id, { ...owner, fields: setOfFields(fieldsV1, true) });
   return entry;
 }
@@ -165,7 +174,7 @@ function compareManagers(a: Manager, b: Manager): number {
   );
 }
 
-/** Entries without a time are the oldest. */
+/** Returns the seconds of an entry's time. Entries without a time are the oldest. */
 export function seconds({ time }: Manager): number {
   return time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
 }

@@ -1,14 +1,14 @@
-// What merging needs to know of a type, read from its descriptor: which structs, maps and lists are granular (each field or
-// item has owners of its own) and which are atomic (one value, however large), and how the items of a list are told apart.
+// The rules for merging a type, from its descriptor: which structs, maps and lists are granular
+// (each field or item has its own owners) or atomic (one value, however large), and the keys of
+// list items.
 
 import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '../descriptor.ts';
-import { fieldElement } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import { fieldElement, type PathElement } from './path-element.ts';
 
 /** The JSON type of a scalar. 'untyped': any (quantities, times, int-or-string). */
 export type ScalarKind = 'numeric' | 'string' | 'boolean' | 'untyped';
 
-/** The shapes that a value may have. Typed fields have one; free-form ones have all three. */
+/** The possible shapes of a value. Typed fields have one; free-form ones have all three. */
 export interface MergeType {
   readonly scalar?: ScalarKind;
   readonly list?: ListShape;
@@ -17,7 +17,7 @@ export interface MergeType {
 
 export interface ListShape {
   readonly atomic: boolean;
-  /** The key fields of the items. None: the list is a set of scalars. */
+  /** The key fields of the items. Empty: the list is a set of scalars. */
   readonly keys: readonly string[];
   readonly items: MergeType;
 }
@@ -26,14 +26,14 @@ export interface ListShape {
 export interface MapShape {
   readonly atomic: boolean;
   readonly fields: ReadonlyMap<string, MergeField>;
-  /** Undefined: it has no other fields. */
+  /** Undefined: there are no other fields. */
   readonly values: MergeType | undefined;
 }
 
 export interface MergeField {
   readonly element: PathElement;
   readonly type: MergeType;
-  /** Returns the default of an absent key of a list item; undefined: the key is required. */
+  /** The default of an absent key of a list item; undefined: the key is required. */
   readonly keyDefault: unknown;
 }
 
@@ -44,7 +44,7 @@ const numeric: MergeType = { scalar: 'numeric' };
 const text: MergeType = { scalar: 'string' };
 const boolean: MergeType = { scalar: 'boolean' };
 
-/** Free-form, all of it one value. */
+/** A free-form value that is atomic as a whole. */
 export const untypedAtomic: MergeType = {
   scalar: 'untyped',
   get list(): ListShape {
@@ -55,7 +55,10 @@ export const untypedAtomic: MergeType = {
   },
 };
 
-/** Free-form: maps granular at every depth, lists atomic. Also what objects without a schema are merged as. */
+/**
+ * A free-form value with granular maps at every depth and atomic lists. Also the rule for objects
+ * without a schema.
+ */
 export const deduced: MergeType = {
   scalar: 'untyped',
   list: { atomic: true, keys: [], items: untypedAtomic },
@@ -108,7 +111,7 @@ function cached(
   return type;
 }
 
-/** Types refer to each other in circles: the fields of one are looked at when they are first needed. */
+/** A struct. Types may refer to each other circularly, so its fields are computed on first use. */
 class StructShape implements MapShape {
   readonly atomic: boolean;
   readonly values = undefined;
@@ -153,7 +156,9 @@ function fieldType(field: FieldDescriptor): MergeType {
   }
 }
 
-/** A list that says nothing of itself is atomic, unless strategic merge merges it. */
+/**
+ * Returns the shape of a list. Without a list type it is atomic, unless strategic merge merges it.
+ */
 function listShape(field: FieldDescriptor, itemType: TypeRef): ListShape {
   const items = typeOf(itemType);
   switch (field.listType) {
@@ -189,7 +194,7 @@ function typeOf(type: TypeRef): MergeType {
   }
 }
 
-/** A field that is always written has its zero value where none is given. */
+/** Returns the default of a key. The default of an always-written field is its zero value. */
 function keyDefaultOf(field: FieldDescriptor): unknown {
   if (field.default !== undefined) return field.default;
   if (field.pointer || field.omitEmpty || field.type.kind !== 'scalar') return undefined;
@@ -207,7 +212,7 @@ function keyDefaultOf(field: FieldDescriptor): unknown {
 
 export type Shape = 'scalar' | 'list' | 'map';
 
-/** Which of the type's shapes the value has. A value of none of them is taken for the first that the type has. */
+/** Returns the shape of the value. For a value that fits none, it is the type's first shape. */
 export function shapeOf(type: MergeType, value: unknown): Shape {
   if (value !== null && value !== undefined) {
     if (Array.isArray(value)) {
@@ -219,12 +224,12 @@ export function shapeOf(type: MergeType, value: unknown): Shape {
   return type.map !== undefined ? 'map' : type.scalar !== undefined ? 'scalar' : 'list';
 }
 
-/** The value as a list; undefined for null and for what is none. */
+/** Returns the value as a list; undefined for null and other values. */
 export function asList(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? (value as readonly unknown[]) : undefined;
 }
 
-/** The value as a map; undefined for null and for what is none. */
+/** Returns the value as a map; undefined for null and other values. */
 export function asMap(value: unknown): Readonly<Record<string, unknown>> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   return value as Readonly<Record<string, unknown>>;

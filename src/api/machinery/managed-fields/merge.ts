@@ -1,13 +1,24 @@
-// Merges an applied object into the stored one. Nothing is removed: where both have a value the applied one wins, item by item and
-// field by field where the type is granular. Neither input is changed; what is untouched is shared.
+// Merges an applied object into the stored one. Nothing is removed: where both have a value the
+// applied one wins, by item and by field where the type is granular. The inputs are not modified;
+// the result shares unchanged parts.
 
 import { setOwn } from '#machinery/deep.ts';
 import { itemElement } from './list-items.ts';
-import { asList, asMap, isEmptyMap, shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType } from './merge-type.ts';
+import {
+  asList,
+  asMap,
+  isEmptyMap,
+  type ListShape,
+  type MapShape,
+  type MergeType,
+  shapeOf,
+} from './merge-type.ts';
 import type { PathElement } from './path-element.ts';
 
-/** `undefined` is absent; null is a value, which empties a scalar and leaves granular containers as they are. */
+/**
+ * Returns the merged value. `undefined` is absent; null is a value, which clears a scalar and
+ * leaves granular containers unchanged.
+ */
 export function merge(type: MergeType, live: unknown, applied: unknown): unknown {
   if (applied === undefined || live === applied) return live;
   if (live === undefined) return applied;
@@ -55,8 +66,8 @@ interface Item {
 }
 
 /**
- * The applied items come in the order in which they are applied; those that are only live stay, each behind the items that
- * stood before it.
+ * Merges lists. The applied items are in their applied order; each item that only the live object
+ * has stays after the items that preceded it.
  */
 function mergeItems(
   list: ListShape,
@@ -71,7 +82,7 @@ function mergeItems(
     liveByElement.set(element, liveByElement.has(element) ? null : value);
   }
   const appliedByElement = new Map(appliedItems.map(({ element, value }) => [element, value]));
-  // The elements of both, in applied order: a live item must wait until those before it have had their turn.
+  // The elements of both lists, in applied order: a live item comes after those before it.
   const shared = appliedItems
     .filter(({ element }) => liveByElement.has(element))
     .map(({ element }) => element);

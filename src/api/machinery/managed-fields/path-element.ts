@@ -1,21 +1,22 @@
-// One step of a field's path, as FieldsV1 writes it, and always in one canonical text, so that equal steps are equal strings:
+// One step of a field's path, in the form of FieldsV1, always as canonical text, so that equal
+// steps are equal strings:
 //   f:replicas                      a field of a struct or an entry of a map
-//   k:{"name":"web"}                the item of a list of objects that has these keys (sorted by name)
+//   k:{"name":"web"}                the list item with these keys (sorted by name)
 //   v:"a"                           an item of a set
-//   i:0                             an item of a list without identity (read, but never made)
+//   i:0                             an item of a list without keys (accepted, but never created)
 
 import { quote } from '#machinery/text/go-format.ts';
 import { JsonError, parseJson } from '#machinery/text/json.ts';
 import { isPlainObject, stableStringify } from '#machinery/deep.ts';
 
-/** See the head of this file. */
+/** A path element in the form described above. */
 export type PathElement = string;
 
 export function fieldElement(name: string): PathElement {
   return `f:${name}`;
 }
 
-/** `fields`: names and values of the keys, in any order. */
+/** Returns a key element. `fields`: names and values of the keys, in any order. */
 export function keyElement(
   fields: readonly (readonly [name: string, value: unknown])[],
 ): PathElement {
@@ -37,7 +38,7 @@ export function indexElement(index: number): PathElement {
   return `i:${index}`;
 }
 
-/** The name of a field element; undefined for the others. */
+/** Returns the name of a field element; undefined for other elements. */
 export function fieldNameOf(element: PathElement): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined;
 }
@@ -46,7 +47,7 @@ export function isKeyElement(element: PathElement): boolean {
   return element.startsWith('k:');
 }
 
-/** A path element that is none. */
+/** The text is no path element. */
 export class PathElementError extends Error {
   constructor(message: string) {
     super(message);
@@ -54,13 +55,16 @@ export class PathElementError extends Error {
   }
 }
 
-/** Elements with JSON in them that were read lately: the same few come again and again (containers, conditions). */
+/**
+ * Recently parsed elements with JSON in them: the same few occur again and again (containers,
+ * conditions).
+ */
 const readLately = new Map<string, PathElement>();
 const MAX_READ_LATELY = 4096;
 
 /**
- * From a key of a FieldsV1 object. Undefined: a kind of element that is not known (a later version may know it). Throws
- * PathElementError.
+ * Parses a key of a FieldsV1 object. Returns undefined for an unknown type of element, which a
+ * later version may define. Throws PathElementError.
  */
 export function parsePathElement(text: string): PathElement | undefined {
   if (text.startsWith('f:')) return text;
@@ -103,7 +107,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** As messages write it: `.spec`, `[name="web"]`, `[="a"]`, `[0]`. */
+/** Returns an element in the form of messages: `.spec`, `[name="web"]`, `[="a"]`, `[0]`. */
 export function describeElement(element: PathElement): string {
   const content = element.slice(2);
   switch (element[0]) {
@@ -120,7 +124,7 @@ export function describeElement(element: PathElement): string {
   }
 }
 
-/** `.spec.template.spec.containers[name="web"].image` */
+/** Returns a path in the form of messages: `.spec.template.spec.containers[name="web"].image` */
 export function describePath(path: readonly PathElement[]): string {
   return path.map(describeElement).join('');
 }
@@ -138,12 +142,15 @@ function describeValue(value: unknown): string {
   return String(value);
 }
 
-/** A field whose text JavaScript compares as Go does. */
+/** Reports whether the element is a field whose text JavaScript compares as Go does. */
 function isPlainField(element: PathElement): boolean {
   return element.startsWith('f:') && !/[\ud800-\uffff]/.test(element);
 }
 
-/** The text of one key whose value is a text: sorted as it is written, for the quote behind a text comes before all that is in it. */
+/**
+ * The text of a single key with a text value. It sorts correctly as it is, because the quote after
+ * a text precedes all characters within it.
+ */
 const PLAIN_KEY = /^k:\{"[A-Za-z]+":"[#-[\]-~]*"\}$/;
 
 function isPlainKey(element: PathElement): boolean {
@@ -152,7 +159,7 @@ function isPlainKey(element: PathElement): boolean {
 
 const KIND_ORDER: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
 
-/** Sorts in place, as FieldsV1 is written: fields by name, then keys, values, indices. */
+/** Sorts in place, in the order of FieldsV1: fields by name, then keys, values, indices. */
 export function sortElements(elements: PathElement[]): PathElement[] {
   if (elements.every(isPlainField) || elements.every(isPlainKey)) return elements.sort();
   const sortable = elements.map((element) => ({
@@ -188,7 +195,7 @@ function compareKeys(
   return names.length - others.length;
 }
 
-/** Numbers before texts before booleans before everything else. */
+/** Compares values: numbers before texts before booleans before others. */
 function compareValues(a: unknown, b: unknown): number {
   const kinds = valueOrder(a) - valueOrder(b);
   if (kinds !== 0) return kinds;
@@ -213,7 +220,7 @@ function valueOrder(value: unknown): number {
   }
 }
 
-/** By code point, as Go compares strings. */
+/** Compares by code point, as Go compares strings. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
@@ -221,7 +228,7 @@ export function compareText(a: string, b: string): number {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);
     if (x === y) continue;
-    // Surrogates stand for code points beyond all other units.
+    // Surrogates are parts of code points beyond all other units.
     const xSurrogate = x >= 0xd800 && x <= 0xdfff;
     const ySurrogate = y >= 0xd800 && y <= 0xdfff;
     return xSurrogate === ySurrogate ? x - y : xSurrogate ? 1 : -1;
@@ -229,14 +236,14 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** What JSON writes as it is. */
+/** Text that JSON writes unchanged. */
 const PLAIN_TEXT = /^[ !#-%'-;=?-[\]-~]*$/;
 
 function canonicalName(name: string): string {
   return PLAIN_TEXT.test(name) ? `"${name}"` : JSON.stringify(name);
 }
 
-/** JSON as Go writes it, with <, > and & escaped; the keys of objects sorted. */
+/** Returns JSON as Go writes it, with <, > and & escaped and with sorted keys. */
 function canonicalValue(value: unknown): string {
   switch (typeof value) {
     case 'string':

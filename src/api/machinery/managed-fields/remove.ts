@@ -1,15 +1,22 @@
-// Taking fields out of a value, or all others.
+// Removes a set of fields from a value, or all other fields.
 
 import { setOwn } from '#machinery/deep.ts';
 import { FieldSet } from './field-set.ts';
 import { itemElement } from './list-items.ts';
-import { asList, asMap, isEmptyMap, shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType } from './merge-type.ts';
+import {
+  asList,
+  asMap,
+  isEmptyMap,
+  type ListShape,
+  type MapShape,
+  type MergeType,
+  shapeOf,
+} from './merge-type.ts';
 import { fieldElement, fieldNameOf, isKeyElement } from './path-element.ts';
 
 /**
- * The value without the members of the set. What is atomic is only removed as a whole, by its own path. A container that
- * loses all it had becomes null. Values that lose nothing are shared.
+ * Returns the value without the members of the set. An atomic value is removed only as a whole, by
+ * its own path. A container that becomes empty is null. Unchanged values are shared.
  */
 export function removeItems(type: MergeType, value: unknown, items: FieldSet): unknown {
   if (items.isEmpty) return value;
@@ -55,7 +62,7 @@ export function removeItems(type: MergeType, value: unknown, items: FieldSet): u
   }
 }
 
-/** The value with nothing but the members of the set, and the containers around them. Undefined: nothing is left. */
+/** Returns only the members of the set, and their containers. Undefined: nothing is left. */
 export function extractItems(type: MergeType, value: unknown, items: FieldSet): unknown {
   switch (shapeOf(type, value)) {
     case 'scalar':
@@ -96,7 +103,10 @@ export function extractItems(type: MergeType, value: unknown, items: FieldSet): 
   }
 }
 
-/** A manager that owns a granular container but nothing in it owns an empty one. */
+/**
+ * Returns the value of a member without children: a manager that owns a granular container without
+ * its content owns an empty one.
+ */
 function ownOnly(type: MergeType, value: unknown): unknown {
   const shape = shapeOf(type, value);
   if (shape === 'map' && type.map?.atomic === false && asMap(value) !== undefined) return {};
@@ -104,7 +114,9 @@ function ownOnly(type: MergeType, value: unknown): unknown {
   return value;
 }
 
-/** The set with the struct fields (not map entries) on the way to its members as members. */
+/**
+ * Returns the set with the struct fields (not map entries) on the paths to its members as members.
+ */
 export function withNamedFields(type: MergeType | undefined, set: FieldSet): FieldSet {
   const result = FieldSet.building();
   for (const [element, { member, children }] of set.entries()) {

@@ -1,4 +1,4 @@
-// Owners of replicas, as the object has them and as its Scale has them. The cases are Kubernetes'.
+// The owners of replicas, in the object and in its Scale. The cases are those of upstream's tests.
 
 import { describe, expect, test } from 'vitest';
 import type { ManagedFieldsEntry } from './managers.ts';
@@ -117,7 +117,7 @@ describe('from the Scale back to the object', () => {
         [entry('scale', 'Update', 'apps/v1', ['replicas'], 'scale')],
       ],
       [
-        'nobody owns the replicas any more',
+        'the replicas lose their owner',
         [entry('test', 'Apply', 'apps/v1', ['replicas'])],
         [],
         undefined,

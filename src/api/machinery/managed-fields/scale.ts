@@ -1,21 +1,25 @@
-// The scale subresource has fields of its own (spec.replicas of autoscaling/v1), which are one field of the object behind it.
-// Owners of the one are owners of the other: they are translated before the subresource is written, and back.
+// The scale subresource has its own fields (spec.replicas of autoscaling/v1), which are one field
+// of the object behind it. The owners are translated before the subresource is written, and back.
 
 import { runSteps } from '#machinery/turn.ts';
-import { FieldSet } from './field-set.ts';
-import type { Path } from './field-set.ts';
-import { decodeManagers, encodeManagers } from './managers.ts';
-import type { ManagedFieldsEntry, Manager } from './managers.ts';
+import { FieldSet, type Path } from './field-set.ts';
+import {
+  decodeManagers,
+  encodeManagers,
+  type ManagedFieldsEntry,
+  type Manager,
+} from './managers.ts';
 
 const SCALE_API_VERSION = 'autoscaling/v1';
 const SCALE_REPLICAS: Path = ['f:spec', 'f:replicas'];
 
 export interface ScaledKind {
-  /** The path of the replicas in the scaled object. */
+  /** The API version and the path of the replicas in the scaled object. */
   readonly apiVersion: string;
   /**
-   * Where the replicas are, by apiVersion, for a kind with several versions. Undefined: there is no scale in this version. Owners in other
-   * versions are dropped. Default: spec.replicas, in `apiVersion` alone.
+   * The paths of the replicas by apiVersion, for a kind with several versions. Undefined: there is
+   * no scale in this version. Owners in other versions are dropped. Default: spec.replicas, in
+   * `apiVersion` alone.
    */
   readonly replicas?: ReadonlyMap<string, Path | undefined>;
 }
@@ -42,7 +46,10 @@ export function scaleEntries(parent: Entries, kind: ScaledKind): Entries {
   return runSteps(encodeManagers(managers));
 }
 
-/** The entries of the object after its Scale was written, from those before and those of the Scale. */
+/**
+ * Returns the entries of the object after its Scale was written, from its previous entries and
+ * those of the Scale.
+ */
 export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind): Entries {
   const { apiVersion } = kind;
   const paths = pathsOf(kind);
@@ -64,7 +71,7 @@ export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind)
   }
   for (const [who, owner] of scalers) {
     if (!owner.fields.has(SCALE_REPLICAS)) continue;
-    // Kubernetes gives those who scale no time.
+    // Upstream sets no time for scaling.
     managers.set(who, {
       ...owner,
       apiVersion,
@@ -75,7 +82,7 @@ export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind)
   return runSteps(encodeManagers(managers));
 }
 
-/** A manager, whichever version it means its fields in. */
+/** Returns the identity of a manager, whatever its version. */
 function whoOf({ manager, operation, subresource }: Manager): string {
   return JSON.stringify([manager, operation, subresource]);
 }

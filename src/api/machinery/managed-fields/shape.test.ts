@@ -1,4 +1,5 @@
-// What the laws in every-kind.test.ts do not meet: names that objects have by nature, and values of other types.
+// Cases that the laws in every-kind.test.ts do not cover: names of inherited members, and values of
+// other types.
 
 import { expect, test } from 'vitest';
 import { allSchemas } from '#api/all-schemas.ts';

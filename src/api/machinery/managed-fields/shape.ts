@@ -1,15 +1,21 @@
-// What of a value decides which fields it has: the names of its fields and the keys of its items, not what is in them. Objects
-// that are made from one template have one shape, and are made by the thousand.
+// The shape of a value: the names of its fields and the keys of its items, without other values.
+// The shape determines which fields it has. Objects from one template have one shape, and are
+// created by the thousand.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { MergeType } from './merge-type.ts';
 
-/** Longest text of a shape, in characters. Larger objects are settings and the like, of which there are not many alike. */
+/**
+ * The longest text of a shape, in characters. Larger objects, such as configurations, rarely share
+ * a shape.
+ */
 export const MAX_SHAPE = 8192;
 
 /**
- * Values of a type with the same text have the same fields, and differ in the same fields from any third value whose leaves are
- * all of the kind that objects without content have: '', 0, false, null, '0', '0s', {} or []. A text that is longer than MAX_SHAPE is incomplete and tells nothing.
+ * Returns the shape's text. Values of a type with the same text have the same fields. They also
+ * differ in the same fields from any third value whose leaves are those of objects without content:
+ * '', 0, false, null, '0', '0s', {} or []. A text longer than MAX_SHAPE is incomplete and must not
+ * be compared.
  */
 export function shapeText(type: MergeType, value: unknown): string {
   if (typeof value !== 'object' || value === null) return leafText(value);
@@ -39,7 +45,7 @@ export function shapeText(type: MergeType, value: unknown): string {
     if (inside === undefined) continue;
     const field = map.fields.get(name);
     if (field !== undefined) text += `${name}:${shapeText(field.type, inside)},`;
-    // A name may be any text: its length tells where it ends.
+    // A name may be any text, so its length precedes it.
     else if (map.values !== undefined)
       text += `${name.length}/${name}:${shapeText(map.values, inside)},`;
     if (text.length > MAX_SHAPE) return text;
@@ -48,8 +54,8 @@ export function shapeText(type: MergeType, value: unknown): string {
 }
 
 /**
- * Whether two values of a type have the same text, their names in whatever order; found out without writing it. It may say no to
- * what has, never yes to what has not.
+ * Reports whether two values of a type have the same shape text, with names in any order; computed
+ * without the text. It may return false for equal shapes, never true for different ones.
  */
 export function sameShape(type: MergeType, value: unknown, other: unknown): boolean {
   if (value === other) return true;
@@ -101,7 +107,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** The shape of an atomic value. */
+/** Returns the shape of an atomic value. */
 function atomText(value: object): string {
   return isBlank(value) ? stringifyJson(value) : '_';
 }
@@ -112,9 +118,9 @@ function isBlank(value: unknown): boolean {
   return true;
 }
 
-/** The shape of leaves. */
+/** The leaves whose value is a part of the shape. */
 const ZEROS: ReadonlySet<unknown> = new Set(['', 0, false, null, '0', '0s']);
-/** A longer text is not looked up: that would mean to read it. */
+/** The length above which a text is not looked up: that would hash it. */
 const LONGEST_ZERO = 2;
 
 function isZero(value: unknown): boolean {

@@ -1,17 +1,14 @@
-// For the tests of this folder: types written in one line each, sets written as paths, and a history of writes to one object.
+// Helpers for the tests of this folder: types in one line each, sets as paths, and a history of
+// writes to one object.
 
-import { runWaitingSteps } from '#machinery/turn.ts';
-import type { WaitingSteps } from '#machinery/turn.ts';
+import { runWaitingSteps, type WaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
-import { FieldSet } from './field-set.ts';
-import type { Path } from './field-set.ts';
-import { managerId, noManagers } from './managers.ts';
-import type { Managers, Operation } from './managers.ts';
+import { FieldSet, type Path } from './field-set.ts';
+import { managerId, type Managers, noManagers, type Operation } from './managers.ts';
 import type { ListShape, MapShape, MergeField, MergeType } from './merge-type.ts';
 import { fieldElement, keyElement, valueElement } from './path-element.ts';
 import { validateTyped } from './validate.ts';
-import { applyManagers, updateManagers } from './updater.ts';
-import type { Merging, Versions } from './updater.ts';
+import { applyManagers, type Merging, updateManagers, type Versions } from './updater.ts';
 
 export const string: MergeType = { scalar: 'string' };
 export const number: MergeType = { scalar: 'numeric' };
@@ -25,7 +22,7 @@ export function struct(
   return { map: { atomic: false, values: undefined, fields: mergeFields(fields), ...options } };
 }
 
-/** A type that refers to itself. */
+/** Returns a type that refers to itself. */
 export function recursive(
   fields: (self: MergeType) => Readonly<Record<string, MergeType>>,
 ): MergeType {
@@ -63,7 +60,7 @@ export function setOf(items: MergeType): MergeType {
   return { list: { atomic: false, keys: [], items } };
 }
 
-/** `defaults`: of keys that may be left out. */
+/** Returns a list with keys. `defaults`: of keys that may be left out. */
 export function keyed(
   keys: readonly string[],
   items: MergeType,
@@ -80,7 +77,9 @@ export function keyed(
   };
 }
 
-/** A step of a path: a field's name, the keys of an item, or `{ '=': value }` for the item of a set. */
+/**
+ * A step of a path: a field's name, the keys of an item, or `{ '=': value }` for the item of a set.
+ */
 export type Step = string | Readonly<Record<string, unknown>>;
 
 export function path(...steps: readonly Step[]): Path {
@@ -101,7 +100,7 @@ export interface Write {
   readonly version?: string;
 }
 
-/** The conversions of a history do not wait. */
+/** Runs steps whose conversions are synchronous. */
 function atOnce<T>(steps: WaitingSteps<T>): T {
   const result = runWaitingSteps(steps);
   if (result instanceof Promise) throw new Error('a conversion was asynchronous');
@@ -125,7 +124,7 @@ export class History {
     this.#merging = { versions, reset };
   }
 
-  /** Throws ConflictsError. */
+  /** Applies a configuration. Throws ConflictsError. */
   apply({ manager, object, version = 'v1' }: Write, force = false): this {
     const config = parseYaml(object) ?? {};
     validateTyped(this.#merging.versions.typeOf(version) as MergeType, config);
@@ -165,7 +164,7 @@ export class History {
     return this;
   }
 
-  /** Whose fields are which: 'Apply name' or 'Update name' to the set's text. */
+  /** Returns the owned fields by 'Apply name' or 'Update name', each set as text. */
   owners(): Record<string, string> {
     const owners: Record<string, string> = {};
     for (const { manager, operation, fields } of this.managers.values())
@@ -174,7 +173,7 @@ export class History {
   }
 }
 
-/** What `owners` answers, from sets. */
+/** Returns the expected result of `owners`, from sets. */
 export function expectedOwners(
   sets: Readonly<Record<`${Operation} ${string}`, FieldSet>>,
 ): Record<string, string> {

@@ -1,10 +1,17 @@
-// Which fields a value mentions: every scalar, every atomic value, every item and map entry. Structs are not members by
-// being there, only their fields are.
+// Returns the fields that a value mentions: every scalar, atomic value, item and map entry. Structs
+// are no members; only their fields are.
 
 import { FieldSet } from './field-set.ts';
 import { groupItems } from './list-items.ts';
-import { asList, asMap, isEmptyMap, shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType } from './merge-type.ts';
+import {
+  asList,
+  asMap,
+  isEmptyMap,
+  type ListShape,
+  type MapShape,
+  type MergeType,
+  shapeOf,
+} from './merge-type.ts';
 import { fieldElement } from './path-element.ts';
 
 export function toFieldSet(type: MergeType, value: unknown): FieldSet {

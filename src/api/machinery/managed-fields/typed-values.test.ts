@@ -1,10 +1,9 @@
-// Merging, removing, extracting, and which fields a value mentions.
+// Merging, removing, extracting, and the fields that a value mentions.
 
 import { describe, expect, test } from 'vitest';
 import { FieldSet } from './field-set.ts';
 import { merge } from './merge.ts';
-import { deduced, untypedAtomic } from './merge-type.ts';
-import type { MergeType } from './merge-type.ts';
+import { deduced, type MergeType, untypedAtomic } from './merge-type.ts';
 import { extractItems, removeItems, withNamedFields } from './remove.ts';
 import {
   any,
@@ -109,7 +108,7 @@ describe('merge', () => {
     expect(JSON.stringify(merge(type, JSON.parse(live), JSON.parse(applied)))).toBe(merged);
   });
 
-  // Applied items come in the order applied; the others stay behind those that they stood behind.
+  // Applied items come in the applied order; the others stay after those that they followed.
   test.each<[live: string, applied: string, merged: string]>([
     ['a b c', 'a b c', 'a b c'],
     ['a b c', 'c b a', 'c b a'],

@@ -1,16 +1,15 @@
-// Who owns what after histories of applies and updates. The cases are those of Kubernetes' structured merge.
+// The owners after histories of applies and updates. The cases are those of the tests of
+// Kubernetes' structured merge.
 
 import { describe, expect, test } from 'vitest';
 import { runWaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
-import { managerId } from './managers.ts';
-import type { Manager, Operation } from './managers.ts';
-import type { MergeType } from './merge-type.ts';
+import { type Manager, managerId, type Operation } from './managers.ts';
+import { deduced, type MergeType } from './merge-type.ts';
 import { describePath } from './path-element.ts';
-import { applyManagers, updateManagers } from './updater.ts';
-import type { Merging, Versions } from './updater.ts';
+import { applyManagers, type Merging, updateManagers, type Versions } from './updater.ts';
 import {
   any,
   atomicList,
@@ -24,7 +23,6 @@ import {
   string,
   struct,
 } from './testing.ts';
-import { deduced } from './merge-type.ts';
 
 const names = keyed(['name'], struct({ name: string, value: number }));
 const mapOfMapsRecursive: MergeType = {
@@ -64,7 +62,7 @@ function play(type: MergeType | Versions, steps: readonly Step[]): History {
   return history;
 }
 
-/** A null and nothing at all come to the same once the object is decoded. */
+/** Removes nulls: the decoder treats them as absent. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
@@ -213,7 +211,7 @@ describe('one applier, nested types', () => {
       { 'Apply default': set(['struct']) },
     ],
   ])('%s', (_, first, second, object, owners) => {
-    // The order of a set that is merged is its own affair.
+    // The order of a merged set is not checked.
     const history = play(nested, [
       ['apply', 'default', first],
       ['apply', 'default', second],
@@ -417,7 +415,7 @@ describe('updates', () => {
       { 'Apply applier': set(['numeric']), 'Update controller': set(['string']) },
     ],
     [
-      'a field that is removed is nobody’s',
+      'a removed field has no owner',
       [
         ['update', 'one', '{string: a, numeric: 1}'],
         ['update', 'two', 'string: a'],
@@ -446,7 +444,7 @@ describe('updates', () => {
   ])('%s', (_, steps, owners) => check(leaves, steps, undefined, owners));
 });
 
-describe('items that cannot be told apart', () => {
+describe('items with duplicate keys', () => {
   const type = struct({
     list: keyed(['name'], struct({ name: string, value1: number, value2: number })),
     unrelated: number,
@@ -512,7 +510,7 @@ describe('items that cannot be told apart', () => {
       { 'Update u': set(['list'], ['list', a], ...ofB) },
     ],
     [
-      'whoever changes one of them owns them all',
+      'an updater that changes one of them owns them all',
       [
         ['update', 'u', twice],
         ['update', 'v', twice.replace('value1: 2', 'value1: 2, value2: 3')],
@@ -554,7 +552,7 @@ describe('items that cannot be told apart', () => {
       },
     ],
     [
-      'doubled by somebody else, they stay when the applier lets go',
+      'duplicated by another manager, they stay when the applier drops them',
       [
         ['apply', 'a', 'list: [{name: a, value1: 1}, {name: b, value1: 3}]'],
         ['update', 'u', twice],
@@ -656,7 +654,7 @@ describe('without a schema', () => {
 });
 
 describe('versions', () => {
-  // The same field has another name in each version, as after a rename.
+  // The field has another name in each version, as after a rename.
   const renamed = (version: string): MergeType =>
     struct({ struct: struct({ name: string, [`field_${version}`]: string }) });
   const known = ['v1', 'v2', 'v3'];
@@ -676,7 +674,7 @@ describe('versions', () => {
       test(`a field is let go of in ${v2} that was applied in ${v1}`, () => {
         const steps: Step[] = [
           ['apply', 'one', `struct: {name: a, field_${v1}: a}`, v1],
-          // The history converts nothing by itself: what is there is in the version that was written last.
+          // The history does not convert by itself: its object is in the last written version.
           ['apply', 'one', 'struct: {name: a}', v2],
         ];
         const history = new History(versions);

@@ -1,15 +1,17 @@
-// The ownership of fields after a write. The rules of structured merge, for one object and a set of managers, without time or names:
+// The owners of fields after a write. The rules of structured merge, for one object and a set of
+// managers, without times and names:
 //
-//   update   the manager that changes a field becomes its only owner; removed fields have no owner.
-//   apply    the applied configuration is merged in; the applier owns exactly what it mentions. What it mentioned last time and
-//            does not now is removed, unless somebody else owns it too. Changing what others own is a conflict, or with force
-//            takes it from them; applying the same value shares it.
+//   update   The manager that changes a field becomes its only owner. Removed fields have no owner.
+//   apply    The applied configuration is merged in, and the applier owns exactly the fields in it.
+//   Fields of its last
+//            configuration that are missing now are removed, unless another manager owns them.
+//            Changing fields of other
+//            owners is a conflict; with force, the applier takes them. Applying the same value
+//            shares the field.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
-import { waitFor } from '#machinery/turn.ts';
-import type { Steps, WaitingSteps } from '#machinery/turn.ts';
-import { compare } from './compare.ts';
-import type { Comparison } from './compare.ts';
+import { type Steps, waitFor, type WaitingSteps } from '#machinery/turn.ts';
+import { compare, type Comparison } from './compare.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
 import type { Manager, Managers } from './managers.ts';
@@ -18,11 +20,17 @@ import type { MergeType } from './merge-type.ts';
 import { removeItems, withNamedFields } from './remove.ts';
 import { toFieldSet } from './to-field-set.ts';
 
-/** The versions in which owners may have meant their fields. */
+/** The versions in which owners may have written their fields. */
 export interface Versions {
-  /** Undefined: there is no such version (any more); who owns fields in it owns nothing. */
+  /**
+   * Returns the type of a version; undefined if it does not exist (any more). Owners in it own
+   * nothing.
+   */
   typeOf(apiVersion: string): MergeType | undefined;
-  /** Returns the values in another version. Both versions exist. Throws or rejects if a value cannot be converted. */
+  /**
+   * Converts the values to another version. Both versions exist. Throws or rejects if a value
+   * cannot be converted.
+   */
   convert(values: readonly unknown[], from: string, to: string): Awaitable<readonly unknown[]>;
 }
 
@@ -30,17 +38,23 @@ export interface Merging {
   /** The API version of the objects. */
   readonly apiVersion: string;
   readonly versions: Versions;
-  /** Fields that this endpoint never writes: they get no owner through it. */
+  /** Fields that this endpoint never writes: it assigns no owner to them. */
   readonly reset: FieldSet;
 }
 
-/** Returns the managers after an update. `changed`: the fields that the updater, which is not yet among them, owns now. */
+/**
+ * The managers after an update. `changed`: the fields that the updater, which is not yet among the
+ * managers, owns now.
+ */
 export interface Updated {
   readonly managers: Managers;
   readonly changed: FieldSet;
 }
 
-/** `updater`: by its id, if it is one of them. It keeps what it had of the fields that are `changed`. */
+/**
+ * Returns the managers after an update. `updater`: the ID of the updater, if it is one of the
+ * managers. It keeps its previous fields among those that are `changed`.
+ */
 export function* updateManagers(
   merging: Merging,
   live: unknown,
@@ -78,7 +92,10 @@ export interface Applied {
   readonly managers: Managers;
 }
 
-/** `applier` without the time and fields of this apply. Throws ConflictsError. */
+/**
+ * Returns the result of an apply. `applier`: without the time and fields of this apply. Throws
+ * ConflictsError.
+ */
 export function* applyManagers(
   merging: Merging,
   live: unknown,
@@ -126,7 +143,7 @@ function typeIn({ versions }: Merging, apiVersion: string): MergeType {
   return type;
 }
 
-/** The same change as it looks in another version; undefined if there is no such version. */
+/** Returns the comparison in another version; undefined if there is no such version. */
 function* comparisonIn(
   apiVersion: string,
   known: Map<string, Comparison>,
@@ -147,8 +164,9 @@ function* comparisonIn(
 }
 
 /**
- * Removes what the applier applied last time and does not apply now, if nobody owns it. What nobody ever owned (defaults, say)
- * only goes with the item that it is in.
+ * Removes fields of the applier's last configuration that are missing in the new one, if they have
+ * no other owner. Fields that never had an owner (such as defaults) are removed only with their
+ * item.
  */
 function* prune(
   merging: Merging,
@@ -161,7 +179,7 @@ function* prune(
   const { apiVersion: own, versions } = merging;
   const type = versions.typeOf(last.apiVersion);
   if (type === undefined) return merged;
-  // All of it is applied again.
+  // The new configuration contains all of these fields.
   if (last.apiVersion === own && last.fields.difference(applied).isEmpty) return merged;
   function* inVersion(
     values: readonly unknown[],
@@ -205,7 +223,10 @@ function* prune(
   return result;
 }
 
-/** Iterates over the fields of all owners, `first` first: fields that a conversion needs are restored before it. */
+/**
+ * Returns the fields of all owners by version, `first` first: fields that a conversion needs are
+ * restored before it.
+ */
 function fieldsByVersion(owners: Managers, first: string): Map<string, FieldSet> {
   const fields = new Map<string, FieldSet>([[first, FieldSet.empty]]);
   for (const owner of owners.values()) {

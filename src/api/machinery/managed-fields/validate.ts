@@ -1,14 +1,19 @@
-// Checks that an applied value fits its type. It may be incomplete, but every field must be known and no list may have an
-// item twice: otherwise ownership would be ambiguous. The messages are Kubernetes'.
+// Checks that an applied value fits its type. It may be incomplete, but every field must be known
+// and no list may contain an item twice: otherwise ownership would be ambiguous. The messages are
+// upstream's.
 
 import { formatValue, quote } from '#machinery/text/go-format.ts';
 import { itemElement } from './list-items.ts';
-import { shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType, ScalarKind } from './merge-type.ts';
-import { describePath, fieldElement, indexElement } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import {
+  type ListShape,
+  type MapShape,
+  type MergeType,
+  type ScalarKind,
+  shapeOf,
+} from './merge-type.ts';
+import { describePath, fieldElement, indexElement, type PathElement } from './path-element.ts';
 
-/** A value that does not fit. The message lists every problem with its path. */
+/** The value does not fit. The message lists every problem with its path. */
 export class TypedValueError extends Error {
   constructor(problems: readonly string[]) {
     super(
@@ -20,7 +25,7 @@ export class TypedValueError extends Error {
   }
 }
 
-/** Throws TypedValueError. */
+/** Throws TypedValueError if the value does not fit the type. */
 export function validateTyped(type: MergeType, value: unknown): void {
   const validation: Validation = { path: [], problems: [] };
   visit(validation, type, value);
@@ -119,7 +124,7 @@ function goType(value: unknown): string {
   }
 }
 
-/** A JSON value as `%#v` prints it. */
+/** Returns a JSON value as `%#v` prints it. */
 function goSyntax(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)';
   if (typeof value === 'string') return quote(value);

@@ -100,7 +100,10 @@ const reference = fileURLToPath(
   new URL('../../../../../shared/reference/openapi-v2.json', import.meta.url),
 );
 
-/** Descriptions are our own; unions are published for no reader; DeleteOptions and WatchEvent name groups that we do not serve. */
+/**
+ * Removes differences that are intended: descriptions are our own, unions have no readers,
+ * DeleteOptions and WatchEvent list groups that are not served.
+ */
 function comparable(schema: OpenApiSchema): unknown {
   return JSON.parse(
     JSON.stringify(schema, (key, value: unknown) =>

@@ -1,5 +1,5 @@
-// OpenAPI schemas of API types, made from their descriptors: definitions of an OpenAPI v2 document, and components of a v3
-// one. kubectl reads them for explain, for validation and for three-way merges.
+// OpenAPI schemas of API types, from their descriptors: definitions of an OpenAPI v2 document, and
+// components of a v3 one. kubectl reads them for explain, validation and three-way merges.
 
 import type {
   FieldDescriptor,
@@ -11,11 +11,14 @@ import type {
 import { everywhereKinds } from '../schema/schema-set.ts';
 import { describeField, describeType } from './descriptions/index.ts';
 
-/** A JSON schema as OpenAPI writes it. */
+/** A JSON schema in OpenAPI. */
 export type OpenApiSchema = { [key: string]: unknown };
 
 export interface OpenApiOptions {
-  /** The served group versions, for kinds that belong to all of them (DeleteOptions, WatchEvent). Default: none. */
+  /**
+   * The served group versions, for kinds that belong to all of them (DeleteOptions, WatchEvent).
+   * Default: none.
+   */
   readonly groupVersions?: readonly { readonly group: string; readonly version: string }[];
 }
 
@@ -27,7 +30,7 @@ export const PATCH_DEFINITION = `${META}.Patch`;
 interface NamedScalar {
   readonly name: string;
   readonly schema: OpenApiSchema;
-  /** Where OpenAPI v3 can say more. */
+  /** The schema for OpenAPI v3, where it can be more precise. */
   readonly v3?: OpenApiSchema;
 }
 
@@ -77,11 +80,12 @@ const zeros: Partial<Record<Scalar, unknown>> = {
 };
 
 /**
- * The definitions of one OpenAPI document, collected from the kinds that the document is about: `definitions` of version 2,
- * `components.schemas` of version 3. Each definition is made once, however many others refer to it.
+ * The definitions of one OpenAPI document, collected from its kinds: `definitions` of version 2,
+ * `components.schemas` of version 3. Each definition is created once, however many others refer to
+ * it.
  */
 export class OpenApiDefinitions {
-  /** Of OpenAPI. */
+  /** The version of OpenAPI. */
   readonly version: 2 | 3;
   readonly #options: OpenApiOptions;
   readonly #schemas = new Map<string, OpenApiSchema>();
@@ -95,10 +99,13 @@ export class OpenApiDefinitions {
     );
   }
 
-  /** Adds the definition that `make` returns, unless there is one of this name. A definition may refer to itself. */
+  /**
+   * Adds the definition that `make` returns, unless one of this name exists. A definition may refer
+   * to itself.
+   */
   add(name: string, make: () => OpenApiSchema): void {
     if (this.#schemas.has(name)) return;
-    // Reserves the name, so that circles end.
+    // Reserves the name, so that circular references end.
     this.#schemas.set(name, {});
     this.#schemas.set(name, make());
   }
@@ -196,7 +203,7 @@ export class OpenApiDefinitions {
     }
   }
 
-  /** A list's item, a map's value. */
+  /** Returns the schema of a list's items or a map's values. */
   #element(type: TypeRef): OpenApiSchema {
     const schema = this.#type(type);
     const zero = this.version === 3 ? zeroOf(type) : undefined;
@@ -217,7 +224,7 @@ export class OpenApiDefinitions {
     return this.reference(named.name);
   }
 
-  /** In OpenAPI v3 nothing may stand beside a reference. */
+  /** Wraps a reference: in OpenAPI v3 it must have no siblings. */
   #wrapReference(schema: OpenApiSchema): OpenApiSchema {
     if (this.version === 2 || schema['$ref'] === undefined || Object.keys(schema).length === 1)
       return schema;
@@ -226,7 +233,10 @@ export class OpenApiDefinitions {
   }
 }
 
-/** The zero value that stands for an absent one, of types whose zero value is that of their JSON. */
+/**
+ * Returns the zero value for an absent one; undefined for types whose zero value is that of their
+ * JSON.
+ */
 function zeroOf(type: TypeRef): unknown {
   if (type.kind === 'message') return {};
   return type.kind === 'scalar' ? zeros[type.scalar] : undefined;
@@ -240,7 +250,7 @@ function shortName(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }
 
-/** Which fields exclude each other, by their names in Go. */
+/** Returns the fields that exclude each other, by their names in Go. */
 function unionOf(message: MessageDescriptor, discriminator: string | undefined): OpenApiSchema {
   const members = message.fields.map(({ name }) => name).filter((name) => name !== discriminator);
   const goNames = members

@@ -1,24 +1,26 @@
-// The vocabulary that the schema.ts files are written in: `message`, `kind`, `f`, `inline` and the options of a field.
-// What they make is plain data; schema/schema-set.ts turns one type at a time into a MessageDescriptor when it is first needed,
-// and the fields of a type are a function until then, so that loading the whole API costs next to nothing.
+// The vocabulary of the schema.ts files: `message`, `kind`, `f`, `inline` and the options of a
+// field. The result is plain data. schema/schema-set.ts converts a type to a MessageDescriptor on
+// first use; until then the fields of a type are a function, so that loading the whole API costs
+// next to nothing.
 //
-// A field reads `f('replicas?', 1, '*int32')`: JSON name, protobuf number, type.
-//   name   a trailing '?' says that Go's tag has omitempty, and that OpenAPI does not require the field.
-//   type   '*' pointer · '[]' list · '{}' map with string keys · a scalar (see Scalar) · a type of this group and version ·
+// A field is written `f('replicas?', 1, '*int32')`: JSON name, protobuf number, type.
+//   name   a trailing '?': Go's tag has omitempty, and OpenAPI does not require the field.
+//   type   '*' pointer · '[]' list · '{}' map with string keys · a scalar (see Scalar) · a type of
+//   this group and version ·
 //          'core/v1.PodSpec', a type of another one.
 
 import type { ListType } from '../descriptor.ts';
 
 export interface FieldOptions {
-  /** OpenAPI requires it although it is omitted when empty. */
+  /** OpenAPI requires the field although it is omitted when empty. */
   readonly required?: true;
-  /** OpenAPI does not require it although it is always written. */
+  /** OpenAPI does not require the field although it is always written. */
   readonly optional?: true;
-  /** A required list or map that may have nothing in it: null then. */
+  /** A required list or map that may be empty; it is written as null then. */
   readonly nullable?: true;
-  /** Every persisted object has it: required in the TypeScript type, and only there. */
+  /** Every persisted object has the field: required in the TypeScript type, and only there. */
   readonly always?: true;
-  /** A zero struct or time is left out too (Go's omitzero). */
+  /** A zero struct or time is left out, too (Go's omitzero). */
   readonly omitZero?: true;
   readonly listType?: ListType;
   readonly listMapKeys?: readonly string[];
@@ -26,7 +28,7 @@ export interface FieldOptions {
   readonly patchStrategy?: readonly string[];
   readonly patchMergeKey?: string;
   readonly default?: unknown;
-  /** Protobuf field name where it differs. */
+  /** The protobuf field name, if it differs. */
   readonly protoName?: string;
 }
 
@@ -37,14 +39,17 @@ export interface FieldSpec {
   readonly options: FieldOptions | undefined;
 }
 
-/** An embedded struct: its fields stand among those of the outer one. In protobuf it is a message of its own (number 0: not carried). */
+/**
+ * An embedded struct: its fields are among those of the outer struct. In protobuf it is a message
+ * of its own (number 0: not carried).
+ */
 export interface InlineSpec {
   readonly inline: string;
   readonly number: number;
 }
 
 export interface ResourceSpec {
-  /** Plural, lower case. */
+  /** The plural in lower case. */
   readonly resource: string;
   readonly scope: 'Namespaced' | 'Cluster';
   /** Default: the kind in lower case. */
@@ -56,35 +61,35 @@ export interface ResourceSpec {
   readonly verbs?: readonly string[];
 }
 
-/** A function, so that only the types that are used are built. */
+/** A function, so that only used types are built. */
 export type FieldSpecs = () => readonly (FieldSpec | InlineSpec)[];
 
-/** `discriminator`: the field that says which of the others is set. */
+/** `discriminator`: the field that names the one that is set. */
 export interface UnionSpec {
   readonly discriminator?: string;
 }
 
 export interface MessageSpec {
-  /** Without kind and apiVersion. */
+  /** The fields without kind and apiVersion. */
   readonly fields: FieldSpecs;
-  /** It has kind and apiVersion, before all others. */
+  /** The type has kind and apiVersion, before all other fields. */
   readonly kind?: true;
   readonly structType?: 'atomic';
   readonly union?: UnionSpec;
   readonly resource?: ResourceSpec;
 }
 
-/** Another name for a type: a string type, with its known values if there are any, or a list or map of something. */
+/** A named type: a string type, with its defined values if there are any, or a list or map. */
 export interface AliasSpec {
   readonly alias: string;
   readonly values?: readonly string[];
   /** The type has only these values (Kubernetes' enums). Otherwise others may appear. */
   readonly closed?: boolean;
-  /** In protobuf it is a message with the list as field 1. */
+  /** In protobuf, a message with the list as field 1. */
   readonly protoMessage?: true;
 }
 
-/** See `either`. */
+/** A type made by `either`. */
 export interface EitherSpec {
   readonly either: string;
   readonly messageNumber: number;
@@ -99,7 +104,7 @@ export interface GroupVersionSchema {
   readonly version: string;
   /** The folder under src/api, and the name by which other schemas refer to it: 'apps/v1'. */
   readonly key: string;
-  /** OpenAPI definition names are this, a dot and the type's name. */
+  /** The prefix of OpenAPI definition names; a dot and the type's name follow. */
   readonly openApiPackage: string;
   readonly types: Readonly<Record<string, TypeSpec>>;
 }
@@ -118,22 +123,24 @@ export function message(fields: FieldSpecs): MessageSpec {
   return { fields };
 }
 
-/** A struct that server-side apply treats as one value. */
+/** Returns a struct that server-side apply treats as one value. */
 export function atomicMessage(fields: FieldSpecs): MessageSpec {
   return { fields, structType: 'atomic' };
 }
 
-/** A struct of which at most one field is set, beside one that may say which. */
+/**
+ * Returns a struct with at most one set field, besides a discriminator that may name that field.
+ */
 export function union(fields: FieldSpecs, discriminator?: string): MessageSpec {
   return { fields, union: { ...(discriminator !== undefined && { discriminator }) } };
 }
 
-/** A type with kind and apiVersion. */
+/** Returns a type with kind and apiVersion. */
 export function kind(fields: FieldSpecs): MessageSpec {
   return { kind: true, fields };
 }
 
-/** A kind with a REST path of its own. */
+/** Returns a kind with a REST path. */
 export function resource(spec: ResourceSpec, fields: FieldSpecs): MessageSpec {
   return { kind: true, fields, resource: spec };
 }
@@ -152,12 +159,12 @@ export function inline(type: string, number = 0): InlineSpec {
   return { inline: type, number };
 }
 
-/** Only these values. */
+/** Returns a string type with only these values. */
 export function oneOf(...values: string[]): AliasSpec {
   return { alias: 'string', values, closed: true };
 }
 
-/** These values, and perhaps others. */
+/** Returns a string type with these values, and perhaps others. */
 export function known(...values: string[]): AliasSpec {
   return { alias: 'string', values, closed: false };
 }
@@ -176,12 +183,15 @@ export const nullable: FieldOptions = { nullable: true };
 export const always: FieldOptions = { always: true };
 export const omitZero: FieldOptions = { omitZero: true };
 
-/** A list of objects that are identified by these keys. */
+/** Returns the options of a list of objects that are identified by these keys. */
 export function mapList(...listMapKeys: string[]): FieldOptions {
   return { listType: 'map', listMapKeys };
 }
 
-/** Strategic merge: items with the same key are merged; without a key, values are. */
+/**
+ * Returns the options for a strategic merge: items with the same key are merged; without a key,
+ * values are.
+ */
 export function merge(patchMergeKey?: string): FieldOptions {
   return patchMergeKey === undefined
     ? { patchStrategy: ['merge'] }
@@ -201,7 +211,10 @@ export function protoName(name: string): FieldOptions {
   return { protoName: name };
 }
 
-/** An object of a type, or a value of another one, distinguished by their JSON. The numbers are those of the protobuf message. */
+/**
+ * Returns a type whose values are objects of a type, or values of another one; the JSON
+ * distinguishes them. The numbers are those of the protobuf message.
+ */
 export function either(
   message: string,
   messageNumber: number,

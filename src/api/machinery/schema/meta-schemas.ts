@@ -1,4 +1,5 @@
-// The types that all groups share. They belong to the machinery, which uses them without knowing any group.
+// The types that all groups share. They belong to the machinery, which does not depend on any
+// group.
 
 import { schema as metaV1 } from '../meta/v1/schema.ts';
 import { SchemaSet } from './schema-set.ts';

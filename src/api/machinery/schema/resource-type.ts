@@ -1,10 +1,13 @@
-// Makes the ResourceType constants (`pods`, `replicaSets` …) from a schema. Apart from schema-set.ts, so that a module that
-// wants one constant does not load every schema.
+// Creates the ResourceType constants (`pods`, `replicaSets` …) from a schema. Separate from
+// schema-set.ts, so that a module that needs one constant does not load every schema.
 
 import type { ResourceType } from '../descriptor.ts';
 import type { GroupVersionSchema } from './builder.ts';
 
-/** The resource of a kind of this group and version; a kind without a REST path is a programmer error. */
+/**
+ * Returns the resource of a kind of this group and version. A kind without a REST path is a
+ * programming error.
+ */
 export function resourceType<T = unknown>(
   schema: GroupVersionSchema,
   kind: string,

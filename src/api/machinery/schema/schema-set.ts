@@ -1,5 +1,5 @@
-// Turns the data of schema.ts files into MessageDescriptors, one type at a time and only when its fields are first
-// asked for: types refer to each other in circles, and most of a run never needs most of them.
+// Converts the data of schema.ts files to MessageDescriptors, one type at a time on first use:
+// types refer to each other circularly, and most programs need few of them.
 
 import type {
   FieldDescriptor,
@@ -42,7 +42,7 @@ const structScalars: ReadonlySet<Scalar> = new Set<Scalar>([
   'duration',
 ]);
 
-/** Kinds of meta/v1 that belong to every group version: what requests and watches are made of. */
+/** Kinds of meta/v1 that belong to every group version: the parts of requests and watches. */
 export const everywhereKinds: ReadonlySet<string> = new Set([
   'WatchEvent',
   'ListOptions',
@@ -53,7 +53,7 @@ export const everywhereKinds: ReadonlySet<string> = new Set([
   'PatchOptions',
 ]);
 
-/** Kinds of meta/v1 that have no group. */
+/** Kinds of meta/v1 without a group. */
 const ungroupedKinds: ReadonlySet<string> = new Set([
   'Status',
   'APIVersions',
@@ -66,13 +66,16 @@ const ungroupedKinds: ReadonlySet<string> = new Set([
 export interface KnownKind {
   readonly gvk: GroupVersionKind;
   readonly message: MessageDescriptor;
-  /** Absent: the kind has no path of its own (lists, options, reviews inside others). */
+  /** Absent: the kind has no path (lists, options, nested reviews). */
   readonly resource?: ResourceType;
-  /** The list of the kind. Absent: it has none. */
+  /** The list of the kind. Absent: there is none. */
   readonly listMessage?: MessageDescriptor;
 }
 
-/** The schemas of some group versions, which refer to each other and to no others, and the descriptors compiled from them. */
+/**
+ * The schemas of some group versions, which refer only to each other, and the descriptors compiled
+ * from them.
+ */
 export class SchemaSet {
   /** In the order in which discovery lists the groups. */
   readonly schemas: readonly GroupVersionSchema[];
@@ -88,7 +91,10 @@ export class SchemaSet {
     );
   }
 
-  /** Returns the descriptor of a type by its key, such as 'core/v1.Pod'. A key that no schema has is a programmer error. */
+  /**
+   * Returns the descriptor of a type by its key, such as 'core/v1.Pod'. An unknown key is a
+   * programming error.
+   */
   message(key: string): MessageDescriptor {
     const found = this.#compiled.get(key);
     if (found !== undefined) return found;
@@ -106,7 +112,10 @@ export class SchemaSet {
       .map(([name]) => this.message(`${schema.key}.${name}`));
   }
 
-  /** Returns a kind; undefined if no schema has it. Kinds of no group (Status) or of all groups (DeleteOptions) are found in each. */
+  /**
+   * Returns a kind; undefined if no schema has it. Kinds of no group (Status) or of all groups
+   * (DeleteOptions) belong to each.
+   */
   lookup({ group, version, kind }: GroupVersionKind): KnownKind | undefined {
     const schema = this.#byGroupVersion.get(`${group}/${version}`);
     if (schema === undefined) return undefined;
@@ -126,7 +135,7 @@ export class SchemaSet {
     };
   }
 
-  /** Returns every resource that has a REST path of its own, of all group versions. */
+  /** Returns every resource with a REST path, of all group versions. */
   resources(): ResourceType[] {
     return this.schemas.flatMap((schema) =>
       Object.entries(schema.types).flatMap(([name, spec]) =>
@@ -135,7 +144,10 @@ export class SchemaSet {
     );
   }
 
-  /** Returns the type of a field as a schema writes it, without the pointer mark: 'string', '[]Container', '{}meta/v1.Time'. */
+  /**
+   * Returns the type of a field in a schema's notation, without the pointer mark: 'string',
+   * '[]Container', '{}meta/v1.Time'.
+   */
   typeRef(schema: GroupVersionSchema, type: string): TypeRef {
     if (type.startsWith('*')) return this.typeRef(schema, type.slice(1));
     if (type.startsWith('[]')) return { kind: 'list', items: this.typeRef(schema, type.slice(2)) };
@@ -165,7 +177,7 @@ export class SchemaSet {
     return target;
   }
 
-  /** Returns what the schemas say of a type. A key that no schema has is a programmer error. */
+  /** Returns the specification of a type. An unknown key is a programming error. */
   find(key: string): {
     readonly schema: GroupVersionSchema;
     readonly name: string;
@@ -255,7 +267,10 @@ function compileFields(
   return fields;
 }
 
-/** Kind and apiVersion. They are not in an object's protobuf message (number 0): the envelope around it carries them. */
+/**
+ * Returns kind and apiVersion. They are not in an object's protobuf message (number 0): the
+ * envelope carries them.
+ */
 function typeMetaFields(set: SchemaSet): FieldDescriptor[] {
   return set.message('meta/v1.TypeMeta').fields.map((field) => ({ ...field, number: 0 }));
 }

@@ -1,13 +1,13 @@
 // Errors of nft: its messages as a closed set of reasons.
 
 export type NftErrorReason =
-  /** A table, chain, map or element does not exist, or the kernel lacks the module for something. */
+  /** A table, chain, map or element does not exist, or the kernel lacks a module. */
   | 'NotFound'
   | 'AlreadyExists'
-  /** Something else refers to what should be deleted. */
+  /** The object to delete is still referred to. */
   | 'InUse'
   | 'NotPermitted'
-  /** nft, or the version of nft on this machine, does not understand the commands. */
+  /** This version of nft does not understand the commands. */
   | 'Syntax'
   | 'NotInstalled'
   | 'Other';
@@ -17,7 +17,7 @@ export class NftError extends Error {
   readonly reason: NftErrorReason;
   /** The first line that nft printed. */
   readonly detail: string;
-  /** Number of the command's line that failed, from 1. */
+  /** The number of the failed line of commands, from 1. */
   readonly line: number | undefined;
 
   constructor(
@@ -41,8 +41,9 @@ const REASONS: readonly (readonly [RegExp, NftErrorReason])[] = [
 ];
 
 /**
- * Returns the error for what nft printed: `/dev/stdin:3:15-15: Error: Could not process rule: No such file or
- * directory`, then the command and marks below it. The first error counts: others often follow from it.
+ * Parses the output of a failed nft: `/dev/stdin:3:15-15: Error: Could not process rule: No such
+ * file or directory`, followed by the command and marks below it. Only the first error counts:
+ * others often follow from it.
  */
 export function parseNftError(stderr: string, exitCode: number): NftError {
   const text = stderr.trim();

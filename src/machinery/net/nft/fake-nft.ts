@@ -1,17 +1,17 @@
-// Replaces nft in tests: records transactions, and answers what the test has set.
+// Replaces nft in tests: records transactions and returns prepared results.
 
 import type { NftError } from './error.ts';
 import type { Nft, NftTable } from './nft.ts';
 
 export class FakeNft implements Nft {
-  /** Transactions that were applied, in order. */
+  /** The applied transactions, in order. */
   readonly runs: string[] = [];
   /** Results of `list`, by `FAMILY NAME`. */
   readonly listings = new Map<string, string>();
-  /** Lists that were asked for, as `FAMILY NAME`. */
+  /** Calls of `list`, as `FAMILY NAME`. */
   readonly lists: string[] = [];
   present: readonly NftTable[] = [];
-  /** The next transactions are rejected with these, in order. */
+  /** Errors with which the next transactions are rejected, in order. */
   readonly failures: NftError[] = [];
   obstacle: NftError | undefined;
 

@@ -32,14 +32,14 @@ describe('errors', () => {
     expect(parseNftError(stderr, 1)).toMatchObject({ reason, line });
   });
 
-  test('the message has all that nft printed, the detail its first line', () => {
+  test('the message has the whole output of nft, the detail its first line', () => {
     const error = parseNftError('first\nsecond\n', 1);
     expect(error.message).toBe('nft failed: first\nsecond');
     expect(error.detail).toBe('first');
   });
 });
 
-test('a missing program has a reason of its own', async () => {
+test('a missing program has the reason NotInstalled', async () => {
   const error = await systemNft(['/nonexistent/program'])
     .run('')
     .catch((error_: unknown) => error_);
@@ -77,7 +77,7 @@ describe.skipIf(isUnavailable)('the program (needs root and nft)', () => {
     expect(error).toMatchObject({ reason: 'NotFound', line: 2 });
   });
 
-  test('what is absent', async () => {
+  test('absent tables', async () => {
     expect(await nft.list('ip', 'absent')).toBeUndefined();
     expect(await nft.tables()).toEqual([]);
     await nft.run(removalOf({ family: 'inet', name: 'absent' }));

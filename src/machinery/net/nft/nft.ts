@@ -1,10 +1,10 @@
-// The interface to the kernel's nftables: the program nft. Everything that programs tables (service proxy, network
-// policies, networks of pods) uses it, and tests replace it by FakeNft.
+// The interface to the kernel's nftables: the program nft. All parts that program tables (service
+// proxy, network policies, pod networks) use it. FakeNft replaces it in tests.
 
 import { execute } from '../../execute.ts';
 import { NftError, parseNftError } from './error.ts';
 
-/** Families of tables that are used here. */
+/** The table families in use. */
 export type NftFamily = 'ip' | 'ip6' | 'inet' | 'arp' | 'bridge' | 'netdev';
 
 export interface NftTable {
@@ -14,19 +14,30 @@ export interface NftTable {
 
 export interface Nft {
   /**
-   * Runs commands, one per line, as one transaction: the kernel has all of them or none. Rejects with NftError. Never
-   * put text of users into commands: names are constants or hashes.
+   * Runs commands, one per line, as one transaction: the kernel applies all of them or none.
+   * Rejects with NftError. Commands must not contain text from users: names are constants or
+   * hashes.
    */
   run(commands: string): Promise<void>;
-  /** Reports what `run` would reject with; undefined if the kernel would take the commands. Changes nothing. */
+  /**
+   * Returns the error with which `run` would reject; undefined if the kernel would accept the
+   * commands. Changes nothing.
+   */
   check(commands: string): Promise<NftError | undefined>;
-  /** Returns what `nft -j list table` prints; undefined if there is no such table. Rejects with NftError. */
+  /**
+   * Returns the output of `nft -j list table`; undefined if there is no such table. Rejects with
+   * NftError.
+   */
   list(family: NftFamily, table: string): Promise<string | undefined>;
   /** Returns all tables of this network namespace. Rejects with NftError. */
   tables(): Promise<readonly NftTable[]>;
 }
 
-/** @param prefix program and arguments that run nft, such as `ip netns exec NAME`. Default: none. */
+/**
+ * Returns the interface to nft.
+ *
+ * @param prefix program and arguments that run nft, such as `ip netns exec NAME`. Default: none.
+ */
 export function systemNft(prefix: readonly string[] = []): Nft {
   const command = [...prefix, 'nft'];
   const start = async (
@@ -59,7 +70,7 @@ export function systemNft(prefix: readonly string[] = []): Nft {
   };
 }
 
-/** As execute(); a program that cannot be started is an NftError, too. */
+/** Does the same as execute(), but reports a program that cannot be started as an NftError. */
 async function executeNft(command: readonly string[], input: string): ReturnType<typeof execute> {
   try {
     return await execute(command, input);
@@ -70,10 +81,11 @@ async function executeNft(command: readonly string[], input: string): ReturnType
 }
 
 /**
- * Reports why this process cannot program nftables; undefined if it can. Changes nothing.
+ * Returns the reason why this process cannot program nftables; undefined if it can. Changes
+ * nothing.
  *
- * @param commands what will be programmed, under a name of its own: a table that is there says nothing about what can
- * be made
+ * @param commands the intended commands with an unused table name: that an existing table is
+ * there proves nothing
  */
 export async function obstacleToNft(nft: Nft, commands: string): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'it needs Linux';
@@ -86,6 +98,6 @@ export async function obstacleToNft(nft: Nft, commands: string): Promise<string 
   }
 }
 
-/** Removes a table if it is there, without listing it first. */
+/** Returns the commands that remove a table, whether or not it exists. */
 export const removalOf = ({ family, name }: NftTable): string =>
   `add table ${family} ${name}\ndelete table ${family} ${name}\n`;

@@ -25,8 +25,8 @@ const failure = (run: Promise<void>): Promise<unknown> =>
   );
 
 describe.skipIf(isUnavailable)('the program in its interactive mode (needs root and nft)', () => {
-  test('transactions in order, each all or nothing; what fails says why', async () => {
-    // Each session is a network namespace of its own here: all of this is one program.
+  test('transactions run in order, each all or nothing; a failure has its reason', async () => {
+    // Here each session is a network namespace, so all steps use one session.
     const nft = open(INSIDE);
     await nft.run('add table ip x\nadd chain ip x y\n');
     expect(await failure(nft.run('add chain ip x z\nadd rule ip x absent drop\n'))).toMatchObject({
@@ -40,7 +40,7 @@ describe.skipIf(isUnavailable)('the program in its interactive mode (needs root 
     await nft.run('');
   });
 
-  test('many at once', async () => {
+  test('many transactions at once', async () => {
     const nft = open(INSIDE);
     await nft.run('add table ip x\nadd set ip x s { type inet_service; }\n');
     const ports = Array.from({ length: 200 }, (_, index) => index + 1);
@@ -51,15 +51,15 @@ describe.skipIf(isUnavailable)('the program in its interactive mode (needs root 
     });
   });
 
-  test('what is long, or no plain text, is run by a program of its own', async () => {
-    // Each program has a namespace of its own here, so the table is not there for the session.
+  test('long or non-ASCII transactions run in a separate program', async () => {
+    // Each program has its own namespace here, so the session does not see the table.
     const nft = open(INSIDE);
     await nft.run(`add table ip x\n${'add table ip x\n'.repeat(2000)}`);
     await nft.run('add table ip x\n# é\n');
     expect(await failure(nft.run('delete table ip x\n'))).toMatchObject({ reason: 'NotFound' });
   });
 
-  test('after the end it is started again', async () => {
+  test('the program is restarted after it has ended', async () => {
     const nft = open(INSIDE);
     await nft.run('add table ip x\n');
     await nft.close();

@@ -1,11 +1,12 @@
-// Small transactions through one nft that goes on running. To start a program and to close its netlink socket, for
-// which the kernel waits until no processor uses the old rules, take some tens of times longer than the transaction
-// (docs/decisions/0006-nft-session.md).
+// Runs small transactions in one nft process that stays alive. Starting a program and closing its
+// netlink socket, for which the kernel waits until no processor uses the old rules, takes tens of
+// times as long as the transaction (docs/decisions/0006-nft-session.md).
 //
-// `nft -i` reads a command line at a time, runs it as one transaction, and prints nothing if the kernel has taken it.
-// So each line is followed by a word that is no command: when the error about this word is on stderr, the transaction
-// is over, and what was printed before is its error. After anything that is not as expected the program is ended, and
-// the caller gets an error: whether the kernel has the transaction is then unknown.
+// `nft -i` reads one command line at a time, runs it as one transaction, and prints nothing on
+// success. Each line is therefore followed by a word that is no command: when the error about this
+// word is on stderr, the transaction is over, and the output before it is the transaction's error.
+// After unexpected output the program is ended and the caller gets an error; the outcome of the
+// transaction is then unknown.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock, Timer } from '../../clock.ts';
@@ -19,14 +20,19 @@ export interface NftSessionConfig {
   readonly prefix?: readonly string[];
 }
 
-/** Longer transactions gain nothing, and a line is read byte by byte. In UTF-16 units. */
+/**
+ * The longest transaction for a session, in UTF-16 units. Longer ones gain nothing, because nft
+ * reads a line byte by byte.
+ */
 const MAX_LINE = 16 * 1024;
-/** nft keeps its lines as a history: after so many the program is replaced. */
+/**
+ * The number of transactions after which the program is replaced: nft keeps its lines as a history.
+ */
 const MAX_TRANSACTIONS = 1000;
 const IDLE_MS = 60_000;
 const PATIENCE_MS = 30_000;
 const MAX_OUTPUT = 64 * 1024;
-/** Control characters and other languages are for a program that reads a file. */
+/** Texts with other characters are run by a separate program that reads a file. */
 const PLAIN = /^[\x20-\x7e\n]*$/;
 
 export class NftSession implements Nft {
@@ -36,7 +42,7 @@ export class NftSession implements Nft {
   readonly tables: Nft['tables'];
   readonly check: Nft['check'];
   #running: Running | undefined;
-  /** This nft has no interactive mode, or behaves otherwise there. */
+  /** This nft has no interactive mode, or it behaves differently there. */
   #unavailable = false;
   #last: Promise<unknown> = Promise.resolve();
   #idle: Timer | undefined;
@@ -56,7 +62,7 @@ export class NftSession implements Nft {
     return done;
   }
 
-  /** Ends the program. Later transactions are run one program each. Idempotent. */
+  /** Ends the program. Later transactions run one program each. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#last;
@@ -87,7 +93,7 @@ export class NftSession implements Nft {
     const running = new Running(this.#config);
     this.#running = running;
     try {
-      // An empty line shows whether this program does what is expected of it.
+      // An empty line tests whether this program behaves as expected.
       if ((await running.send('')).trim() === '') return running;
     } catch (error) {
       if (!(error instanceof NftError)) throw error;
@@ -109,7 +115,7 @@ export class NftSession implements Nft {
   }
 }
 
-/** One program. */
+/** One running nft. */
 class Running {
   readonly #clock: Clock;
   readonly #child: ChildProcess;
@@ -121,7 +127,7 @@ class Running {
   constructor({ clock, prefix = [] }: NftSessionConfig) {
     this.#clock = clock;
     const [program = '', ...args] = [...prefix, 'nft', '-i'];
-    // It would write a file with its history into the home directory.
+    // Otherwise nft would write a history file into the home directory.
     const env = { PATH: SYSTEM_PATH, LC_ALL: 'C', HOME: '/dev/null', TERM: 'dumb' };
     this.#child = spawn(program, args, { env, stdio: ['pipe', 'ignore', 'pipe'] });
     this.#child.stderr?.setEncoding('latin1').on('data', (text: string) => {
@@ -132,7 +138,8 @@ class Running {
     this.#child.on('error', (err) => this.#fail(err.message));
     this.#child.on('exit', () => this.#fail('it ended'));
     this.#child.stdin?.on('error', () => this.#fail('it closed its input'));
-    // Nothing waits for it: when this process ends, its input ends, and so does it.
+    // The child must not keep this process alive. When this process ends, the child's input ends,
+    // and so does the child.
     this.#child.unref();
   }
 
@@ -140,7 +147,9 @@ class Running {
     return this.#failure === undefined;
   }
 
-  /** Runs a line, and returns what was printed about it. Rejects with NftError if that is unknown. */
+  /**
+   * Runs a line and returns the output about it. Rejects with NftError if the outcome is unknown.
+   */
   send(line: string): Promise<string> {
     const mark = `end-of-${++this.transactions}`;
     const pattern = new RegExp(

@@ -1,23 +1,23 @@
-// Opens connections to peers. A connection from here has an error listener from its first moment to its last, so that a
-// reset can never become an uncaught error, and the dial ends within a time that does not depend on the peer.
+// Opens connections to peers. A connection has an error listener from its first moment to its last,
+// so a reset cannot become an uncaught error. A dial ends within a time that does not depend on the
+// peer.
 
-import { lookup } from 'node:dns';
-import type { LookupAddress } from 'node:dns';
-import { connect as connectTcp, isIP } from 'node:net';
-import type { LookupFunction, Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import type { ConnectionOptions } from 'node:tls';
+import { lookup, type LookupAddress } from 'node:dns';
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '#machinery/clock.ts';
 import { isGlobalUnicast } from '../ip.ts';
 
-/** A dial that takes longer fails: TCP and TLS together. */
+/** The longest time for TCP and TLS together. */
 export const DIAL_TIMEOUT_MS = 30_000;
-/** A connection without traffic is probed after this time, so that a peer that vanished is noticed. */
+/**
+ * The time without traffic after which a connection is probed, so that a vanished peer is noticed.
+ */
 const KEEP_ALIVE_MS = 30_000;
 
-/** The peer's address is one that a proxy must not reach, such as loopback. */
+/** A proxy must not reach the peer's address, such as loopback. */
 export class AddressNotAllowedError extends Error {
   override readonly name = 'AddressNotAllowedError';
 
@@ -27,17 +27,17 @@ export class AddressNotAllowedError extends Error {
 }
 
 export interface DialConfig {
-  /** An address, or a name that is resolved. */
+  /** An address, or a name to resolve. */
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
-  /** Aborts the dial. Does not affect the connection afterwards. */
+  /** Aborts the dial. Has no effect on an open connection. */
   readonly signal?: AbortSignal;
   /** Absent: plain TCP. */
   readonly tls?: Omit<ConnectionOptions, 'host' | 'port' | 'lookup' | 'socket'>;
   /**
-   * Rejects with AddressNotAllowedError unless the address is global unicast. A name is judged by the addresses that it
-   * resolves to, at the moment of the connection. Default: false.
+   * Rejects with AddressNotAllowedError unless the address is global unicast. A name is judged by
+   * its resolved addresses, at the moment of the connection. Default: false.
    */
   readonly globalOnly?: boolean;
   /** Default: DIAL_TIMEOUT_MS. */
@@ -45,8 +45,8 @@ export interface DialConfig {
 }
 
 /**
- * Resolves with an open connection, TLS included. Rejects with AddressNotAllowedError, the signal's reason, or the
- * socket's error.
+ * Opens a connection, TLS included. Rejects with AddressNotAllowedError, the signal's reason, or
+ * the socket's error.
  */
 export function dial({
   host,
@@ -96,15 +96,15 @@ export function dial({
 }
 
 /**
- * Gives a stream an error listener for all of its life: an error then closes the stream and no more. Returns the
- * stream.
+ * Adds an error listener to a stream for all of its life, so that an error closes the stream and
+ * has no other effect. Returns the stream.
  */
 export function watchErrors<T extends Duplex>(stream: T): T {
   stream.on('error', ignoreError);
   return stream;
 }
 
-/** The error reaches those who use the stream by its 'close' event, or by listeners of their own. */
+/** Users of the stream see the error by its 'close' event, or by their own listeners. */
 function ignoreError(): void {}
 
 export function joinHostPort(host: string, port: number): string {

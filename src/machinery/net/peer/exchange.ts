@@ -1,11 +1,16 @@
-// One HTTP/1.1 exchange with a peer on a connection of its own. The exchange owns the connection: it listens for
-// errors, has deadlines that do not depend on the peer, and destroys the connection on every way out.
+// Performs one HTTP/1.1 exchange with a peer on a connection of its own. The exchange owns the
+// connection: it listens for errors, has deadlines that do not depend on the peer, and destroys the
+// connection on every way out.
 //
-// A peer may reset, close, stall, or send anything at any byte. Each of these settles the promise, or fails the
-// response's body.
+// A peer may reset, close, stall, or send anything at any byte. Each of these settles the
+// promise, or fails the response's body.
 
-import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as httpRequest,
+} from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 
 import type { Clock } from '#machinery/clock.ts';
@@ -13,11 +18,12 @@ import { watchIdle } from './idle.ts';
 import { watchErrors } from './dial.ts';
 
 /**
- * A peer that sends more informational responses than this before the final one fails the exchange, as in Go's
- * net/http.
+ * The number of informational responses before the final one that is accepted, as in Go's net/http.
  */
 const MAX_INFORMATIONAL = 5;
-/** A connection on which nothing moves for this time is closed: the kubelet's streamingConnectionIdleTimeout. */
+/**
+ * The idle time after which a connection is closed: the kubelet's streamingConnectionIdleTimeout.
+ */
 export const IDLE_TIMEOUT_MS = 4 * 3600 * 1000;
 
 /** The request's body ended before it was complete: its sender failed, not the peer. */
@@ -26,31 +32,31 @@ export class BodyAbortedError extends Error {
 }
 
 export interface ExchangeConfig {
-  /** An open connection. Belongs to the exchange from the call on, even if the promise rejects. */
+  /** An open connection. The exchange owns it from the call on, even if the promise rejects. */
   readonly connection: Duplex;
   readonly method: string;
   readonly path: string;
   readonly headers: OutgoingHttpHeaders;
   /** A stream is sent with back-pressure. Absent: no body. */
   readonly body?: Uint8Array | Readable;
-  /** Destroys the connection at any time, also after the response began. */
+  /** Destroys the connection at any time, even after the response began. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** The longest wait for the head of the response. Default: idleTimeoutMs. */
   readonly headTimeoutMs?: number;
-  /** The longest time in which no byte comes from or goes to the peer. Default: IDLE_TIMEOUT_MS. */
+  /** The longest time without a byte from or to the peer. Default: IDLE_TIMEOUT_MS. */
   readonly idleTimeoutMs?: number;
   /** The longest head of a response. Default: Node's, 16 KiB. */
   readonly maxHeaderBytes?: number;
-  /** Whether the peer may answer 101 and change the protocol. Default: false. */
+  /** Accept a 101 response, which changes the protocol. Default: false. */
   readonly upgrade?: boolean;
 }
 
 export type Answer =
   | { readonly kind: 'response'; readonly message: IncomingMessage }
   /**
-   * The protocol changed. `connection` belongs to the caller now, and has an error listener; the signal still destroys
-   * it.
+   * The protocol changed. The caller owns `connection` now; it has an error listener. The signal
+   * still destroys it.
    */
   | {
       readonly kind: 'upgraded';
@@ -59,7 +65,10 @@ export type Answer =
       readonly head: Buffer;
     };
 
-/** Sends the request; resolves with the final response's head, or with the upgraded connection. Rejects with Error. */
+/**
+ * Sends the request. Resolves with the final response's head, or with the upgraded connection.
+ * Rejects with Error.
+ */
 export function exchange(config: ExchangeConfig): Promise<Answer> {
   return new Promise((resolve, reject) => new PeerExchange(config, resolve, reject).send());
 }
@@ -132,13 +141,13 @@ class PeerExchange {
         maxHeaderSize,
       });
     } catch (error) {
-      // A header or path that cannot be sent.
+      // A header or path contains invalid characters.
       this.#fail(error);
       return;
     }
     outgoing.on('error', (error) => this.#fail(error));
     outgoing.on('close', () => {
-      // After an upgrade the request is over, and the connection goes on.
+      // After an upgrade the request is over, but the connection stays open.
       if (!this.#upgraded)
         this.#fail(new Error('the peer closed the connection before it answered'));
     });
@@ -148,15 +157,16 @@ class PeerExchange {
     });
     outgoing.once('response', (message) => {
       headTimer.cancel();
-      // Without the header Upgrade, Node takes it for an ordinary response.
+      // Without the header Upgrade, Node treats a 101 as an ordinary response.
       if (message.statusCode === 101) {
         this.#fail(new Error('unexpected response: 101 Switching Protocols'));
         return;
       }
-      // The reader of the body gets the error, too; without a reader it must not be uncaught.
+      // The reader of the body gets the error, too. Without a reader, this listener keeps it from
+      // being uncaught.
       message.on('error', () => undefined);
-      // Read to its end or given up: the connection serves this exchange alone. The rest of the request's body is not
-      // sent.
+      // The body was read to its end or abandoned. The connection serves this exchange only, so the
+      // rest of the request's body is not sent.
       message.once('end', () => connection.destroy());
       message.once('close', () => connection.destroy());
       this.#settle({ kind: 'response', message });
@@ -185,7 +195,7 @@ class PeerExchange {
     body.once('close', () => {
       if (!ended) this.#fail(new BodyAbortedError('the body of the request ended early'));
     });
-    // A peer that answers early, or fails, does not get the rest.
+    // The rest of the body is not sent to a peer that answers early or fails.
     outgoing.once('close', () => body.destroy());
     body.pipe(outgoing);
   }
@@ -199,7 +209,9 @@ class PeerExchange {
     this.#resolve(answer);
   }
 
-  /** Closes the connection. After the head of the response, the reader of its body gets the error. */
+  /**
+   * Closes the connection. After the head of the response, the reader of its body gets the error.
+   */
   #fail(reason: unknown): void {
     if (!this.#settled) {
       this.#settled = true;

@@ -1,10 +1,10 @@
-// Notices that nothing moves on a connection.
+// Detects connections without traffic.
 
 import type { Duplex } from 'node:stream';
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 
-/** Byte counters, which sockets have. */
+/** The byte counters of sockets. */
 interface Counted {
   readonly bytesRead?: number;
   readonly bytesWritten?: number;
@@ -13,9 +13,10 @@ interface Counted {
 const NEVER: Timer = { cancel: () => undefined };
 
 /**
- * Calls `onIdle` once, when no byte was read from or written to the socket for `idleMs` (up to twice that, since the
- * counters are looked at only when the timer fires). Costs nothing per byte. Streams in memory have no counters and are
- * not watched: their other end is in this process and has time limits of its own.
+ * Calls `onIdle` once, when no byte was read or written for `idleMs`. The call may come up to
+ * `idleMs` later, since the counters are read only when the timer fires. Costs nothing per byte.
+ * In-memory streams have no counters and are not watched: their other end is in this process and
+ * has its own time limits.
  */
 export function watchIdle(
   clock: Clock,

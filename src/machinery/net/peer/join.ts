@@ -5,13 +5,13 @@ import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { watchErrors } from './dial.ts';
 
-/** When one side has ended, the other has this long to end, too. */
+/** The time in which the second side must end after the first has ended. */
 const LINGER_MS = 30_000;
 
 /**
- * Passes bytes in both directions with back-pressure, and a clean end of one direction. Resolves when both connections
- * are closed: an error or a break of one destroys the other, and after the end of one direction the other has LINGER_MS
- * left.
+ * Passes bytes in both directions with back-pressure, including a clean end of one direction.
+ * Resolves when both connections are closed. An error of one connection destroys the other. After
+ * the end of one direction the other has LINGER_MS left.
  */
 export async function joinConnections(clock: Clock, a: Duplex, b: Duplex): Promise<void> {
   let linger: Timer | undefined;
@@ -30,8 +30,8 @@ export async function joinConnections(clock: Clock, a: Duplex, b: Duplex): Promi
   for (const side of [a, b]) {
     watchErrors(side);
     side.once('end', onEnd);
-    // An end that came before the close was passed on by the pipe; the rest of it may still be on its way to the other
-    // side.
+    // If the side ended before it closed, the pipe passes the end on; data may still be on its way
+    // to the other side.
     side.once('close', () => {
       if (!side.readableEnded) destroyBoth();
     });

@@ -1,17 +1,20 @@
-// A program for network namespaces in tests: it serves, and connects on request. It is handed to `node -e` as text, because the namespaces
-// need processes of their own.
+// A program for network namespaces in tests: it serves, and connects on request. It is passed to
+// `node -e` as text, because the namespaces need separate processes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** What a connection came to: the server's name and the client's address as the server sees it; else why there was none. */
+/**
+ * The result of a connection: the server's name and the client's address as the server sees it, or
+ * the reason of the failure.
+ */
 export type Attempt = { readonly server: string; readonly source: string } | 'refused' | 'timeout';
 
 export interface Request {
   readonly protocol?: 'tcp' | 'udp';
   readonly host: string;
   readonly port: number;
-  /** Of the client; 0: any. The same socket is used again for UDP. */
+  /** The port of the client; 0: any. UDP uses the same socket again. */
   readonly localPort?: number;
   readonly localAddress?: string;
   readonly timeoutMs?: number;
@@ -30,7 +33,10 @@ function serve({ name, host, port, udp }) {
       socket.on('error', reject);
       socket.bind(port, host, () => resolve('ok'));
     } else {
-      const server = net.createServer((socket) => { socket.on('error', () => {}); socket.end(name + ' ' + plain(socket.remoteAddress || '')); });
+      const server = net.createServer((socket) => {
+        socket.on('error', () => {});
+        socket.end(name + ' ' + plain(socket.remoteAddress || ''));
+      });
       server.on('error', reject);
       server.listen(port, host, () => resolve('ok'));
     }
@@ -62,7 +68,8 @@ const actions = { serve, echo, open, exchange };
 const parse = (text) => { const [server, source] = text.split(' '); return { server, source }; };
 function tcp({ host, port, localPort, localAddress, timeoutMs }) {
   return new Promise((resolve) => {
-    const socket = net.connect({ host, port, ...(localPort ? { localPort } : {}), ...(localAddress ? { localAddress } : {}) });
+    const local = { ...(localPort ? { localPort } : {}), ...(localAddress ? { localAddress } : {}) };
+    const socket = net.connect({ host, port, ...local });
     let text = '';
     const timer = setTimeout(() => done('timeout'), timeoutMs);
     const done = (result) => { clearTimeout(timer); socket.destroy(); resolve(result); };
@@ -88,7 +95,10 @@ function udp({ host, port, localPort, localAddress, timeoutMs }) {
     socket.on('message', (data) => done(parse(String(data))));
     const send = () => socket.send('x', (error) => { if (error) done('refused'); });
     if (kept) send();
-    else socket.bind({ port: localPort || 0, ...(localAddress ? { address: localAddress } : {}) }, () => socket.connect(port, host, send));
+    else {
+      const local = { port: localPort || 0, ...(localAddress ? { address: localAddress } : {}) };
+      socket.bind(local, () => socket.connect(port, host, send));
+    }
   });
 }
 require('node:readline').createInterface({ input: process.stdin }).on('line', async (line) => {
@@ -107,7 +117,11 @@ export class Agent {
   >();
   #next = 0;
 
-  /** @param prefix program and arguments in front of node, such as `ip netns exec NAME` */
+  /**
+   * Starts the program.
+   *
+   * @param prefix program and arguments in front of node, such as `ip netns exec NAME`
+   */
   constructor(prefix: readonly string[] = []) {
     const [program = '', ...args] = [...prefix, process.execPath, '-e', PROGRAM];
     this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -128,24 +142,27 @@ export class Agent {
     });
   }
 
-  /** Serves TCP and UDP at the address: each client gets `name` and its own address. */
+  /** Serves TCP and UDP at the address. Each client receives `name` and its own address. */
   async serve(name: string, host: string, port: number): Promise<void> {
     await Promise.all(
       [false, true].map((udp) => this.#ask({ action: 'serve', name, host, port, udp })),
     );
   }
 
-  /** Serves TCP at the address: each client gets back what it sends. */
+  /** Serves TCP at the address. Each client receives its own data. */
   async echo(host: string, port: number): Promise<void> {
     await this.#ask({ action: 'echo', host, port });
   }
 
-  /** Opens a connection of TCP to an echo server, and keeps it until the agent stops. Returns its number. */
+  /**
+   * Opens a TCP connection to an echo server and keeps it until the agent stops. Returns its
+   * number.
+   */
   async open(host: string, port: number): Promise<number> {
     return (await this.#ask({ action: 'open', host, port })) as number;
   }
 
-  /** Reports whether what is sent on an open connection comes back in time. */
+  /** Reports whether data that is sent on an open connection comes back in time. */
   async exchange(connection: number, timeoutMs = 1500): Promise<boolean> {
     return (await this.#ask({ action: 'exchange', connection, timeoutMs })) as boolean;
   }

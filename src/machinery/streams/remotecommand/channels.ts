@@ -1,4 +1,4 @@
-// The part that both transports (SPDY, WebSocket) share once the streams of a client are open: running a command.
+// Runs a command once the streams of a client are open. Both transports (SPDY, WebSocket) use it.
 
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
@@ -8,20 +8,26 @@ import type { RemoteCommandHandler, RemoteCommandStreams } from './types.ts';
 
 export interface Channels {
   readonly streams: RemoteCommandStreams;
-  /** Aborts when the client is gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Sends how it ended and closes the connection. Called once, after stdout and stderr have been ended and sent. */
+  /**
+   * Sends the result and closes the connection. Called once, after stdout and stderr have been
+   * ended and sent.
+   */
   finish(status: Status): Promise<void>;
 }
 
-/** For the streams of a connection that is gone: failing to end them says nothing new. */
+/** Ends an output. Errors are ignored: the connection may be gone. */
 export async function endOutput(stream: Writable | undefined): Promise<void> {
   if (stream === undefined || stream.destroyed) return;
   stream.end();
   await finished(stream, { readable: false }).catch(() => undefined);
 }
 
-/** Runs the handler on the streams, tells the client how it ended, and lets the connection go. Never rejects. */
+/**
+ * Runs the handler on the streams, sends the result to the client, and closes the connection. Never
+ * rejects.
+ */
 export async function runOnChannels(
   channels: Channels,
   handler: RemoteCommandHandler,

@@ -1,17 +1,14 @@
-// The client's end: runs a command through a server's exec or attach endpoint, over SPDY (container runtimes, older servers)
-// or WebSocket (API servers since 1.29), and forwards ports over SPDY.
+// The client: runs a command through a server's exec or attach endpoint, over SPDY (container
+// runtimes, older servers) or WebSocket (API servers since 1.29), and forwards ports over SPDY.
 
-import { request as httpRequest } from 'node:http';
-import type { RequestOptions } from 'node:http';
+import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { WebSocket } from 'ws';
-import { fromStatus } from '#machinery/apierrors.ts';
-import type { Status } from '#machinery/apierrors.ts';
+import { fromStatus, type Status } from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { SpdyConnection } from '../spdy/index.ts';
-import type { SpdyStream } from '../spdy/index.ts';
+import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
 import { decodeOutcome } from './outcome.ts';
 import { portForwardProtocol } from './port-forward-server.ts';
 import { encodeSize } from './resize.ts';
@@ -20,10 +17,10 @@ import type { RemoteCommandResult, TerminalSize } from './types.ts';
 import { channel, channelProtocol, WebSocketChannels } from './websocket-channels.ts';
 
 export interface StreamingTarget {
-  /** http(s):, with the query that says what to run. */
+  /** An http(s) URL whose query names the command. */
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
-  /** TLS settings, agent, or `createConnection` for another transport, as node:http takes them. */
+  /** TLS settings, agent, or `createConnection` for another transport, as in node:http. */
   readonly connection?: Pick<RequestOptions, 'agent' | 'createConnection'> & {
     ca?: string | Buffer;
     cert?: string | Buffer;
@@ -32,20 +29,23 @@ export interface StreamingTarget {
     servername?: string;
   };
   readonly clock: Clock;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
-/** The caller's ends: stdin is read to its end, stdout and stderr are written and ended. Only what is there is asked for. */
+/**
+ * The caller's ends: stdin is read to its end, stdout and stderr are written and ended. Only the
+ * given streams are requested.
+ */
 export interface ClientStreams {
-  readonly stdin?: Readable | undefined;
-  readonly stdout?: Writable | undefined;
-  readonly stderr?: Writable | undefined;
-  /** With a terminal: its sizes. */
-  readonly resize?: AsyncIterable<TerminalSize> | undefined;
-  readonly tty?: boolean | undefined;
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
+  /** The sizes of the terminal. */
+  readonly resize?: AsyncIterable<TerminalSize>;
+  readonly tty?: boolean;
 }
 
-/** How much of a refusal's body is read. */
+/** The number of bytes that are read from a rejection's body. */
 const MAX_REFUSAL = 64 * 1024;
 
 async function refusal(body: Readable, code: number): Promise<Error> {
@@ -60,12 +60,15 @@ async function refusal(body: Readable, code: number): Promise<Error> {
     const status = JSON.parse(text) as Status;
     if (status.kind === 'Status') return fromStatus(status);
   } catch {
-    // Not a Status: the words are all there is.
+    // The body is no Status: only its text is available.
   }
   return new Error(`unable to upgrade connection (HTTP ${code}): ${text}`);
 }
 
-/** Upgrades to SPDY. Resolves with the connection and the protocol inside it; rejects with the server's refusal. */
+/**
+ * Upgrades to SPDY. Resolves with the connection and the protocol inside it. Rejects with the
+ * server's error.
+ */
 async function dialSpdy(
   target: StreamingTarget,
   protocols: readonly string[],
@@ -87,7 +90,7 @@ async function dialSpdy(
   });
   return new Promise((resolve, reject) => {
     request.on('upgrade', (response, socket: Duplex, head: Buffer) => {
-      // From now on it is the connection's, and the signal's business is the caller's.
+      // The connection owns the socket from now on, and the caller handles the signal.
       const protocol = response.headers['x-stream-protocol-version'];
       resolve({
         connection: new SpdyConnection({ socket, head, side: 'client', clock: target.clock }),
@@ -109,7 +112,10 @@ async function readAll(stream: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Copies a stream of the server's to the caller, and ends it there. A caller that no longer listens stops nothing else. */
+/**
+ * Copies a stream of the server to the caller, and ends it. A caller that stops reading does not
+ * affect other streams.
+ */
 async function copyOut(from: Readable | undefined, to: Writable | undefined): Promise<void> {
   if (from === undefined || to === undefined) return;
   from.pipe(to);
@@ -120,10 +126,11 @@ async function copyOut(from: Readable | undefined, to: Writable | undefined): Pr
   await finished(to, { readable: false }).catch(() => undefined);
 }
 
-/** Copies the caller's stdin to the server as long as anyone wants it. */
+/** Copies the caller's stdin to the server while the server reads it. */
 function copyIn(from: Readable | undefined, to: Writable | undefined): void {
   if (from === undefined || to === undefined) return;
-  // Either side may go away at any time: the command then has an end of input, or has ended itself.
+  // Either side may close at any time: the command then sees the end of its input, or has ended
+  // itself.
   from.on('error', () => to.end());
   to.on('error', () => from.unpipe(to));
   from.pipe(to);
@@ -140,7 +147,9 @@ async function copySizes(
   }
 }
 
-/** Runs work that the signal, or the connection's own end, cuts short by closing the connection. */
+/**
+ * Runs an operation. The signal, or the end of the connection, ends it by closing the connection.
+ */
 async function withAbort<T>(
   signal: AbortSignal | undefined,
   hangUp: () => void,
@@ -159,8 +168,8 @@ async function withAbort<T>(
 }
 
 /**
- * Runs the command that `target.url` names over SPDY/3.1. Resolves with its exit code; rejects if it could not be run (a
- * StatusError if the server says so), or with the signal's reason.
+ * Runs the command that `target.url` names over SPDY/3.1. Resolves with its exit code. Rejects if
+ * it could not be run (a StatusError if the server sends one), or with the signal's reason.
  */
 export async function execOverSpdy(
   target: StreamingTarget,
@@ -176,14 +185,14 @@ export async function execOverSpdy(
       return stream;
     };
     const error = await open('error');
-    // Read from the start: an unread stream would in the end hold up all the others.
+    // Read from the start: an unread stream would eventually block all the others.
     const outcome = readAll(error);
     const stdin = streams.stdin && (await open('stdin'));
     const stdout = streams.stdout && (await open('stdout'));
     const stderr = streams.stderr && !streams.tty ? await open('stderr') : undefined;
     const resize = streams.tty && resizes ? await open('resize') : undefined;
     copyIn(streams.stdin, stdin);
-    // The server ends its half of stdin when it wants no more.
+    // The server ends its half of stdin when it needs no more input.
     stdin?.resume();
     resize?.resume();
     void copySizes(streams.resize, resize).catch(() => undefined);
@@ -203,7 +212,10 @@ export async function execOverSpdy(
   }
 }
 
-/** The same over a WebSocket, with `v5.channel.k8s.io` or `v4.channel.k8s.io`, whichever the server has. */
+/**
+ * Runs a command over a WebSocket, with `v5.channel.k8s.io` or `v4.channel.k8s.io`, whichever the
+ * server supports. The contract is that of `execOverSpdy`.
+ */
 export async function execOverWebSocket(
   target: StreamingTarget,
   streams: ClientStreams,
@@ -224,7 +236,8 @@ export async function execOverWebSocket(
         void refusal(response, response.statusCode ?? 0).then(reject, reject);
       });
     });
-    // Messages right after the handshake arrive before the open event is handled, so the channels exist from the start.
+    // Messages right after the handshake arrive before the open event is handled, so the channels
+    // exist from the start.
     const channels = new WebSocketChannels(webSocket, {
       base64: false,
       jsonOutcome: true,
@@ -256,9 +269,12 @@ export async function execOverWebSocket(
   }
 }
 
-/** A port-forward that stands: any number of connections through it. */
+/** An open port-forward, which carries any number of connections. */
 export interface PortForwardClient {
-  /** Connects `local` to `port` at the other end. Resolves when the connection is over; rejects with what the server says is wrong. */
+  /**
+   * Connects `local` to `port` at the other end. Resolves when the connection is over. Rejects with
+   * the server's error.
+   */
   forward(port: number, local: Duplex): Promise<void>;
   /** Resolves when the connection to the server is over. */
   readonly closed: Promise<void>;
@@ -281,7 +297,7 @@ export async function portForwardOverSpdy(target: StreamingTarget): Promise<Port
       error.end();
       const complaint = readAll(error);
       const data = await connection.createStream({ streamtype: ['data'], ...common });
-      // Either side may end first; a side that breaks off takes the other with it.
+      // Either side may end first. A side that breaks destroys the other.
       const copied = Promise.allSettled([
         pipeline(local, data, { end: true }),
         pipeline(data, local, { end: true }),

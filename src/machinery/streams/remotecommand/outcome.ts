@@ -1,10 +1,10 @@
-// How a command ended, as it goes over the error stream: a Status as JSON since v4, only the words of a failure before.
+// The result of a command on the error stream: a Status as JSON since v4, only the message of a
+// failure before.
 
-import { internalError, StatusError, toStatus } from '#machinery/apierrors.ts';
-import type { Status } from '#machinery/apierrors.ts';
+import { internalError, type Status, StatusError, toStatus } from '#machinery/apierrors.ts';
 import type { RemoteCommandResult } from './types.ts';
 
-/** The reason of a Status that carries an exit code, and that of the cause which is the code. */
+/** The reason of a Status with an exit code, and the reason of the cause that holds the code. */
 const nonZeroExitCode = 'NonZeroExitCode';
 const exitCodeCause = 'ExitCode';
 
@@ -29,13 +29,15 @@ export function statusOfError(err: unknown): Status {
   return toStatus(internalError(err instanceof Error ? err : String(err)));
 }
 
-/** Writes a status in the form that the protocol has for it; empty for a success before v4. */
+/** Encodes a status for the protocol. Before v4, success is empty. */
 export function encodeOutcome(status: Status, asJson: boolean): Buffer {
   if (asJson) return Buffer.from(JSON.stringify(status));
   return Buffer.from(status.status === 'Success' ? '' : (status.message ?? 'unknown error'));
 }
 
-/** Reads what came over the error stream; nothing at all is a success before v4. Throws what the command failed with. */
+/**
+ * Decodes the error stream. Before v4, an empty text is success. Throws the error of the command.
+ */
 export function decodeOutcome(bytes: Buffer, asJson: boolean): RemoteCommandResult {
   const text = bytes.toString();
   if (!asJson) {

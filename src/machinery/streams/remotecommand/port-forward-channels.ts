@@ -1,6 +1,6 @@
-// Port-forward on the channels of a WebSocket, as clients without SPDY do it: the ports are named in the query, one connection
-// each. The n-th has channel 2n for its data and 2n + 1 for what went wrong. The first message on both is the port, so that
-// the client can see which is which.
+// Port-forward on the channels of a WebSocket, for clients without SPDY. The query names the ports,
+// one connection each. The n-th has channel 2n for data and 2n + 1 for errors. The first message on
+// both is the port, so that the client can match them.
 
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -17,10 +17,10 @@ export const channelPortForwardProtocols = [
   'v4.base64.channel.k8s.io',
 ] as const;
 
-/** Channel numbers are bytes, and two belong to a port. */
+/** Channel numbers are bytes, and each port needs two. */
 const MAX_PORTS = 100;
 
-/** The values of `port` in the request's query, or what is wrong with them. */
+/** Returns the values of `port` in the request's query, or an error text. */
 export function portsOf(request: Pick<IncomingMessage, 'url'>): readonly number[] | string {
   const texts = new URL(request.url ?? '/', 'http://kubelet').searchParams
     .getAll('port')
@@ -35,7 +35,10 @@ export function portsOf(request: Pick<IncomingMessage, 'url'>): readonly number[
     : `${JSON.stringify(wrong)} is not a port: a number from 1 to 65535`;
 }
 
-/** Serves one connection to each port; closes the WebSocket when all are over, or the client goes. */
+/**
+ * Serves one connection to each port. Closes the WebSocket when all are over or the client
+ * disconnects.
+ */
 export async function servePortForwardOnChannels(
   webSocket: WebSocket,
   protocol: string,
@@ -63,7 +66,7 @@ async function forward(
   const data = Duplex.from({ readable: channels.reader(first), writable: channels.writer(first) });
   const error = channels.writer(first + 1);
   for (const stream of [data, error]) {
-    // That the client has gone is what `signal` says.
+    // `signal` reports that the client has disconnected.
     stream.on('error', () => undefined);
     stream.write(announcement);
   }

@@ -1,22 +1,22 @@
-// Port-forward over SPDY: for every connection the client opens a stream of type error and one of type data, with the same
-// `port` and `requestid`. Data flows on the one; if the connection fails, the other says why.
+// Port-forward over SPDY. For every connection the client opens a stream of type error and one of
+// type data, with the same `port` and `requestid`. If the connection fails, the error stream
+// carries the reason.
 
 import type { Duplex } from 'node:stream';
 import { errorMessage } from '#machinery/error-message.ts';
-import { SpdyConnection } from '../spdy/index.ts';
-import type { SpdyStream } from '../spdy/index.ts';
+import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
 import { endOutput } from './channels.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, DEFAULT_STREAM_CREATION_TIMEOUT_MS } from './spdy-server.ts';
 import type { PortForwardHandler, StreamingServerConfig } from './types.ts';
 
 export const portForwardProtocol = 'portforward.k8s.io';
-/** The same inside a WebSocket. */
+/** The same protocol inside a WebSocket. */
 export const tunnelledPortForwardProtocol = `SPDY/3.1+${portForwardProtocol}`;
 
 interface StreamPair {
   error?: SpdyStream;
   data?: SpdyStream;
-  /** Gives up on a pair whose second stream does not come. */
+  /** Cancels the time limit for the second stream of the pair. */
   cancelTimeout: () => void;
 }
 
@@ -26,7 +26,10 @@ function portOf(stream: SpdyStream): number | undefined {
   return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65535 ? port : undefined;
 }
 
-/** Clients that do not name their requests open the error stream first, and the data stream right after it. */
+/**
+ * Returns the ID of a request. Clients that do not name their requests open the error stream first,
+ * and the data stream right after it.
+ */
 function requestIdOf(stream: SpdyStream, type: string): string {
   return stream.header('requestid') ?? `stream ${type === 'error' ? stream.id : stream.id - 2}`;
 }
@@ -50,7 +53,7 @@ async function forward(
   data.destroy();
 }
 
-/** Serves connections until the client goes. */
+/** Serves connections until the client disconnects. */
 export async function servePortForwardOnSpdy(
   socket: Duplex,
   head: Buffer,

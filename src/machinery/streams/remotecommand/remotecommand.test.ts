@@ -1,33 +1,26 @@
 import { once } from 'node:events';
-import { createServer, request as httpRequest } from 'node:http';
-import type { IncomingMessage, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { connect, createServer as createTcpServer } from 'node:net';
-import { PassThrough, Transform } from 'node:stream';
-import type { Duplex, Readable } from 'node:stream';
+import { createServer, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { type Duplex, PassThrough, type Readable, Transform } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { badRequest, StatusError } from '#machinery/apierrors.ts';
-import { systemClock, VirtualClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import { SpdyConnection } from '../spdy/index.ts';
-import type { SpdyStream } from '../spdy/index.ts';
+import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
 import {
   execOverSpdy,
   execOverWebSocket,
   isStreamingUpgrade,
+  type PortForwardHandler,
   portForwardOverSpdy,
+  type RemoteCommandHandler,
   servePortForward,
   serveRemoteCommand,
+  type StreamOptions,
+  type TerminalSize,
 } from './index.ts';
 import { webSocketTunnel } from './tunnel.ts';
-import type {
-  PortForwardHandler,
-  RemoteCommandHandler,
-  StreamOptions,
-  TerminalSize,
-} from './index.ts';
 
 const logger: Logger = { error() {}, warn() {}, info() {}, debug() {}, with: () => logger };
 
@@ -49,7 +42,7 @@ async function listen(
 
 const all: StreamOptions = { stdin: true, stdout: true, stderr: true, tty: false };
 
-/** A server that runs `handler`; `done` resolves when it has served. */
+/** Starts a server that runs `handler`. `done` resolves when it has served the client. */
 async function serve(
   handler: RemoteCommandHandler,
   options: StreamOptions = all,
@@ -78,7 +71,7 @@ function input(content: string): PassThrough {
   return stream;
 }
 
-/** Answers stdin in capitals on stdout, says its length on stderr, and exits with 3. */
+/** Returns stdin in capitals on stdout, writes its length to stderr, and exits with 3. */
 const shout: RemoteCommandHandler = async ({ stdin, stdout, stderr }) => {
   const content = await text(stdin!);
   stdout!.write(content.toUpperCase());
@@ -174,7 +167,7 @@ describe.each([
     await expect(failed).rejects.toThrow('Internal error occurred: it broke');
   });
 
-  test('the handler learns that the client is gone', async () => {
+  test('the signal of the handler aborts when the client disconnects', async () => {
     const gone = new AbortController();
     let aborted: () => void;
     const noticed = new Promise<void>((resolve) => (aborted = resolve));
@@ -192,7 +185,7 @@ describe.each([
     await done;
   });
 
-  test('a server that breaks off is an error, not a success', async () => {
+  test('a server that disconnects is an error, not a success', async () => {
     const url = await listen((request, socket, head) => {
       void serveRemoteCommand(request, socket, head, all, async () => void socket.destroy(), {
         clock: systemClock,
@@ -206,7 +199,7 @@ describe.each([
     await expect(failed).rejects.toThrow();
   });
 
-  test('a refusal carries its words', async () => {
+  test('a rejection carries the message of the server', async () => {
     const { url } = await serve(shout, { stdin: false, stdout: false, stderr: false, tty: false });
     await expect(exec({ url, clock: systemClock }, {})).rejects.toThrow(
       /at least 1 of stdin, stdout, stderr/,
@@ -215,7 +208,7 @@ describe.each([
 });
 
 describe('SPDY stream protocols', () => {
-  /** A client that speaks one version only, written against the wire. */
+  /** Connects a client of a single protocol version, written against the wire format. */
   async function dial(
     url: string,
     protocols: string[],
@@ -258,7 +251,7 @@ describe('SPDY stream protocols', () => {
       await open('stderr'),
     ];
     stderr.resume();
-    // The command may be over before it has read anything.
+    // The command may end before it has read anything.
     stdin.on('error', () => undefined);
     stdin.end('hi');
     const [out, outcome] = await Promise.all([text(stdout), text(error)]);
@@ -266,7 +259,7 @@ describe('SPDY stream protocols', () => {
   }
 
   test.each(['channel.k8s.io', 'v2.channel.k8s.io', 'v3.channel.k8s.io'])(
-    '%s: the outcome is words',
+    '%s: the result is plain text',
     async (version) => {
       const { url } = await serve(shout);
       expect(await run(url, version)).toEqual({
@@ -276,7 +269,7 @@ describe('SPDY stream protocols', () => {
     },
   );
 
-  test('v4.channel.k8s.io: the outcome is a Status', async () => {
+  test('v4.channel.k8s.io: the result is a Status', async () => {
     const { url } = await serve(shout);
     const { error } = await run(url, 'v4.channel.k8s.io');
     expect(JSON.parse(error)).toEqual({
@@ -290,14 +283,14 @@ describe('SPDY stream protocols', () => {
     });
   });
 
-  test('success is silence before v4', async () => {
+  test('success is an empty result before v4', async () => {
     const { url } = await serve(async ({ stdin }) => {
       stdin!.resume();
     });
     expect(await run(url, 'v2.channel.k8s.io')).toEqual({ out: '', error: '' });
   });
 
-  test('the client chooses among what both know', async () => {
+  test('the first supported protocol of the client is chosen', async () => {
     const { url } = await serve(shout);
     const dialled = await dial(url, [
       'v9.channel.k8s.io',
@@ -334,7 +327,7 @@ describe('SPDY stream protocols', () => {
 describe('WebSocket channel protocols', () => {
   interface Session {
     protocol: string;
-    /** What came on each channel, joined. */
+    /** The data received on each channel, joined. */
     received: Map<number, string>;
     code: number;
   }
@@ -379,7 +372,7 @@ describe('WebSocket channel protocols', () => {
     expect(JSON.parse(session.received.get(3)!)).toMatchObject({ status: 'Success' });
   });
 
-  test.each(['channel.k8s.io', ''])('%j: success is silence', async (protocol) => {
+  test.each(['channel.k8s.io', ''])('%j: success is an empty result', async (protocol) => {
     const { url } = await serve(greet);
     const session = await run(url, protocol, (socket) => socket.send(Buffer.from('\0you')));
     expect(session.protocol).toBe(protocol);
@@ -396,7 +389,7 @@ describe('WebSocket channel protocols', () => {
     expect(session.received.has(3)).toBe(protocol.startsWith('v4'));
   });
 
-  test('v5 ends stdin by itself', async () => {
+  test('v5 ends stdin separately', async () => {
     const { url } = await serve(shout);
     const session = await run(url, 'v5.channel.k8s.io', (socket) => {
       socket.send(Buffer.from('\0all there is'));
@@ -406,21 +399,21 @@ describe('WebSocket channel protocols', () => {
     expect(JSON.parse(session.received.get(3)!)).toMatchObject({ reason: 'NonZeroExitCode' });
   });
 
-  test('a client may send its text as text, as that of Python does', async () => {
+  test('a client may send text messages, as the Python client does', async () => {
     const { url } = await serve(greet);
     const session = await run(url, 'v4.channel.k8s.io', (socket) => socket.send('\0you'));
     expect(session.received.get(1)).toBe('hello you');
     expect(JSON.parse(session.received.get(3)!)).toMatchObject({ status: 'Success' });
   });
 
-  test('an unknown protocol is refused before the upgrade', async () => {
+  test('an unknown protocol is rejected before the upgrade', async () => {
     const { url } = await serve(greet);
     const socket = new WebSocket(url.replace('http', 'ws'), ['v9.channel.k8s.io']);
     const [err] = (await once(socket, 'error')) as [Error];
     expect(err.message).toContain('403');
   });
 
-  test('the client hears at once that the connection stands', async () => {
+  test('the client gets an empty message at once', async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     const { url } = await serve(() => held);
@@ -432,7 +425,7 @@ describe('WebSocket channel protocols', () => {
   });
 });
 
-test('requests that are no streaming upgrade are told apart', () => {
+test('requests without a streaming upgrade are recognized', () => {
   const headers = (connection: string, upgrade: string): IncomingMessage['headers'] => ({
     connection,
     upgrade,
@@ -444,7 +437,10 @@ test('requests that are no streaming upgrade are told apart', () => {
 });
 
 describe('port-forward', () => {
-  /** What listens behind the forwarded ports: answers every line with the port's number before it. */
+  /**
+   * Starts a server for the forwarded ports: it sends every line back with the port's number before
+   * it.
+   */
   async function backend(): Promise<number> {
     const server = createTcpServer((socket) => {
       socket.on('error', () => undefined);
@@ -472,7 +468,7 @@ describe('port-forward', () => {
     });
   }
 
-  /** A local connection and what it gets to read. */
+  /** Returns a local connection and a function that returns the data it has received. */
   function local(): {
     near: Duplex;
     received: () => string;
@@ -516,7 +512,7 @@ describe('port-forward', () => {
     await client.closed;
   });
 
-  test('a port on which nothing listens is told, and the rest goes on', async () => {
+  test('a closed port is reported, and other connections continue', async () => {
     const port = await backend();
     const client = await portForwardOverSpdy({
       url: await serveForward(toLocalhost),
@@ -535,7 +531,7 @@ describe('port-forward', () => {
   describe.each(['v4.channel.k8s.io', 'v4.base64.channel.k8s.io'])(
     'on the channels of %s',
     (protocol) => {
-      /** A client without SPDY, and what has come on each channel. */
+      /** Connects a client without SPDY. `received` returns the data of a channel. */
       async function channelsTo(ports: readonly number[]): Promise<{
         socket: WebSocket;
         received: (channel: number) => Buffer;
@@ -564,7 +560,7 @@ describe('port-forward', () => {
         return { socket, received, send };
       }
 
-      test('a connection to each port of the query, told apart by the ports that are announced', async () => {
+      test('each port of the query gets a connection, whose first message is the port', async () => {
         const ports = await Promise.all(Array.from({ length: 7 }, backend));
         const { socket, received, send } = await channelsTo(ports);
         for (const [i, port] of ports.entries()) {
@@ -580,7 +576,7 @@ describe('port-forward', () => {
         await once(socket, 'close');
       });
 
-      test('a port on which nothing listens is told; the connection ends with the last of them', async () => {
+      test('a closed port is reported; the WebSocket closes with its last connection', async () => {
         const { socket, received } = await channelsTo([1]);
         await once(socket, 'close');
         expect(received(1).toString('latin1', 2)).toBe('nothing listens on 1');
@@ -588,7 +584,7 @@ describe('port-forward', () => {
     },
   );
 
-  test('channels without ports, or with wrong ones, are refused before the upgrade', async () => {
+  test('missing or invalid ports are rejected before the upgrade', async () => {
     const url = (await serveForward(toLocalhost)).replace('http', 'ws');
     for (const query of ['', '?port=', '?port=0', '?port=65536', '?port=80,x']) {
       const socket = new WebSocket(`${url}${query}`, 'v4.channel.k8s.io');
@@ -601,7 +597,7 @@ describe('port-forward', () => {
     const port = await backend();
     const url = await serveForward(toLocalhost);
     const protocol = 'SPDY/3.1+portforward.k8s.io';
-    // The client of ws does not take the protocol either: it goes out and comes back beneath it.
+    // The client of ws rejects the protocol as well, so it is sent and received beneath it.
     let answered = '';
     const socket = new WebSocket(url.replace('http', 'ws'), [], {
       headers: { 'Sec-WebSocket-Protocol': protocol },
@@ -638,7 +634,7 @@ describe('port-forward', () => {
     await once(socket, 'close');
   });
 
-  test('a WebSocket of another protocol is refused', async () => {
+  test('a WebSocket with another protocol is rejected', async () => {
     const url = await serveForward(toLocalhost);
     const socket = new WebSocket(`${url.replace('http', 'ws')}?port=80`, 'v3.channel.k8s.io');
     const [err] = (await once(socket, 'error')) as [Error];

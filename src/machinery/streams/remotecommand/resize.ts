@@ -1,9 +1,9 @@
-// Terminal sizes as they go over the resize stream: one JSON object after the other, {"Width":80,"Height":24}.
+// Terminal sizes on the resize stream: one JSON object after the other, {"Width":80,"Height":24}.
 
 import type { Readable } from 'node:stream';
 import type { TerminalSize } from './types.ts';
 
-/** Longer than any size: a client that sends this much without one sends something else. */
+/** The longest text without a complete size. A client that sends more does not send sizes. */
 const MAX_PENDING = 4096;
 
 export function encodeSize({ width, height }: TerminalSize): Buffer {
@@ -23,7 +23,7 @@ function parseSize(text: string): TerminalSize | undefined {
   return isSize(width) && isSize(height) ? { width, height } : undefined;
 }
 
-/** The sizes on a stream, until it ends or something that is no size comes. */
+/** Yields the sizes on a stream, until it ends or contains something else. */
 export async function* decodeSizes(stream: Readable): AsyncGenerator<TerminalSize, void> {
   let pending = '';
   for await (const chunk of stream) {

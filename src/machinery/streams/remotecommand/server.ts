@@ -1,4 +1,5 @@
-// The server's end: accepts the upgrade of an exec, attach or port-forward request and speaks whatever the client speaks.
+// The server: accepts the upgrade of an exec, attach or port-forward request and uses the client's
+// protocol.
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -25,12 +26,15 @@ import { acceptSpdy, headerList, refuseUpgrade, upgradeKind } from './upgrade.ts
 import { acceptWebSocket, openWebSocketChannels } from './websocket-server.ts';
 
 const NOT_AN_UPGRADE =
-  "unable to upgrade: missing upgrade headers in request: 'Connection: Upgrade' with 'Upgrade: SPDY/3.1' or 'websocket'";
+  "unable to upgrade: missing upgrade headers in request: 'Connection: Upgrade' with " +
+  "'Upgrade: SPDY/3.1' or 'websocket'";
 
 /**
- * Serves one exec or attach on an upgrade request (node:http's 'upgrade' event): SPDY/3.1 with the stream protocols v1 to v4,
- * or WebSocket with `v5.channel.k8s.io`, `v4.channel.k8s.io`, `channel.k8s.io` and their base64 kin. Authorize before calling.
- * A request that is none of these is answered (400, 403) and closed. Resolves when all is over; never rejects.
+ * Serves one exec or attach on an upgrade request (node:http's 'upgrade' event): SPDY/3.1 with the
+ * stream protocols v1 to v4, or WebSocket with `v5.channel.k8s.io`, `v4.channel.k8s.io`,
+ * `channel.k8s.io` and their base64 variants. The caller authorizes the request first. Other
+ * requests get an error (400, 403) and are closed. Resolves when the connection is over; never
+ * rejects.
  */
 export async function serveRemoteCommand(
   request: IncomingMessage,
@@ -45,7 +49,7 @@ export async function serveRemoteCommand(
   if (!options.stdin && !options.stdout && !options.stderr) {
     return refuseUpgrade(socket, 400, 'you must specify at least 1 of stdin, stdout, stderr');
   }
-  // A peer that hangs up in the middle of the handshake shows as 'close'.
+  // A peer that disconnects during the handshake is seen by 'close'.
   socket.on('error', () => undefined);
   const open = kind === 'spdy' ? openSpdyChannels : openWebSocketChannels;
   const channels = await open(request, socket, head, options, config);
@@ -59,10 +63,15 @@ export async function serveRemoteCommand(
 }
 
 /**
- * Serves a port-forward on an upgrade request: SPDY/3.1 with `portforward.k8s.io`, or the same inside a WebSocket
- * (`SPDY/3.1+portforward.k8s.io`), with any number of connections to any ports over one upgrade; or a WebSocket with
- * `v4.channel.k8s.io` or its base64 kin, with one connection to each `port` of the query. Each connection is handed to `handler`.
- * Resolves when all is over; never rejects.
+ * Serves a port-forward on an upgrade request, and passes each connection to `handler`. The
+ * protocols are:
+ *
+ * - SPDY/3.1 with `portforward.k8s.io`, or the same inside a WebSocket
+ * (`SPDY/3.1+portforward.k8s.io`): any number of connections to any ports over one upgrade;
+ * - WebSocket with `v4.channel.k8s.io` or its base64 variant: one connection to each `port` of the
+ *   query.
+ *
+ * Resolves when all connections are over; never rejects.
  */
 export async function servePortForward(
   request: IncomingMessage,
@@ -79,7 +88,7 @@ export async function servePortForward(
       if (acceptSpdy(request, socket, [portForwardProtocol]) === undefined) return;
       return servePortForwardOnSpdy(socket, head, handler, config);
     case 'websocket': {
-      // The ports are wanted before the upgrade: after it there is no way to refuse them.
+      // The ports are checked before the upgrade: later they could not be rejected.
       const tunnelled = headerList(request, 'sec-websocket-protocol').includes(
         tunnelledPortForwardProtocol,
       );
@@ -96,7 +105,10 @@ export async function servePortForward(
   }
 }
 
-/** Whether the request asks for an upgrade that the functions above understand; if not, answer it as plain HTTP (400). */
+/**
+ * Reports whether the request asks for an upgrade that the functions above support. If not, the
+ * caller responds with plain HTTP (400).
+ */
 export function isStreamingUpgrade(request: Pick<IncomingMessage, 'headers'>): boolean {
   return upgradeKind(request) !== 'none';
 }

@@ -1,13 +1,12 @@
-// Exec and attach over SPDY/3.1: the client opens one stream each for error, stdin, stdout, stderr and resize, named by the
-// header `streamtype`. v4 sends the outcome as JSON; v3 added resize; v2 and v1 know neither.
+// Exec and attach over SPDY/3.1. The client opens one stream each for error, stdin, stdout, stderr
+// and resize, named by the header `streamtype`. v4 sends the result as JSON. v3 added resize. v2
+// and v1 have neither.
 
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { SpdyConnection } from '../spdy/index.ts';
-import type { SpdyStream } from '../spdy/index.ts';
-import { endOutput } from './channels.ts';
-import type { Channels } from './channels.ts';
+import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
+import { type Channels, endOutput } from './channels.ts';
 import { encodeOutcome } from './outcome.ts';
 import { decodeSizes } from './resize.ts';
 import type { StreamingServerConfig, StreamOptions } from './types.ts';
@@ -36,7 +35,10 @@ function expectedStreams(options: StreamOptions, protocol: string): StreamType[]
   ];
 }
 
-/** Accepts the upgrade and waits for the client's streams. Undefined if the client was refused or did not open them. */
+/**
+ * Accepts the upgrade and waits for the client's streams. Returns undefined if the client was
+ * rejected or did not open them.
+ */
 export async function openSpdyChannels(
   request: IncomingMessage,
   socket: Duplex,

@@ -1,4 +1,5 @@
-// A WebSocket as a plain byte stream, for protocols that travel inside one (SPDY of port-forward, since kubectl 1.31).
+// A WebSocket as a plain byte stream, for protocols inside it (SPDY of port-forward, since kubectl
+// 1.31).
 
 import { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';

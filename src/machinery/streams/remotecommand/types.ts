@@ -1,18 +1,18 @@
-// Kubernetes' streaming protocols (exec, attach, port-forward) seen from outside: what both ends hand in and get back,
-// whichever of the wire protocols (SPDY/3.1 or WebSocket, and their versions) was negotiated.
+// The types of Kubernetes' streaming protocols (exec, attach, port-forward). They do not depend on
+// the negotiated wire protocol (SPDY/3.1 or WebSocket, and their versions).
 
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 
 export interface TerminalSize {
-  /** Columns. */
+  /** The number of columns. */
   readonly width: number;
-  /** Rows. */
+  /** The number of rows. */
   readonly height: number;
 }
 
-/** Which streams a client asked for. With a terminal there is no stderr. */
+/** The streams that a client asked for. With a terminal there is no stderr. */
 export interface StreamOptions {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -21,14 +21,15 @@ export interface StreamOptions {
 }
 
 /**
- * The process's side of the streams: the handler reads `stdin` and `resize` and writes `stdout` and `stderr`. Each is there
- * if and only if the client asked for it (resize: with a terminal). What was not ended by the handler is ended after it.
+ * The process' side of the streams: the handler reads `stdin` and `resize` and writes `stdout` and
+ * `stderr`. A stream exists only if the client asked for it (resize: with a terminal). Streams that
+ * the handler leaves open are ended after it.
  */
 export interface RemoteCommandStreams {
-  readonly stdin?: Readable | undefined;
-  readonly stdout?: Writable | undefined;
-  readonly stderr?: Writable | undefined;
-  readonly resize?: AsyncIterable<TerminalSize> | undefined;
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
+  readonly resize?: AsyncIterable<TerminalSize>;
 }
 
 export interface RemoteCommandResult {
@@ -36,16 +37,19 @@ export interface RemoteCommandResult {
 }
 
 /**
- * Runs the command against the streams. `signal` aborts when the client is gone. What it resolves with is sent to the client as
- * the outcome (nothing: success, as for attach); what it throws as a failure: an error with a `status` (a Kubernetes Status) as
- * that status, any other as InternalError with its message.
+ * Runs the command against the streams. `signal` aborts when the client disconnects. The result is
+ * sent to the client; undefined means success, as for attach. An error is sent as a failure: with
+ * its `status` (a Kubernetes Status) if it has one, otherwise as InternalError with its message.
  */
 export type RemoteCommandHandler = (
   streams: RemoteCommandStreams,
   signal: AbortSignal,
 ) => Promise<RemoteCommandResult | void>;
 
-/** Connects one forwarded connection to `port`. Rejecting tells the client why; resolves when the connection is over. */
+/**
+ * Connects one forwarded connection to `port`. Resolves when the connection is over. The client
+ * gets the reason of a rejection.
+ */
 export type PortForwardHandler = (
   port: number,
   stream: Duplex,
@@ -55,8 +59,8 @@ export type PortForwardHandler = (
 export interface StreamingServerConfig {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long a client has, after the upgrade, to open the streams that it asked for. Default: 30 s. */
+  /** The time that a client has after the upgrade to open its streams. Default: 30 s. */
   readonly streamCreationTimeoutMs?: number;
-  /** A connection on which nothing moves for so long is closed. Default: 4 hours; 0: never. */
+  /** The idle time after which a connection is closed. Default: 4 hours; 0: never. */
   readonly idleTimeoutMs?: number;
 }

@@ -1,7 +1,7 @@
-// The HTTP side of streaming: which upgrade a request asks for, which protocol both ends know, and the answers.
+// The HTTP side of streaming: which upgrade a request asks for, the negotiated protocol, and the
+// responses.
 
-import { STATUS_CODES } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 const spdyProtocolHeader = 'x-stream-protocol-version';
@@ -17,7 +17,7 @@ export function upgradeKind(request: Pick<IncomingMessage, 'headers'>): UpgradeK
   return upgrade === 'websocket' ? 'websocket' : 'none';
 }
 
-/** The values of a comma-separated header, whether it came once or several times. */
+/** Returns the values of a comma-separated header, whether it was sent once or several times. */
 export function headerList(request: Pick<IncomingMessage, 'headers'>, name: string): string[] {
   const value = request.headers[name];
   const text = Array.isArray(value) ? value.join(',') : (value ?? '');
@@ -27,7 +27,7 @@ export function headerList(request: Pick<IncomingMessage, 'headers'>, name: stri
     .filter((part) => part !== '');
 }
 
-/** The first protocol of the client's that the server knows too; the client's order counts. */
+/** Returns the first of the client's protocols that the server supports. */
 export function negotiate(
   client: readonly string[],
   server: readonly string[],
@@ -35,7 +35,7 @@ export function negotiate(
   return client.find((protocol) => server.includes(protocol));
 }
 
-/** Answers an upgrade request that is refused, and closes. */
+/** Sends an error for an upgrade request and closes the connection. */
 export function refuseUpgrade(
   socket: Duplex,
   code: number,
@@ -52,13 +52,16 @@ export function refuseUpgrade(
     'Connection: close',
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
-  // A client that has hung up by now is no news.
+  // The client may have disconnected already.
   socket.on('error', () => undefined);
   socket.resume();
   socket.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]));
 }
 
-/** Negotiates the protocol inside SPDY and answers 101. Undefined if the request was refused. */
+/**
+ * Negotiates the protocol inside SPDY and responds with 101. Returns undefined if the request was
+ * rejected.
+ */
 export function acceptSpdy(
   request: IncomingMessage,
   socket: Duplex,
@@ -71,7 +74,9 @@ export function acceptSpdy(
   }
   const protocol = negotiate(wanted, protocols);
   if (protocol === undefined) {
-    const message = `unable to upgrade: unable to negotiate protocol: client supports [${wanted.join(' ')}], server accepts [${protocols.join(' ')}]`;
+    const message =
+      'unable to upgrade: unable to negotiate protocol: client supports ' +
+      `[${wanted.join(' ')}], server accepts [${protocols.join(' ')}]`;
     refuseUpgrade(socket, 403, message, {
       'X-Accepted-Stream-Protocol-Versions': protocols.join(', '),
     });

@@ -1,13 +1,13 @@
-// Exec and attach over a WebSocket, both ends: every message carries the number of its channel in its first byte (0 stdin,
-// 1 stdout, 2 stderr, 3 outcome, 4 resize; in v5 also 255, which ends the channel that its second byte names). The base64
-// protocols send text messages: the channel as a digit, and the rest in base64.
+// Exec and attach over a WebSocket, both ends. The first byte of each message is its channel: 0
+// stdin, 1 stdout, 2 stderr, 3 result, 4 resize. In v5, 255 ends the channel that the second byte
+// names. The base64 protocols send text messages: the channel as a digit, and the rest in base64.
 
 import { Readable, Writable } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 
 export const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 
-/** The subprotocols of this end, the best first. */
+/** The subprotocols of this end, by preference. */
 export const webSocketProtocols = [
   'v5.channel.k8s.io',
   'v4.channel.k8s.io',
@@ -18,13 +18,15 @@ export const webSocketProtocols = [
 
 export interface ChannelProtocol {
   readonly base64: boolean;
-  /** The outcome is a Status in JSON. */
+  /** The result is a Status in JSON. */
   readonly jsonOutcome: boolean;
   /** Channels can be ended one by one. */
   readonly closesChannels: boolean;
 }
 
-/** '' is a client that asked for no protocol: as `channel.k8s.io`. */
+/**
+ * Returns the properties of a protocol. '' (the client named none) is equal to `channel.k8s.io`.
+ */
 export function channelProtocol(name: string): ChannelProtocol {
   return {
     base64: name.includes('base64'),
@@ -44,9 +46,9 @@ const BUFFER = 256 * 1024;
 export class WebSocketChannels {
   readonly #socket: WebSocket;
   readonly #protocol: ChannelProtocol;
-  /** By channel: those that this end reads. */
+  /** The readers of channels, by number. */
   readonly #readers = new Map<number, Readable>();
-  /** Readers whose buffer is full; the socket is not read while there are any. */
+  /** Readers with a full buffer. The socket is not read while there are any. */
   readonly #full = new Set<number>();
 
   constructor(socket: WebSocket, protocol: ChannelProtocol) {
@@ -56,7 +58,7 @@ export class WebSocketChannels {
     socket.on('close', () => {
       for (const reader of this.#readers.values()) if (!reader.readableEnded) reader.push(null);
     });
-    // 'close' follows; what went wrong is in its code.
+    // 'close' follows, with the error in its code.
     socket.on('error', () => undefined);
   }
 
@@ -78,7 +80,10 @@ export class WebSocketChannels {
     return reader;
   }
 
-  /** A channel to write to. With `closeAtEnd`, its end is sent, if the protocol can say it. */
+  /**
+   * Returns a channel to write to. With `closeAtEnd`, its end is sent if the protocol supports
+   * that.
+   */
   writer(number: number, closeAtEnd = false): Writable {
     return new Writable({
       highWaterMark: 64 * 1024,
@@ -101,7 +106,10 @@ export class WebSocketChannels {
     }
   }
 
-  /** Text or binary, the bytes count: some clients send text as text, with the channel as its first character. */
+  /**
+   * The type of the message does not matter: some clients send text messages, with the channel as
+   * the first character.
+   */
   #receive(message: Buffer): void {
     if (message.length === 0) return;
     const number = this.#protocol.base64 ? message[0]! - 0x30 : message[0]!;
@@ -113,7 +121,8 @@ export class WebSocketChannels {
     }
     const reader = this.#readers.get(number);
     const data = this.#protocol.base64 ? Buffer.from(rest.toString('latin1'), 'base64') : rest;
-    // Data of a channel without a reader is dropped, and so is an empty message, which only announces the channel.
+    // Data of a channel without a reader is dropped. So is an empty message, which only announces
+    // the channel.
     if (reader === undefined || data.length === 0 || reader.push(data)) return;
     this.#full.add(number);
     this.#socket.pause();

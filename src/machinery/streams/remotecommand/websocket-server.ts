@@ -1,9 +1,8 @@
-// Accepts WebSocket upgrades: exec and attach on channels, and the tunnel in which port-forward's SPDY travels.
+// Accepts WebSocket upgrades: exec and attach on channels, and the tunnel for port-forward's SPDY.
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
-import type { WebSocket } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '#machinery/clock.ts';
 import type { Channels } from './channels.ts';
 import { encodeOutcome } from './outcome.ts';
@@ -19,9 +18,9 @@ import {
 } from './websocket-channels.ts';
 
 const PROTOCOL_HEADER = 'sec-websocket-protocol';
-/** The largest message that is read into memory. Clients send pieces of 32 KiB. */
+/** The largest accepted message in bytes. Clients send pieces of 32 KiB. */
 const MAX_MESSAGE = 16 * 1024 * 1024;
-/** How long a client has to answer the closing handshake. */
+/** The time that a client has to answer the closing handshake. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
 const bareServer = new WebSocketServer({
@@ -31,8 +30,8 @@ const bareServer = new WebSocketServer({
 });
 
 /**
- * Upgrades to a WebSocket that speaks one of `protocols`, or none if the client asked for none and `optional` is set.
- * Undefined if the client was refused.
+ * Upgrades to a WebSocket with one of `protocols`, or with none if the client named none and
+ * `optional` is set. Returns undefined if the client was rejected.
  */
 export function acceptWebSocket(
   request: IncomingMessage,
@@ -44,11 +43,14 @@ export function acceptWebSocket(
   const wanted = headerList(request, PROTOCOL_HEADER);
   const protocol = wanted.length === 0 && optional ? '' : negotiate(wanted, protocols);
   if (protocol === undefined) {
-    const message = `unable to upgrade: requested protocol(s) are not supported: [${wanted.join(' ')}]; supports [${protocols.join(' ')}]`;
+    const message =
+      `unable to upgrade: requested protocol(s) are not supported: [${wanted.join(' ')}]; ` +
+      `supports [${protocols.join(' ')}]`;
     refuseUpgrade(socket, 403, message);
     return Promise.resolve(undefined);
   }
-  // ws refuses protocol names with a '/', as those of the tunnel have: so it does not see the header, and the answer's is written here.
+  // ws rejects protocol names with a '/', such as the tunnel's. Therefore ws does not see the
+  // header, and the response header is written here.
   const { [PROTOCOL_HEADER]: _, ...headers } = request.headers;
   const bare = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
   return new Promise((resolve) => {
@@ -69,7 +71,7 @@ export function acceptWebSocket(
   });
 }
 
-/** Closes a WebSocket on which nothing moves for so long. */
+/** Closes a WebSocket that was idle for `timeoutMs`. */
 function closeWhenIdle(webSocket: WebSocket, clock: Clock, timeoutMs: number): void {
   if (timeoutMs <= 0) return;
   let last = clock.monotonic();
@@ -84,7 +86,10 @@ function closeWhenIdle(webSocket: WebSocket, clock: Clock, timeoutMs: number): v
   webSocket.once('close', () => timer.cancel());
 }
 
-/** Says goodbye, and hangs up if the other side does not answer. Resolves when the connection is closed. */
+/**
+ * Starts the closing handshake, and destroys the connection if the peer does not answer it.
+ * Resolves when the connection is closed.
+ */
 export async function closeWebSocket(
   webSocket: WebSocket,
   clock: Clock,
@@ -100,7 +105,7 @@ export async function closeWebSocket(
   timer.cancel();
 }
 
-/** Accepts the upgrade of an exec or attach. Undefined if the client was refused. */
+/** Accepts the upgrade of an exec or attach. Returns undefined if the client was rejected. */
 export async function openWebSocketChannels(
   request: IncomingMessage,
   socket: Duplex,
@@ -117,7 +122,7 @@ export async function openWebSocketChannels(
   webSocket.once('close', () => gone.abort(new Error('the client has closed the connection')));
   const channels = new WebSocketChannels(webSocket, protocol);
   const hasStderr = options.stderr && !options.tty;
-  // The client learns from an empty message that the connection stands.
+  // An empty message shows the client that the connection is open.
   const first = options.stdout ? channel.stdout : hasStderr ? channel.stderr : channel.error;
   channels.send(first, Buffer.alloc(0), () => undefined);
   return {

@@ -1,42 +1,47 @@
-// A SPDY/3.1 connection on any Duplex, as client or server: opens and accepts streams, answers pings, closes with GOAWAY.
+// A SPDY/3.1 connection on any Duplex, as client or server: opens and accepts streams, answers
+// pings, closes with GOAWAY.
 //
-// Flow control is TCP's, as in the implementation that Kubernetes uses (moby/spdystream): WINDOW_UPDATE is neither sent nor
-// obeyed, and a stream whose reader is slow stops the reading of the whole connection once its buffer is full.
+// Flow control is TCP's, as in the implementation that Kubernetes uses (moby/spdystream):
+// WINDOW_UPDATE is neither sent nor obeyed. A stream with a slow reader blocks the reading of the
+// whole connection once its buffer is full.
 
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import {
+  type ControlFrame,
+  type Frame,
   FrameDecoder,
   FrameEncoder,
   goAwayStatus,
   rstStatus,
   SpdyProtocolError,
 } from './frames.ts';
-import type { ControlFrame, Frame } from './frames.ts';
 import type { Headers } from './header-compression.ts';
-import { SpdyStream, SpdyStreamResetError } from './stream.ts';
-import type { StreamTransport } from './stream.ts';
+import { SpdyStream, SpdyStreamResetError, type StreamTransport } from './stream.ts';
 
-/** How long the other side has to hang up after we did. */
+/** The time that the other side has to close after this side did. */
 const LINGER_MS = 5_000;
 /**
- * Replies (to pings, to new streams) that the other side has not read. More means that it asks without reading; the connection fails, or
- * its memory would grow without bound.
+ * Unsent replies (to pings and new streams) in bytes. A peer that causes more does not read, and
+ * the connection fails. Otherwise its memory would grow without bound.
  */
 const MAX_UNSENT_REPLY_BYTES = 256 * 1024;
 
 export interface SpdyConnectionConfig {
-  /** The stream beneath; the connection owns it from now on. */
+  /** The stream beneath. The connection owns it from now on. */
   readonly socket: Duplex;
-  /** Bytes that were read from the socket already. */
+  /** Bytes that were read from the socket before. */
   readonly head?: Buffer;
   readonly side: 'client' | 'server';
   readonly clock: Clock;
-  /** A stream that the other side has opened; it is accepted already. Default: such streams are refused. */
+  /**
+   * Called for a stream that the other side has opened; it is accepted already. Default: such
+   * streams are rejected.
+   */
   readonly onStream?: (stream: SpdyStream) => void;
-  /** Nothing sent or received for so long closes the connection. Default: never. */
+  /** The idle time after which the connection is closed. Default: never. */
   readonly idleTimeoutMs?: number;
-  /** More streams than this at a time are refused. Default: 1000. */
+  /** The maximum number of streams at a time; more are rejected. Default: 1000. */
   readonly maxStreams?: number;
 }
 
@@ -48,14 +53,14 @@ export class SpdyConnection {
   readonly #encoder = new FrameEncoder();
   readonly #decoder = new FrameDecoder();
   readonly #parity: 0 | 1;
-  /** By id: streams that are open in at least one direction. */
+  /** Streams that are open in at least one direction, by ID. */
   readonly #streams = new Map<number, SpdyStream>();
-  /** By stream id: streams of ours that have no reply yet. */
+  /** Streams opened by this side without a reply yet, by ID. */
   readonly #opening = new Map<
     number,
     { resolve: (stream: SpdyStream) => void; reject: (err: Error) => void }
   >();
-  /** Streams whose buffer is full; the socket is not read while there are any. */
+  /** Streams with a full buffer. The socket is not read while there are any. */
   readonly #full = new Set<SpdyStream>();
   readonly #pings = new Map<number, () => void>();
   readonly #transport: StreamTransport;
@@ -98,17 +103,20 @@ export class SpdyConnection {
     if (idleTimeoutMs) this.#watchIdle(idleTimeoutMs);
   }
 
-  /** Resolves when the connection is over, however it came to that. */
+  /** Resolves when the connection is over, for whatever reason. */
   get closed(): Promise<void> {
     return this.#closed;
   }
 
-  /** Why the connection is over, if it did not end in peace. */
+  /** The error that ended the connection; undefined after a normal end. */
   get error(): Error | undefined {
     return this.#error;
   }
 
-  /** Opens a stream. Resolves once the other side has accepted it; rejects if it refuses or the connection ends before. */
+  /**
+   * Opens a stream. Resolves once the other side has accepted it. Rejects if the other side rejects
+   * it or the connection ends before.
+   */
   createStream(headers: Headers): Promise<SpdyStream> {
     if (this.#over || this.#goneAway)
       return Promise.reject(this.#error ?? new Error('the SPDY connection is closed'));
@@ -122,7 +130,7 @@ export class SpdyConnection {
     });
   }
 
-  /** Resolves when the other side has answered; with the connection's end at the latest. */
+  /** Sends a ping. Resolves when the other side has answered, or when the connection ends. */
   ping(): Promise<void> {
     if (this.#over) return Promise.resolve();
     const id = this.#nextPingId;
@@ -133,7 +141,10 @@ export class SpdyConnection {
     });
   }
 
-  /** Resets what is still open, says goodbye and ends the socket once everything is written. Idempotent. */
+  /**
+   * Resets the open streams, sends GOAWAY and ends the socket once everything is written.
+   * Idempotent.
+   */
   close(): void {
     if (this.#over) return;
     for (const stream of this.#streams.values())
@@ -206,7 +217,8 @@ export class SpdyConnection {
 
   #handleData(streamId: number, data: Buffer, fin: boolean): void {
     const stream = this.#streams.get(streamId);
-    // A stream that is gone on this side: what was on its way is dropped, the other side knows from our reset.
+    // The stream is closed on this side: data in flight is dropped. The other side has got our
+    // reset.
     if (stream === undefined) return;
     if (stream.receive(data, fin)) {
       this.#full.add(stream);
@@ -225,7 +237,7 @@ export class SpdyConnection {
     }
     const stream = new SpdyStream(streamId, headers, this.#transport);
     this.#streams.set(streamId, stream);
-    // Before anything else: the other side drops data of a stream that it has no reply for.
+    // The reply comes before anything else: the other side drops data of a stream without a reply.
     this.#reply({ type: 'synReply', streamId, headers: {}, fin: false });
     if (fin) stream.receive(Buffer.alloc(0), true);
     this.#onStream(stream);
@@ -237,7 +249,10 @@ export class SpdyConnection {
     this.#socket.write(this.#encoder.encode(frame));
   }
 
-  /** Sends a frame that the other side has asked for. Throws SpdyProtocolError if it does not read its replies. */
+  /**
+   * Sends a frame in reply to the other side. Throws SpdyProtocolError if the other side does not
+   * read its replies.
+   */
   #reply(frame: ControlFrame): void {
     if (this.#over) return;
     this.#lastActivity = this.#clock.monotonic();
@@ -255,7 +270,7 @@ export class SpdyConnection {
     done: (err?: Error | null) => void,
   ): void {
     if (this.#over) {
-      // A FIN that nobody can hear any more is no error; lost data is.
+      // A FIN that cannot be delivered is no error; lost data is.
       done(data === undefined ? null : new SpdyStreamResetError('the SPDY connection is closed'));
       return;
     }
@@ -283,7 +298,7 @@ export class SpdyConnection {
     if (this.#goneAway && this.#streams.size === 0) this.#end();
   }
 
-  /** The connection is over: streams end, and the socket after what is still to be written. */
+  /** Ends the connection: the streams at once, the socket after the pending writes. */
   #end(err?: Error): void {
     if (this.#over) return;
     this.#over = true;
@@ -299,7 +314,7 @@ export class SpdyConnection {
     this.#pings.clear();
     if (err) this.#socket.destroy();
     else {
-      // Read on (and drop it), so that the other side's end is seen and the socket closes.
+      // Reads and drops further data, so that the other side's end is seen and the socket closes.
       this.#socket.resume();
       this.#socket.end();
       const linger = this.#clock.setTimer(LINGER_MS, () => this.#socket.destroy());

@@ -3,8 +3,12 @@
 //   control: 1 | version 15 | type 16 | flags 8 | length 24 | payload
 //   data:    0 | stream id 31          | flags 8 | length 24 | payload
 
-import { HeaderBlockError, HeaderCompressor, HeaderDecompressor } from './header-compression.ts';
-import type { Headers } from './header-compression.ts';
+import {
+  HeaderBlockError,
+  HeaderCompressor,
+  HeaderDecompressor,
+  type Headers,
+} from './header-compression.ts';
 
 export const rstStatus = {
   protocolError: 1,
@@ -32,7 +36,7 @@ const types = {
 } as const;
 const VERSION = 3;
 const FLAG_FIN = 1;
-/** A control frame is small; a longer one is not read into memory. */
+/** The longest control frame that is read into memory, in bytes. Control frames are small. */
 const MAX_CONTROL = 64 * 1024;
 
 export type ControlFrame =
@@ -60,7 +64,10 @@ export type ControlFrame =
   | { readonly type: 'goAway'; readonly lastGoodStreamId: number; readonly status: number }
   | { readonly type: 'windowUpdate'; readonly streamId: number; readonly delta: number };
 
-/** Data arrives in pieces as the socket gives them; `end` is with the frame's last piece, `fin` if the stream ends there. */
+/**
+ * A piece of data as it came from the socket. `end` marks the frame's last piece, `fin` the end of
+ * the stream.
+ */
 export interface DataPiece {
   readonly type: 'data';
   readonly streamId: number;
@@ -74,7 +81,7 @@ export class SpdyProtocolError extends Error {
   override readonly name = 'SpdyProtocolError';
 }
 
-/** Turns frames into bytes. Frames with headers must be sent in the order in which they were encoded. */
+/** Encodes frames. Frames with headers must be sent in the order in which they were encoded. */
 export class FrameEncoder {
   readonly #compressor = new HeaderCompressor();
 
@@ -110,7 +117,7 @@ export class FrameEncoder {
     }
   }
 
-  /** The eight bytes that go before `length` bytes of data. */
+  /** Returns the eight bytes before `length` bytes of data. */
   dataHeader(streamId: number, length: number, fin: boolean): Buffer {
     const header = words(streamId, length);
     header[4] = fin ? FLAG_FIN : 0;
@@ -131,15 +138,15 @@ function control(type: number, fin: boolean, ...payload: Buffer[]): Buffer {
   return Buffer.concat([header, ...payload]);
 }
 
-/** Turns bytes, in whatever pieces they come, into frames. Any error is final for the connection. */
+/** Decodes frames from bytes in pieces of any size. Any error is final for the connection. */
 export class FrameDecoder {
   readonly #decompressor = new HeaderDecompressor();
-  /** Bytes of a header or of a control frame that is not complete yet. */
+  /** Bytes of an incomplete header or control frame. */
   #pending: Buffer = Buffer.alloc(0);
   /** The data frame that is being passed through. */
   #data: { streamId: number; remaining: number; fin: boolean } | undefined;
 
-  /** The frames that `chunk` completes, in order. Throws SpdyProtocolError. */
+  /** Yields the frames that `chunk` completes, in order. Throws SpdyProtocolError. */
   *decode(chunk: Buffer): Generator<Frame, void> {
     let rest = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     this.#pending = Buffer.alloc(0);
@@ -171,7 +178,7 @@ export class FrameDecoder {
       const frame = this.#control(first & 0xffff, (flags & FLAG_FIN) !== 0, payload);
       if (frame) yield frame;
     }
-    // Copied: the chunk belongs to the socket's pool, and this may be kept for long.
+    // A copy: the chunk belongs to the socket's pool, and the rest may be kept for long.
     if (rest.length > 0) this.#pending = Buffer.from(rest);
   }
 
@@ -182,7 +189,9 @@ export class FrameDecoder {
     return { type: 'data', streamId: frame.streamId, data, fin: last && frame.fin };
   }
 
-  /** Undefined for a type that is unknown: it is skipped, as the protocol demands. */
+  /**
+   * Returns a control frame; undefined for an unknown type, which the protocol requires to skip.
+   */
   #control(type: number, fin: boolean, payload: Buffer): ControlFrame | undefined {
     const word = (index: number): number => {
       if (payload.length < 4 * index + 4)

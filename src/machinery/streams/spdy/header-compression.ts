@@ -1,9 +1,11 @@
-// Header blocks of SPDY/3: name-value pairs, compressed with one zlib stream per direction that lasts as long as the
-// connection and starts from a dictionary that both ends know (SPDY protocol draft 3, section 2.6.10).
+// Header blocks of SPDY/3: name-value pairs, compressed with one zlib stream per direction. The
+// stream lasts as long as the connection and starts from a shared dictionary (SPDY protocol draft
+// 3, section 2.6.10).
 //
-// A zlib stream whose every block ends in a sync flush is its 6 bytes of header followed by raw deflate blocks, each of which
-// may refer to the 32 KiB of plain text before it. So both directions keep that much history and hand it to the
-// synchronous raw functions as their dictionary: no stream objects, no waiting in the middle of a frame.
+// A zlib stream whose every block ends in a sync flush is its 6 bytes of header followed by raw
+// deflate blocks, each of which may refer to the 32 KiB of plain text before it. Both directions
+// therefore keep that much history and pass it as the dictionary to the synchronous raw functions.
+// This needs no stream objects and no waiting in the middle of a frame.
 
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 
@@ -12,22 +14,28 @@ export type Headers = Readonly<Record<string, readonly string[]>>;
 export class HeaderBlockError extends Error {}
 
 const WINDOW = 32 * 1024;
-/** A header block that is larger than this when unpacked is an attack. */
+/** The largest header block after decompression, in bytes. A larger one is an attack. */
 const MAX_BLOCK = 256 * 1024;
 const MAX_PAIRS = 1000;
 
-// The words come each with its length before it, then a tail of common pieces without.
+// In the dictionary each word has its length before it; the tail of common pieces has no lengths.
 const WORDS =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow ' +
-  'authorization cache-control connection content-base content-encoding content-language content-length content-location ' +
-  'content-md5 content-range content-type date etag expect expires from host if-match if-modified-since if-none-match ' +
-  'if-range if-unmodified-since last-modified location max-forwards pragma proxy-authenticate proxy-authorization range ' +
-  'referer retry-after server te trailer transfer-encoding upgrade user-agent vary via warning www-authenticate method get ' +
+  'authorization cache-control connection content-base content-encoding content-language ' +
+  'content-length content-location ' +
+  'content-md5 content-range content-type date etag expect expires from host if-match ' +
+  'if-modified-since if-none-match ' +
+  'if-range if-unmodified-since last-modified location max-forwards pragma ' +
+  'proxy-authenticate proxy-authorization range ' +
+  'referer retry-after server te trailer transfer-encoding upgrade user-agent vary via ' +
+  'warning www-authenticate method get ' +
   'status 200_OK version HTTP/1.1 url public set-cookie keep-alive origin';
 const TAIL =
   '100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 Non-Authoritative ' +
-  'Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden404 Not Found500 Internal ' +
-  'Server Error501 Not Implemented503 Service UnavailableJan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec 00:00:00 Mon, ' +
+  'Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 ' +
+  'Forbidden404 Not Found500 Internal ' +
+  'Server Error501 Not Implemented503 Service UnavailableJan Feb Mar Apr May Jun Jul Aug ' +
+  'Sept Oct Nov Dec 00:00:00 Mon, ' +
   'Tue, Wed, Thu, Fri, Sat, Sun, GMTchunked,text/html,image/png,image/jpg,image/gif,application/xml,' +
   'application/xhtml+xml,text/plain,text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8' +
   'charset=iso-8859-1,utf-,*,enq=0.';
@@ -46,19 +54,25 @@ export const headerDictionary: Buffer = Buffer.concat([
   Buffer.from(TAIL, 'latin1'),
 ]);
 
-/** zlib's header: deflate with a 32 KiB window, best compression, a preset dictionary, and the dictionary's Adler-32. */
+/**
+ * zlib's header: deflate with a 32 KiB window, best compression, a preset dictionary, and the
+ * dictionary's Adler-32.
+ */
 const ZLIB_HEADER = Buffer.from('78f9e3c6a7c2', 'hex');
 
 function remember(history: Buffer, plain: Buffer): Buffer {
   return Buffer.concat([history, plain]).subarray(-WINDOW);
 }
 
-/** One direction, sending. Blocks must be put on the wire in the order in which they were compressed. */
+/**
+ * Compresses the headers of one direction. Blocks must be sent in the order in which they were
+ * compressed.
+ */
 export class HeaderCompressor {
   #history: Buffer = headerDictionary;
   #started = false;
 
-  /** Names are sent in lower case, as the protocol wants it. */
+  /** Compresses headers. Names are sent in lower case, as the protocol requires. */
   compress(headers: Headers): Buffer {
     const pairs = Object.entries(headers);
     const count = Buffer.alloc(4);
@@ -82,12 +96,18 @@ export class HeaderCompressor {
   }
 }
 
-/** One direction, receiving. Every block that arrives must go through here, wanted or not: later ones refer to it. */
+/**
+ * Decompresses the headers of one direction. Every received block must pass here, even if it is not
+ * used: later blocks refer to it.
+ */
 export class HeaderDecompressor {
   #history: Buffer = headerDictionary;
   #started = false;
 
-  /** Names come out in lower case. Throws HeaderBlockError; the connection is then of no more use. */
+  /**
+   * Decompresses a block. Names are in lower case. Throws HeaderBlockError; the connection is then
+   * unusable.
+   */
   decompress(block: Buffer): Headers {
     let body = block;
     if (!this.#started) {

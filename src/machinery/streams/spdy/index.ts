@@ -1,4 +1,4 @@
-// SPDY/3.1, as kubectl and container runtimes speak it after an HTTP upgrade.
+// SPDY/3.1, which kubectl and container runtimes use after an HTTP upgrade.
 
 export { SpdyConnection } from './connection.ts';
 export type { SpdyConnectionConfig } from './connection.ts';

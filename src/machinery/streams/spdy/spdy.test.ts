@@ -1,18 +1,15 @@
 import { once } from 'node:events';
-import { PassThrough } from 'node:stream';
+import { type Duplex, PassThrough } from 'node:stream';
 import { createDeflate, createInflate, constants } from 'node:zlib';
-import type { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
-import { FrameDecoder, FrameEncoder } from './frames.ts';
-import type { ControlFrame, Frame } from './frames.ts';
+import { type ControlFrame, type Frame, FrameDecoder, FrameEncoder } from './frames.ts';
 import { HeaderCompressor, HeaderDecompressor, headerDictionary } from './header-compression.ts';
-import { SpdyConnection, SpdyProtocolError } from './index.ts';
-import type { SpdyStream } from './index.ts';
+import { SpdyConnection, SpdyProtocolError, type SpdyStream } from './index.ts';
 import { duplexPair } from './test-pair.ts';
 
-/** What any zlib makes of the blocks of one direction. */
+/** Decompresses the blocks of one direction with plain zlib. */
 async function inflateAll(blocks: Buffer[]): Promise<Buffer> {
   const inflate = createInflate({ dictionary: headerDictionary });
   const out: Buffer[] = [];
@@ -22,7 +19,7 @@ async function inflateAll(blocks: Buffer[]): Promise<Buffer> {
   return Buffer.concat(out);
 }
 
-/** The blocks of a peer that keeps one zlib stream for the connection. */
+/** Compresses blocks as a peer with one zlib stream per connection does. */
 async function deflateEach(plain: Buffer[]): Promise<Buffer[]> {
   const deflate = createDeflate({ level: 9, dictionary: headerDictionary });
   const blocks: Buffer[] = [];
@@ -42,7 +39,7 @@ function headerBlock(headers: Record<string, string>): Buffer {
 }
 
 describe('header compression', () => {
-  test('every block is readable by the other end, whatever came before', () => {
+  test('the other end can read every block, whatever blocks came before', () => {
     const compressor = new HeaderCompressor();
     const decompressor = new HeaderDecompressor();
     const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/);
@@ -60,7 +57,7 @@ describe('header compression', () => {
     );
   });
 
-  test('history reaches beyond the window', () => {
+  test('blocks are readable beyond the history window', () => {
     const compressor = new HeaderCompressor();
     const decompressor = new HeaderDecompressor();
     for (let i = 0; i < 5; i++) {
@@ -70,7 +67,7 @@ describe('header compression', () => {
   });
 
   test('the dictionary is that of SPDY/3', () => {
-    // Its Adler-32 is part of the protocol, and goes at the start of the compressed stream.
+    // The dictionary's Adler-32 is part of the protocol, at the start of the compressed stream.
     const block = new HeaderCompressor().compress({ host: ['x'] });
     expect(block.subarray(2, 6).toString('hex')).toBe('e3c6a7c2');
     expect(headerDictionary.length).toBe(1423);
@@ -107,12 +104,12 @@ describe('header compression', () => {
     });
   });
 
-  test('a stream without the dictionary is refused', () => {
+  test('a stream without the dictionary is rejected', () => {
     const block = new HeaderCompressor().compress({ a: ['b'] });
     expect(() => new HeaderDecompressor().decompress(block.subarray(1))).toThrow(/dictionary/);
   });
 
-  test('a block that unpacks to more than the limit is refused', () => {
+  test('a block that decompresses beyond the limit is rejected', () => {
     const bomb = new HeaderCompressor().compress({ a: ['x'.repeat(1_000_000)] });
     expect(bomb.length).toBeLessThan(10_000);
     expect(() => new HeaderDecompressor().decompress(bomb)).toThrow(/unpacked/);
@@ -142,7 +139,7 @@ describe('frames', () => {
     { type: 'windowUpdate', streamId: 1, delta: 1024 },
   ];
 
-  test.each([1, 3, 7, 1000])('come out as they went in, in pieces of %i bytes', (size) => {
+  test.each([1, 3, 7, 1000])('are decoded as encoded, in pieces of %i bytes', (size) => {
     const encoder = new FrameEncoder();
     const data = Buffer.from('hello, world');
     const wire = Buffer.concat([
@@ -168,7 +165,7 @@ describe('frames', () => {
     expect(out.at(-1)).toMatchObject({ streamId: 11, fin: true });
   });
 
-  test('nonsense is a protocol error, not a crash', () => {
+  test('invalid bytes are a protocol error, not a crash', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 }), (chunks) => {
         const decoder = new FrameDecoder();
@@ -183,7 +180,7 @@ describe('frames', () => {
     );
   });
 
-  test('a huge control frame is refused before it is read', () => {
+  test('a huge control frame is rejected before it is read', () => {
     expect(() => [...new FrameDecoder().decode(Buffer.from('8003000100ffffff', 'hex'))]).toThrow(
       /control frame/,
     );
@@ -218,7 +215,7 @@ function pair(idleTimeoutMs?: number): Pair {
   };
 }
 
-/** All there is to read; unlike iterating, it leaves the other direction alone. */
+/** Reads all data. Unlike an iterator it leaves the other direction open. */
 async function text(stream: Duplex): Promise<string> {
   const chunks: Buffer[] = [];
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -227,7 +224,7 @@ async function text(stream: Duplex): Promise<string> {
 }
 
 describe('connection', () => {
-  test('streams carry data both ways, and each direction ends by itself', async () => {
+  test('streams carry data both ways, and each direction ends separately', async () => {
     const { client, accepted } = pair();
     const stream = await client.createStream({ streamType: ['stdin'] });
     expect(accepted[0]!.header('streamtype')).toBe('stdin');
@@ -248,7 +245,7 @@ describe('connection', () => {
     for (const got of await received) expect(got.length).toBe(data.length);
   });
 
-  test('a slow reader holds the sender back instead of filling memory', async () => {
+  test('a slow reader blocks the sender instead of filling memory', async () => {
     const { client, accepted, clock } = pair();
     const stream = await client.createStream({});
     let written = 0;
@@ -269,7 +266,7 @@ describe('connection', () => {
     expect((await text(accepted[0]!)).length).toBe(100 * chunk.length);
   });
 
-  test('a reset ends reading after what had arrived, and fails writing', async () => {
+  test('a reset ends reading after the received data, and fails writes', async () => {
     const { client, accepted, clock } = pair();
     const stream = await client.createStream({});
     stream.write('last words');
@@ -282,7 +279,7 @@ describe('connection', () => {
     expect((await failed).name).toBe('SpdyStreamResetError');
   });
 
-  test('what arrived before the connection ended can still be read', async () => {
+  test('data received before the end of the connection can still be read', async () => {
     const { client, accepted } = pair();
     const stream = await client.createStream({});
     stream.write('all of it');
@@ -295,7 +292,7 @@ describe('connection', () => {
     await Promise.all([client.ping(), server.ping(), client.ping()]);
   });
 
-  test('close tells the other side, which lets go of its socket', async () => {
+  test('close sends GOAWAY, and the other side closes its socket', async () => {
     const { client, server, sockets } = pair();
     await client.createStream({});
     server.close();
@@ -309,7 +306,7 @@ describe('connection', () => {
     );
   });
 
-  test('nonsense from the other side ends the connection with an error', async () => {
+  test('invalid bytes from the other side end the connection with an error', async () => {
     const { server, sockets } = pair();
     sockets[0].write(Buffer.from([0x80, 9, 0, 1, 0, 0, 0, 0]));
     await server.closed;
@@ -325,7 +322,7 @@ describe('connection', () => {
     expect(server.error).toBeInstanceOf(SpdyProtocolError);
   });
 
-  test('a connection on which nothing moves is closed', async () => {
+  test('an idle connection is closed', async () => {
     const { client, server, clock } = pair(60_000);
     await client.createStream({});
     await clock.advance('59s');
@@ -340,7 +337,7 @@ describe('connection', () => {
     await client.closed;
   });
 
-  test('streams are refused by a side that wants none', async () => {
+  test('a side without onStream rejects streams', async () => {
     const [a, b] = duplexPair();
     const clock = new VirtualClock();
     const client = new SpdyConnection({ socket: a, side: 'client', clock });
@@ -350,7 +347,7 @@ describe('connection', () => {
     await client.closed;
   });
 
-  test('works when bytes were read before the connection was made', async () => {
+  test('accepts bytes that were read before', async () => {
     const encoder = new FrameEncoder();
     const head = encoder.encode({
       type: 'synStream',

@@ -1,44 +1,44 @@
-// One stream of a SPDY connection, as a Duplex: end() is the FIN of our direction, 'end' the FIN of theirs.
+// One stream of a SPDY connection, as a Duplex: end() sends our FIN, 'end' is the peer's FIN.
 
 import { Duplex } from 'node:stream';
 import type { Headers } from './header-compression.ts';
 
 /** The part of a connection that its streams use. */
 export interface StreamTransport {
-  /** Sends data, or only a FIN if there is none; `done` when the socket has taken it. */
+  /** Sends data, or only a FIN if there is none. Calls `done` when the socket has accepted it. */
   sendData(
     streamId: number,
     data: Buffer | undefined,
     fin: boolean,
     done: (err?: Error | null) => void,
   ): void;
-  /** Tells the other side that the stream is over, whatever was still to come. */
+  /** Resets the stream, whatever data was still to come. */
   sendReset(streamId: number): void;
-  /** The stream's buffer has room again. */
+  /** Reports that the stream's buffer has room again. */
   resumeReading(stream: SpdyStream): void;
-  /** The stream is over on both sides. */
+  /** Reports that the stream is over on both sides. */
   forget(stream: SpdyStream): void;
 }
 
-/** Writing to a stream that the other side has given up. */
+/** The other side has reset the stream that is written to. */
 export class SpdyStreamResetError extends Error {
   override readonly name = 'SpdyStreamResetError';
   readonly code = 'ECONNRESET';
 }
 
-/** How much of one stream is buffered before the whole connection stops reading. */
+/** The number of bytes of one stream that are buffered before the connection stops reading. */
 const READ_BUFFER = 256 * 1024;
 /** The most data in one frame, so that the streams of a connection take turns. */
 const MAX_DATA = 64 * 1024;
 
 export class SpdyStream extends Duplex {
   readonly id: number;
-  /** The headers that the stream was opened with. Names in lower case. */
+  /** The headers with which the stream was opened. Names are in lower case. */
   readonly headers: Headers;
   readonly #transport: StreamTransport;
   #sentFin = false;
   #receivedFin = false;
-  /** The stream is dead on the wire; what has arrived can still be read. */
+  /** The stream is closed on the wire. Received data can still be read. */
   #reset = false;
 
   constructor(id: number, headers: Headers, transport: StreamTransport) {
@@ -52,12 +52,15 @@ export class SpdyStream extends Duplex {
     this.#transport = transport;
   }
 
-  /** The one value of a header, or undefined. */
+  /** Returns the first value of a header; undefined if there is none. */
   header(name: string): string | undefined {
     return this.headers[name.toLowerCase()]?.[0];
   }
 
-  /** For the connection: data or a FIN has arrived. True if the connection should stop reading for now. */
+  /**
+   * Called by the connection when data or a FIN has arrived. Returns true if the connection should
+   * stop reading for now.
+   */
   receive(data: Buffer, fin: boolean): boolean {
     if (this.#receivedFin || this.#reset || this.destroyed) return false;
     const full = data.length > 0 && !this.push(data);
@@ -68,12 +71,15 @@ export class SpdyStream extends Duplex {
     return full;
   }
 
-  /** For the connection: the other side has reset the stream, or the connection is gone. What arrived can still be read. */
+  /**
+   * Called by the connection when the other side has reset the stream, or the connection is over.
+   * Received data can still be read.
+   */
   receiveReset(): void {
     if (this.#reset) return;
     this.#reset = true;
     if (!this.#receivedFin) this.push(null);
-    // Destroying drops what is buffered, and the end with it, so it waits for the reader.
+    // Destroying a stream drops its buffer and its end, so it waits for the reader.
     if (this.readableEnded) this.destroy();
     else this.once('end', () => this.destroy());
   }

@@ -1,4 +1,5 @@
-// For tests: two Duplex streams, each of which reads what is written to the other, with back-pressure like a socket's.
+// For tests: two Duplex streams, each of which reads the data that is written to the other, with
+// back-pressure as on a socket.
 
 import { Duplex } from 'node:stream';
 

@@ -1,4 +1,4 @@
-// Defaults of what admission may be extended by: webhooks and policies.
+// Defaults of admission's extensions: webhooks and policies.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import type {
@@ -53,7 +53,7 @@ function setMutatingAdmissionPolicyDefaults({ spec }: MutatingAdmissionPolicy): 
   setMatchResourcesDefaults(spec.matchConstraints);
 }
 
-/** Of both kinds of bindings. */
+/** Sets the defaults of both kinds of bindings. */
 function setPolicyBindingDefaults({
   spec,
 }: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding): void {
@@ -73,7 +73,7 @@ function setRuleDefaults(rules: Rule[] | undefined): void {
   for (const rule of rules ?? []) rule.scope ??= '*';
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   MutatingAdmissionPolicy: setMutatingAdmissionPolicyDefaults,
   MutatingAdmissionPolicyBinding: setPolicyBindingDefaults,

@@ -1,17 +1,20 @@
-// The CEL expressions of webhooks and admission policies: what they may use, and what they must evaluate to. Types and messages
-// are Kubernetes' own (apiserver pkg/admission/plugin/cel).
+// The CEL expressions of webhooks and admission policies: their variables and result types. Types
+// and messages are upstream's (apiserver pkg/admission/plugin/cel).
 
 import {
   AUTHORIZER,
   Environment,
+  type FieldType,
   JSON_PATCH,
   kubernetesLibraries,
   OBJECT,
+  type ObjectType,
   patchLibrary,
+  type Program,
   RESOURCE_CHECK,
+  type Type,
   types,
 } from '#cel/index.ts';
-import type { FieldType, ObjectType, Program, Type } from '#cel/index.ts';
 
 const { BOOL, DYN, INT, list, map, NULL, object, STRING, TIMESTAMP } = types;
 
@@ -74,14 +77,14 @@ const NAMESPACE = object('kubernetes.Namespace', {
   }),
 });
 
-/** Where Kubernetes tells a type by a name that is not the one in expressions. */
+/** Types whose name in upstream's messages differs from the one in expressions. */
 const LONG_NAMES: Readonly<Record<string, string>> = {
   null: 'null_type',
   duration: 'google.protobuf.Duration',
   timestamp: 'google.protobuf.Timestamp',
 };
 
-/** What an expression is for. */
+/** The purpose of an expression. */
 export type ExpressionUse =
   | 'matchCondition'
   | 'validation'
@@ -101,7 +104,7 @@ const RESULTS: Readonly<Record<ExpressionUse, readonly Type[]>> = {
   jsonPatch: [list(JSON_PATCH)],
 };
 
-/** Parts of what there is beside the object, the old one, the request and the namespace. */
+/** The optional variables besides the object, the old object, the request and the namespace. */
 interface Extras {
   readonly params: boolean;
   readonly authorizer: boolean;
@@ -140,16 +143,19 @@ export type CompiledExpression =
 export interface ExpressionCompilerConfig {
   readonly hasParams?: boolean;
   readonly hasVariables?: boolean;
-  /** Of the object that is admitted, and of the one that it replaces. Default: it may be anything. */
+  /** The type of the admitted object, and of the one that it replaces. Default: dynamic. */
   readonly objectType?: Type;
-  /** Default: they may be anything. */
+  /** Default: dynamic. */
   readonly paramsType?: Type;
 }
 
-/** Compiles the expressions of one policy or webhook, in their order: those after a variable may use it. */
+/**
+ * Compiles the expressions of one policy or webhook, in their order: expressions after a variable
+ * may use it.
+ */
 export class ExpressionCompiler {
   readonly #hasParams: boolean;
-  /** Types of variables that are known better than for every policy. */
+  /** Types of variables that are more specific than those for every policy. */
   readonly #known: Readonly<Record<string, Type>>;
   readonly #variables: Map<string, FieldType> | undefined;
   readonly #environments = new Map<Environment, Environment>();
@@ -180,7 +186,10 @@ export class ExpressionCompiler {
     return { problem: `must evaluate to ${choice} but got ${nameOf(program.resultType)}` };
   }
 
-  /** A variable with an expression that does not compile is there too: what uses it has its own mistakes. */
+  /**
+   * Compiles a variable. It is declared even if its expression does not compile, so that
+   * expressions which use it report only their own errors.
+   */
   compileVariable(name: string, expression: string): CompiledExpression {
     const compiled = this.compile(expression, 'variable');
     this.#variables?.set(name, {
@@ -192,7 +201,7 @@ export class ExpressionCompiler {
   #environmentFor(use: ExpressionUse): Environment {
     const base = environmentWith({
       params: this.#hasParams,
-      // A message is for everybody to read.
+      // Every client can read a message, so it must not contain authorization decisions.
       authorizer: use !== 'message',
       patches: use === 'applyConfiguration' || use === 'jsonPatch',
     });
@@ -215,7 +224,7 @@ export class ExpressionCompiler {
   }
 }
 
-/** Of objects nothing is known once they are in a variable. */
+/** Returns the type of a variable: objects become dynamic. */
 function variableType(type: Type): Type {
   switch (type.kind) {
     case 'list':

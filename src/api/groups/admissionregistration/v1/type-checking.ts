@@ -1,25 +1,25 @@
-// Whether the expressions of a policy fit the kinds that it is for: fields that they do not have, comparisons that make no sense.
-// A policy with such expressions is taken all the same, since it may be for other kinds, too; it is told in its status.
+// Checks whether the expressions of a policy fit the kinds that it matches: unknown fields,
+// meaningless comparisons. A policy with such expressions is accepted, since it may match other
+// kinds, too. Its status reports the warnings.
 
 import type { ObjectType } from '#cel/index.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseApiVersion } from '#api/machinery/scheme.ts';
-import { ExpressionCompiler } from './expressions.ts';
-import type { ExpressionUse } from './expressions.ts';
+import { ExpressionCompiler, type ExpressionUse } from './expressions.ts';
 import type * as admission from './types.ts';
 
 type Policy = Immutable<admission.ValidatingAdmissionPolicy>;
 
-/** A policy for more kinds is checked against so many of them. */
+/** The number of kinds against which a policy is checked. */
 const MAX_KINDS = 10;
 const COMPILATION = 'compilation failed: ';
 
-/** The kinds that a policy may be for. */
+/** The kinds that a policy may match. */
 export interface CheckedKinds {
   /** All resources that rules may name. */
   readonly resources: readonly ResourceType[];
-  /** Returns the type of a kind's objects; undefined if nothing is known of them. */
+  /** Returns the type of a kind's objects; undefined if it is unknown. */
   typeOf(kind: GroupVersionKind): ObjectType | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Kind extends GroupVersionKind {
   readonly type: ObjectType;
 }
 
-/** Returns the warnings for expressions that do not fit the kinds which the rules of the policy name. */
+/** Returns the warnings for expressions that do not fit the kinds in the policy's rules. */
 export function typeCheckPolicy(
   policy: Policy,
   known: CheckedKinds,
@@ -72,7 +72,7 @@ function nameOf({ group, version, kind }: Kind): string {
   return `${group === '' ? '' : `${group}/`}${version}, Kind=${kind}`;
 }
 
-/** Those that its rules name; what is meant by `*` nobody can check. */
+/** Returns the kinds that the rules name. `*` cannot be resolved and is ignored. */
 function kindsOf({ spec }: Policy, known: CheckedKinds): readonly Kind[] {
   const found = new Map<string, Kind>();
   for (const { apiGroups = [], apiVersions = [], resources = [] } of spec.matchConstraints

@@ -1,14 +1,14 @@
-// The approval that definitions of Kubernetes' own groups must have: an annotation with the URL of the review, or a reason why there is
-// none. https://github.com/kubernetes/enhancements/pull/1111
+// The approval that definitions in Kubernetes' own groups require: an annotation with the URL of
+// the review, or a reason why there is none. https://github.com/kubernetes/enhancements/pull/1111
 
 import { quote } from '#machinery/text/go-format.ts';
 
-/** Holds the URL of the approval, or a text that begins with 'unapproved'. */
+/** Contains the URL of the approval, or a text that begins with 'unapproved'. */
 export const APPROVED_ANNOTATION = 'api-approved.kubernetes.io';
 
 export interface Approval {
   readonly state: 'missing' | 'invalid' | 'approved' | 'bypassed';
-  /** The state in words, as clients read it. */
+  /** The state as text for clients. */
   readonly reason: string;
 }
 
@@ -18,14 +18,14 @@ const UNAPPROVED = 'unapproved';
 const URL_WITH_HOST = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/(?:[^/?#@ ]*@)?[^/?#@ ]+(?:[/?].*)?$/s;
 const CONTROL = /\p{Cc}/u;
 
-/** Reports whether definitions of the group need an approval. */
+/** Reports whether definitions of the group require an approval. */
 export function isProtectedGroup(group: string): boolean {
   return ['k8s.io', 'kubernetes.io'].some(
     (domain) => group === domain || group.endsWith(`.${domain}`),
   );
 }
 
-/** Returns the state of the approval that the annotations give. */
+/** Returns the state of the approval in the annotations. */
 export function approvalOf(annotations: Readonly<Record<string, string>> | undefined): Approval {
   const annotation = annotations?.[APPROVED_ANNOTATION] ?? '';
   const mustHave = `protected groups must have approval annotation ${quote(APPROVED_ANNOTATION)}`;

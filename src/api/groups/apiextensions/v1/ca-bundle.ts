@@ -1,19 +1,22 @@
-// Validation of the certificates that a conversion webhook is verified with. Messages are those of client-go's transport.
+// Validation of a conversion webhook's CA bundle. Messages are those of client-go's transport.
 
 import { X509Certificate } from 'node:crypto';
 
-/** One PEM block: its type, and the lines between its first and its last. */
+/** A PEM block: its type, and the lines between its first and its last line. */
 const BLOCK = /^-----BEGIN ([^\n-]+)-----[ \t\r]*\n([^-]*)^-----END \1-----[ \t\r]*$/gm;
 const HEADER = /^[^:\n]+:/m;
 
-/** Returns what is wrong with a bundle of certificates, base64 of PEM; undefined if it can be used, or if it is empty. */
+/**
+ * Returns the reason why a CA bundle (PEM in base64) is unusable; undefined if it is usable or
+ * empty.
+ */
 export function caBundleProblem(caBundle: string | undefined): string | undefined {
   if (caBundle === undefined || caBundle === '') return undefined;
   const problem = pemProblem(Buffer.from(caBundle, 'base64').toString('latin1'));
   return problem === undefined ? undefined : `unable to load root certificates: ${problem}`;
 }
 
-/** A bundle can be used if one of its certificates can be. */
+/** A bundle is usable if one of its certificates is. */
 function pemProblem(pem: string): string | undefined {
   let problem: string | undefined;
   let end = 0;
@@ -37,7 +40,7 @@ function certificateProblem(base64: string): string | undefined {
       ? 'x509: malformed certificate'
       : undefined;
   } catch {
-    // OpenSSL words its errors otherwise than Go does.
+    // OpenSSL's errors differ from Go's.
     return 'x509: malformed certificate';
   }
 }

@@ -7,22 +7,22 @@ import type { CustomResourceDefinitionCondition, CustomResourceDefinitionStatus 
 type Condition = Immutable<CustomResourceDefinitionCondition>;
 type Status = Immutable<CustomResourceDefinitionStatus>;
 
-/** A condition without the time at which it came about. */
+/** A condition without the time of its transition. */
 export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
-/** Returns the condition of a type, or undefined. */
+/** Returns the condition of a type; undefined if there is none. */
 export function findCondition(status: Status, type: Condition['type']): Condition | undefined {
   return status.conditions?.find((condition) => condition.type === type);
 }
 
-/** Reports whether the condition is there and 'True'. */
+/** Reports whether the condition exists and is 'True'. */
 export function isConditionTrue(status: Status, type: Condition['type']): boolean {
   return findCondition(status, type)?.status === 'True';
 }
 
 /**
- * Returns the status with the condition set: at its place, or at the end if it is new. The time of the transition changes only with the
- * condition's status. `now`: in milliseconds.
+ * Returns the status with the condition: at its old place, or at the end if it is new. The time of
+ * the transition changes only with the condition's status. `now`: in milliseconds.
  */
 export function withCondition(status: Status, condition: NewCondition, now: number): Status {
   const conditions = status.conditions ?? [];

@@ -5,7 +5,10 @@ import type { CustomResourceDefinition } from './types.ts';
 
 const HTTPS_PORT = 443;
 
-/** Sets the names that follow from the kind, the conversion strategy, the port of a webhook's service, and the stored versions. */
+/**
+ * Sets the names that follow from the kind, the conversion strategy, the port of a webhook's
+ * service, and the stored versions.
+ */
 function setCustomResourceDefinitionDefaults(definition: CustomResourceDefinition): void {
   const { spec } = definition;
   const { names } = spec;
@@ -20,7 +23,7 @@ function setCustomResourceDefinitionDefaults(definition: CustomResourceDefinitio
   if (stored !== undefined) status.storedVersions = [stored.name];
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   CustomResourceDefinition: setCustomResourceDefinitionDefaults,
 };

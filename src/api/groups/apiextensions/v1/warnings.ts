@@ -1,4 +1,4 @@
-// What clients are warned of when they write a definition: formats that nothing checks.
+// The warnings for writes of a definition: formats without validation.
 
 import { formatOf } from '#api/machinery/codec/structural/formats.ts';
 import { quote } from '#machinery/text/go-format.ts';
@@ -6,7 +6,7 @@ import type { Definition, Spec } from './validation/definition.ts';
 import { internalForm } from './validation/internal-form.ts';
 import { schemaOf, schemasIn } from './validation/schema-walk.ts';
 
-/** Returns the warnings about a definition. `old`: formats that it had before are not mentioned again. */
+/** Returns the warnings about a definition. `old`: formats that it had before are not repeated. */
 export function definitionWarnings({ spec }: Definition, old?: Definition): readonly string[] {
   const known = new Set(old === undefined ? [] : unrecognizedFormats(old.spec));
   return unrecognizedFormats(spec)

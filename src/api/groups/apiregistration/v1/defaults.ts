@@ -9,7 +9,7 @@ function setAPIServiceDefaults({ spec: { service } }: APIService): void {
   if (service !== undefined) service.port ??= HTTPS_PORT;
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   APIService: setAPIServiceDefaults,
 };

@@ -1,4 +1,4 @@
-// What is wrong with API services.
+// Errors of API services.
 
 import { expect, test } from 'vitest';
 
@@ -19,7 +19,9 @@ const service = variation<apiregistration.APIService>('apiregistration/v1.APISer
 });
 const local = (spec: object = {}): object => ({ spec: { service: null, ...spec } });
 const LABEL_1035 =
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
+  'start with an alphabetic character, and end with an alphanumeric character (e.g. ' +
+  "'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
 test.each(
   rows<[change: object, errors: readonly string[]]>([

@@ -1,4 +1,5 @@
-// Rules of API services. Messages and paths are Kubernetes' own (kube-aggregator pkg/apis/apiregistration/validation).
+// Validation of API services. Messages and paths are upstream's (kube-aggregator
+// pkg/apis/apiregistration/validation).
 
 import { quote } from '#machinery/text/go-format.ts';
 import * as field from '#machinery/validation/field.ts';

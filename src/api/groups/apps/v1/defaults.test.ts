@@ -1,4 +1,4 @@
-// What each field of a workload means when it is left out, and that what is given stays.
+// The default of each field of a workload. Explicit values are kept.
 
 import { describe, expect, test } from 'vitest';
 
@@ -88,7 +88,7 @@ describe('stateful sets', () => {
     ],
     ['podManagementPolicy: Parallel', { podManagementPolicy: 'Parallel' }],
     ['updateStrategy: {type: OnDelete}', { updateStrategy: { type: 'OnDelete' } }],
-    // Who names the type and says nothing of how is taken at their word.
+    // A type without parameters gets none.
     ['updateStrategy: {type: RollingUpdate}', { updateStrategy: { type: 'RollingUpdate' } }],
     [
       'updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 3}}',

@@ -1,4 +1,4 @@
-// Defaults of apps/v1. See core/v1/defaults.ts for what a defaulter may do.
+// Defaults of apps/v1. See core/v1/defaults.ts for the rules of defaulters.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import {
@@ -33,7 +33,7 @@ function setReplicaSetDefaults(replicaSet: ReplicaSet): void {
 function setStatefulSetDefaults({ spec }: StatefulSet): void {
   setPodTemplateDefaults(spec.template);
   for (const claim of spec.volumeClaimTemplates ?? []) {
-    // A template is the whole object that is made of it.
+    // A claim template has the type of the object that is created from it.
     claim.apiVersion = 'v1';
     claim.kind = 'PersistentVolumeClaim';
     setPersistentVolumeClaimDefaults(claim);
@@ -45,7 +45,7 @@ function setStatefulSetDefaults({ spec }: StatefulSet): void {
     updateStrategy.rollingUpdate ??= {};
   }
   if (updateStrategy.type === 'RollingUpdate' && updateStrategy.rollingUpdate !== undefined) {
-    // How many may be unavailable is not said for them: the feature is off.
+    // maxUnavailable has no default: the feature is off.
     updateStrategy.rollingUpdate.partition ??= 0;
   }
   const retention = (spec.persistentVolumeClaimRetentionPolicy ??= {});
@@ -55,11 +55,12 @@ function setStatefulSetDefaults({ spec }: StatefulSet): void {
   spec.revisionHistoryLimit ??= REVISION_HISTORY_LIMIT;
 }
 
-/** The server counts changes of the template in it. */
+/** The annotation in which the server counts changes of the template. */
 export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 
 function setDaemonSetDefaults({ metadata, spec }: DaemonSet): void {
-  // Whoever writes a daemon set owns it, too: to clients that know the field that it once was, none is 0.
+  // Replaces a former field, whose zero value clients of that field expect as '0'. The annotation
+  // belongs to the writer's fields, too.
   if (metadata.annotations?.[TEMPLATE_GENERATION] === undefined) {
     metadata.annotations = mergedMap(metadata.annotations, { [TEMPLATE_GENERATION]: '0' });
   }
@@ -74,7 +75,7 @@ function setDaemonSetDefaults({ metadata, spec }: DaemonSet): void {
   spec.revisionHistoryLimit ??= REVISION_HISTORY_LIMIT;
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   DaemonSet: setDaemonSetDefaults,
   Deployment: setDeploymentDefaults,

@@ -1,4 +1,4 @@
-// The specs of workloads, whole: nothing but these defaults is made up.
+// The complete default specs of workloads: there are no other defaults.
 
 import { expect, test } from 'vitest';
 
@@ -113,7 +113,7 @@ test.each<[kind: string, given: string, expected: object]>([
     `apps/v1.${kind}`,
     `metadata: {}\nspec: {template: {metadata: {labels: {foo: bar}}, spec: {containers: []}}, ${given}}`,
   );
-  // What is always written says nothing here.
+  // Always-written fields are not compared.
   const { template, selector: _, serviceName: _2, ...others } = spec;
   expect(others).toEqual(expected);
   expect(template.spec).toEqual(POD);

@@ -33,12 +33,14 @@ const local = variation<authorization.LocalSubjectAccessReview>(
 );
 
 const BOTH =
-  'spec.nonResourceAttributes: Invalid value: {"path":"/healthz","verb":"get"}: cannot be specified in combination with resourceAttributes';
+  'spec.nonResourceAttributes: Invalid value: {"path":"/healthz","verb":"get"}: cannot be ' +
+  'specified in combination with resourceAttributes';
 const NEITHER =
-  'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or ' +
+  'resourceAttributes must be specified';
 const NOBODY = 'spec.user: Invalid value: "": at least one of user or group must be specified';
 
-describe('whether somebody may do something', () => {
+describe('reviews of the access of a user', () => {
   test.each(
     rows<[change: object, errors: readonly string[]]>([
       [{}, []],
@@ -62,7 +64,7 @@ describe('whether somebody may do something', () => {
   });
 });
 
-describe('whether one may oneself', () => {
+describe('reviews of the own access', () => {
   test.each(
     rows<[change: object, errors: readonly string[]]>([
       [{}, []],
@@ -80,7 +82,7 @@ describe('whether one may oneself', () => {
   });
 });
 
-describe('whether somebody may in a namespace', () => {
+describe('reviews of the access in a namespace', () => {
   const other =
     'spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace';
   const path =
@@ -169,14 +171,16 @@ describe('selectors', () => {
         { fieldSelector: {} },
         'fieldSelector',
         [
-          'requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required',
+          'requirements: Required value: when spec.resourceAttributes.fieldSelector is ' +
+            'specified, requirements or rawSelector is required',
         ],
       ],
       [
         { labelSelector: {} },
         'labelSelector',
         [
-          'requirements: Required value: when spec.resourceAttributes.labelSelector is specified, requirements or rawSelector is required',
+          'requirements: Required value: when spec.resourceAttributes.labelSelector is ' +
+            'specified, requirements or rawSelector is required',
         ],
       ],
     ]),

@@ -1,4 +1,4 @@
-// Rules of the reviews that ask whether somebody may do something. Messages and paths are Kubernetes' own
+// Validation of access reviews. Messages and paths are upstream's
 // (pkg/apis/authorization/validation).
 
 import * as field from '#machinery/validation/field.ts';
@@ -11,7 +11,7 @@ type SubjectAccessReview = Immutable<authorization.SubjectAccessReview>;
 type LocalSubjectAccessReview = Immutable<authorization.LocalSubjectAccessReview>;
 type SelfSubjectAccessReview = Immutable<authorization.SelfSubjectAccessReview>;
 type ResourceAttributes = Immutable<authorization.ResourceAttributes>;
-/** Of fields and of labels. */
+/** A selector of fields or of labels. */
 type SelectorAttributes = Immutable<
   authorization.LabelSelectorAttributes | authorization.FieldSelectorAttributes
 >;
@@ -166,7 +166,7 @@ function labelRules(requirement: Requirement, at: FieldPath): FieldErrorList {
   ];
 }
 
-/** Operators that are not known yet are let through: newer servers know what they mean. */
+/** Unknown operators are accepted: newer servers may support them. */
 function values({ operator, values: list = [] }: Requirement, at: FieldPath): FieldErrorList {
   const path = at.child('values');
   if ((operator === 'In' || operator === 'NotIn') && list.length === 0) {

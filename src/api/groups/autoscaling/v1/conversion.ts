@@ -1,5 +1,6 @@
-// The two versions of autoscalers. The second can say all; what the first has no field for (other metrics than the utilization
-// of CPUs, behavior, conditions) it carries in annotations, so that nothing is lost by reading and writing it back.
+// The conversion between the two versions of autoscalers. The second has all fields. The first has
+// none for metrics other than the CPU utilization, for behavior, and for conditions; annotations
+// carry them, so that a round trip loses nothing.
 
 import type { Conversions } from '#api/machinery/scheme.ts';
 import { isPlainObject } from '#machinery/deep.ts';
@@ -20,7 +21,10 @@ const CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
 const BEHAVIOR = 'autoscaling.alpha.kubernetes.io/behavior';
 const CARRIED = [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR];
 
-/** Without kind and apiVersion. Also for parts of an object, as managed fields have them. */
+/**
+ * Converts to the first version, without kind and apiVersion. Also accepts parts of an object, as
+ * managed fields have them.
+ */
 export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVersion'> {
   const metrics = spec?.metrics ?? [];
   const cpu = metrics.find(isCpuUtilization);
@@ -62,7 +66,9 @@ export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVe
   });
 }
 
-/** Without kind and apiVersion. Annotations that cannot be read carry nothing. */
+/**
+ * Converts from the first version, without kind and apiVersion. Invalid annotations are ignored.
+ */
 export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'apiVersion'> {
   const { annotations = {} } = metadata ?? {};
   const kept = Object.fromEntries(
@@ -76,7 +82,7 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
   const utilization = status?.currentCPUUtilizationPercentage;
   const conditions = readList(annotations[CONDITIONS]);
   return part({
-    // The annotations stay in their place: the order of what is encoded is that of the fields.
+    // The annotations keep their position: encoders write fields in this order.
     metadata:
       metadata &&
       (Object.keys(kept).length > 0 ? { ...metadata, annotations: kept } : otherMetadata),
@@ -151,7 +157,7 @@ function readJson(text: string | undefined): unknown {
   }
 }
 
-/** In the annotation, behavior has the names of Go's fields, and all of them. */
+/** Returns the behavior for the annotation, which has all of Go's fields with Go's names. */
 function behaviorText({
   scaleUp,
   scaleDown,
@@ -211,12 +217,12 @@ function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** Without what is undefined: absent fields are absent. */
+/** Returns the object without undefined values. */
 function part<T extends object>(object: T): T {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Between the two versions. */
+/** The conversions between the two versions. */
 export const conversions: Conversions = {
   'autoscaling/v1': { 'autoscaling/v2': fromV1 },
   'autoscaling/v2': { 'autoscaling/v1': toV1 },

@@ -1,4 +1,4 @@
-// Defaults of autoscalers in their first version.
+// Defaults of autoscaling/v1.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import { DEFAULT_CPU_UTILIZATION } from '../v2/defaults.ts';
@@ -15,7 +15,7 @@ export function setHorizontalPodAutoscalerDefaults({
   }
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   HorizontalPodAutoscaler: setHorizontalPodAutoscalerDefaults,
 };

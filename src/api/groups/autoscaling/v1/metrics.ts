@@ -1,4 +1,4 @@
-// The first version's form of metrics, as it stands in annotations: one value where the second version has a target.
+// The form of metrics in the annotations of the first version: one value instead of a target.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as v2 from '../v2/types.ts';
@@ -170,7 +170,7 @@ export function statusFromV1({
 type Loose<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 
-/** Without what is undefined: absent fields are absent. */
+/** Returns the object without undefined values. */
 function defined<T extends object>(object: T): Defined<T> {
   return Object.fromEntries(
     Object.entries(object).filter(([, value]) => value !== undefined),

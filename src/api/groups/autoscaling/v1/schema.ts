@@ -1,4 +1,5 @@
-// Every type of autoscaling/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of autoscaling/v1: the only list of their fields. `npm run generate` makes types.ts
+// and index.ts from it.
 
 import {
   atomicMessage,

@@ -1,5 +1,5 @@
-// Defaults of autoscalers, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh draft,
-// straight from the decoder.
+// Defaults of autoscalers, as Kubernetes documents them. A defaulter may modify its object, which
+// was just decoded.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import type {
@@ -31,7 +31,7 @@ export function defaultMetric(): MetricSpec {
 
 type Rules = HPAScalingRules & { policies: HPAScalingPolicy[] };
 
-/** What holds where an autoscaler does not say how it grows. */
+/** Returns the default rules for scaling up. */
 export function scaleUpRules(): Rules {
   return {
     stabilizationWindowSeconds: 0,
@@ -43,12 +43,12 @@ export function scaleUpRules(): Rules {
   };
 }
 
-/** What holds where it does not say how it shrinks. The window is the controller's. */
+/** Returns the default rules for scaling down. The window is set by the controller. */
 export function scaleDownRules(): Rules {
   return { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] };
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   HorizontalPodAutoscaler: setHorizontalPodAutoscalerDefaults,
 };

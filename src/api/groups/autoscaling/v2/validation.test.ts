@@ -1,4 +1,4 @@
-// What is wrong with autoscalers: each line is a change to one that is good, and the errors that it has then.
+// Errors of autoscalers. Each row is a change to a valid object, and the resulting errors.
 
 import { describe, expect, test } from 'vitest';
 
@@ -134,7 +134,7 @@ describe('replicas and their target', () => {
         { minReplicas: 1, ...metrics(object({})) },
         ['minReplicas: Invalid value: 0: must be greater than or equal to 1'],
       ],
-      // What was wrong already may stay.
+      // An existing error is accepted.
       [target({ apiVersion: 'v1' }), target({ apiVersion: 'v1' }), []],
       [
         target({ apiVersion: 'v1' }),
@@ -183,14 +183,16 @@ describe('metrics', () => {
       [
         { type: 'InvalidType' },
         [
-          `${AT}.type: Unsupported value: "InvalidType": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"`,
+          `${AT}.type: Unsupported value: "InvalidType": supported values: ` +
+            '"ContainerResource", "External", "Object", "Pods", "Resource"',
         ],
       ],
       [
         { type: '' },
         [
           `${AT}.type: Required value: must specify a metric source type`,
-          `${AT}.type: Unsupported value: "": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"`,
+          `${AT}.type: Unsupported value: "": supported values: "ContainerResource", ` +
+            '"External", "Object", "Pods", "Resource"',
         ],
       ],
       [{ type: 'Resource' }, [`${AT}.resource: Required value: ${POPULATE}`]],
@@ -236,7 +238,7 @@ describe('metrics', () => {
         resource({ target: average('0') }),
         [`${AT}.resource.target.averageValue: Invalid value: "0": ${POSITIVE}`],
       ],
-      // Of one container.
+      // Container resources.
       [
         container({ name: '' }),
         [`${AT}.containerResource.name: Required value: must specify a resource name`],
@@ -269,7 +271,7 @@ describe('metrics', () => {
         container({ target: { ...utilization(70), averageValue: '100m' } }),
         [`${AT}.containerResource.target.averageValue: Forbidden: ${NOT_BOTH}`],
       ],
-      // Of pods.
+      // Pod metrics.
       [
         pods({ metric: { name: '' } }),
         [`${AT}.pods.metric.name: Required value: must specify a metric name`],
@@ -292,7 +294,7 @@ describe('metrics', () => {
         pods({ target: average('-1') }),
         [`${AT}.pods.target.averageValue: Invalid value: "-1": ${POSITIVE}`],
       ],
-      // Of objects.
+      // Object metrics.
       [
         object({ describedObject: { ...described, kind: '', name: '' } }),
         [
@@ -326,7 +328,7 @@ describe('metrics', () => {
         object({ target: average('-1') }),
         [`${AT}.object.target.averageValue: Invalid value: "-1": ${POSITIVE}`],
       ],
-      // Of elsewhere.
+      // External metrics.
       [
         external({ metric: { name: '' } }),
         [`${AT}.external.metric.name: Required value: must specify a metric name`],
@@ -338,7 +340,8 @@ describe('metrics', () => {
       [
         external({ target: { type: 'Value' } }),
         [
-          `${AT}.external.target.averageValue: Required value: must set either a target value for metric or a per-pod target`,
+          `${AT}.external.target.averageValue: Required value: must set either a target ` +
+            'value for metric or a per-pod target',
         ],
       ],
       [
@@ -436,7 +439,7 @@ describe('behavior', () => {
     ]),
   )('%s', (_, rules, errors) => {
     for (const direction of ['scaleUp', 'scaleDown']) {
-      // Given as an empty list, no default fills it in.
+      // An explicit empty list gets no default.
       const found = hpa({ behavior: { [direction]: rules } });
       const { scaleUp, scaleDown } = found.spec.behavior ?? {};
       const given = direction === 'scaleUp' ? scaleUp : scaleDown;

@@ -1,4 +1,5 @@
-// Rules of autoscalers, asked of their second version. Messages and paths are Kubernetes' own (pkg/apis/autoscaling/validation).
+// Validation of autoscalers in their second version. Messages and paths are upstream's
+// (pkg/apis/autoscaling/validation).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -21,7 +22,7 @@ const POLICY_TYPES = ['Percent', 'Pods'];
 const MAX_WINDOW_SECONDS = 3600;
 const MAX_PERIOD_SECONDS = 1800;
 
-/** `pathSegmentProblems`: of a name that becomes part of a path. */
+/** `pathSegmentProblems`: returns the problems of a name that becomes a part of a path. */
 export interface NameRules {
   readonly pathSegmentProblems: (name: string) => readonly string[];
 }
@@ -34,7 +35,7 @@ export function validateHorizontalPodAutoscaler(
   const at = field.path('spec');
   const { minReplicas, maxReplicas, metrics = [], behavior = {} } = spec;
   const errors: FieldErrorList = [];
-  // What once came with 0 replicas may go on with them.
+  // An object that had 0 replicas may keep them.
   const lowest = old?.spec.minReplicas === 0 ? 0 : 1;
   if (minReplicas !== undefined && minReplicas < lowest) {
     errors.push(
@@ -61,7 +62,7 @@ export function validateHorizontalPodAutoscaler(
     );
   }
   const target = spec.scaleTargetRef;
-  // A kind of the core group can be scaled, and needs no group; what is wrong already may stay so.
+  // Kinds of the core group can be scaled and need no group. An existing error is accepted.
   const groupless = target.kind === 'ReplicationController';
   const checked =
     old === undefined || versionProblem(old.spec.scaleTargetRef, groupless) === undefined;
@@ -93,7 +94,7 @@ export function validateHorizontalPodAutoscalerStatus({
 }
 
 interface VersionRules {
-  /** It may be of the core group, or name no version. */
+  /** Accept the core group, or a missing version. */
   readonly groupless: boolean;
   readonly checked: boolean;
 }
@@ -370,7 +371,7 @@ function rules(given: Rules | undefined, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** -1, 0 or 1. The decoder has seen to it that it is a quantity. */
+/** Returns -1, 0 or 1. The decoder has checked that the text is a quantity. */
 function quantitySign(quantity: string): number {
   return parseQuantity(quantity).sign();
 }

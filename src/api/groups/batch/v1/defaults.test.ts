@@ -1,4 +1,4 @@
-// What each field of a job means when it is left out, and that what is given stays.
+// The default of each field of a job. Explicit values are kept.
 
 import { describe, expect, test } from 'vitest';
 

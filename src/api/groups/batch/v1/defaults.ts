@@ -1,4 +1,4 @@
-// Defaults of batch/v1. See core/v1/defaults.ts for what a defaulter may do.
+// Defaults of batch/v1. See core/v1/defaults.ts for the rules of defaulters.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import { setPodTemplateDefaults } from '#api/groups/core/v1/defaults.ts';
@@ -9,11 +9,12 @@ const MAX_INT32 = 2 ** 31 - 1;
 
 function setJobDefaults({ metadata, spec }: Job): void {
   setJobTemplateDefaults(spec);
-  // One and the same map, so that the strategy sees that the labels it generates for the template are the job's, too.
+  // The same map object: the strategy can see that the labels it generates for the template are the
+  // job's, too.
   const { labels } = spec.template.metadata;
   if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0)
     metadata.labels = labels;
-  // One pod that must succeed; with parallelism alone, any that succeeds is enough.
+  // By default one pod must succeed. With parallelism alone, any successful pod completes the job.
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   spec.parallelism ??= 1;
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? BACKOFF_LIMIT : MAX_INT32;
@@ -32,7 +33,10 @@ function setCronJobDefaults({ spec }: CronJob): void {
   spec.failedJobsHistoryLimit ??= 1;
 }
 
-/** What a job's spec gets in a template too; the rest follows when a job is made of it. */
+/**
+ * Sets the defaults of a job's spec that also apply in a template. The others are set when a job is
+ * created from it.
+ */
 function setJobTemplateDefaults({ template, podFailurePolicy }: JobSpec): void {
   setPodTemplateDefaults(template);
   for (const { onPodConditions } of podFailurePolicy?.rules ?? []) {
@@ -40,7 +44,7 @@ function setJobTemplateDefaults({ template, podFailurePolicy }: JobSpec): void {
   }
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   CronJob: setCronJobDefaults,
   Job: setJobDefaults,

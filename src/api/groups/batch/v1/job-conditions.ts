@@ -1,9 +1,9 @@
-// What a job's conditions say.
+// The meaning of a job's conditions.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { JobConditionType, JobStatus } from './types.ts';
 
-/** The condition is there, and true (or what else is asked for). */
+/** Reports whether the condition exists with the status True, or another given status. */
 export function hasCondition(
   status: Immutable<JobStatus>,
   type: JobConditionType,
@@ -14,7 +14,7 @@ export function hasCondition(
   );
 }
 
-/** It has succeeded or failed, and nothing more happens. */
+/** Reports whether the job has succeeded or failed. */
 export function isFinished(status: Immutable<JobStatus>): boolean {
   return hasCondition(status, 'Complete') || hasCondition(status, 'Failed');
 }

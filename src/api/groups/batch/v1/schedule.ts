@@ -1,6 +1,6 @@
-// Schedules of cron jobs: the five fields of cron (minute, hour, day of the month, month, day of the week), its descriptors
-// (@daily), and '@every 1h30m'. Which texts are schedules, and how it is told that one is none, is as in robfig/cron v3, which
-// Kubernetes uses.
+// Schedules of cron jobs: the five fields of cron (minute, hour, day of the month, month, day of
+// the week), its descriptors (@daily), and '@every 1h30m'. The accepted texts and the errors are
+// those of robfig/cron v3, which Kubernetes uses.
 
 import { parseDuration } from '#machinery/text/duration.ts';
 import { quote } from '#machinery/text/go-format.ts';
@@ -9,11 +9,13 @@ import { isTimeZone } from './time-zones.ts';
 /** The values of one field at which the schedule is due. */
 export interface CronField {
   readonly values: ReadonlySet<number>;
-  /** The field says '*' or '?'. Of the two fields for days, one that does leaves the day to the other alone. */
+  /** The field is '*' or '?'. If one of the two day fields is, only the other one counts. */
   readonly any: boolean;
 }
 
-/** Due at each minute at which the fields for minute, hour and month agree, and one of those for days. */
+/**
+ * Due at each minute that matches the fields for minute, hour and month, and one of those for days.
+ */
 export interface CronTimes {
   readonly minute: CronField;
   readonly hour: CronField;
@@ -23,11 +25,14 @@ export interface CronTimes {
   readonly month: CronField;
   /** 0 is Sunday. */
   readonly dayOfWeek: CronField;
-  /** The zone that the text itself names (TZ=…); Kubernetes has a field for it, and takes this from old objects only. */
+  /**
+   * The zone in the text itself (TZ=…). Kubernetes has a field for it, and accepts this in old
+   * objects only.
+   */
   readonly timeZone?: string;
 }
 
-/** Due ever again after so long. */
+/** Due periodically. */
 export interface CronInterval {
   /** Whole seconds, at least one. */
   readonly everyMs: number;
@@ -67,10 +72,13 @@ const DESCRIPTORS: ReadonlyMap<string, string> = new Map([
 ]);
 const EVERY = '@every ';
 
-/** All minutes of an hour, all hours and all days, one by one, have 400 characters. Upstream has no limit. */
+/**
+ * The longest text. A list of all minutes, hours and days has 400 characters. Upstream has no
+ * limit.
+ */
 const MAX_LENGTH = 4096;
 
-/** Throws an Error that says what is wrong with the text. */
+/** Parses a schedule. Throws an Error that describes the problem. */
 export function parseSchedule(text: string): CronSchedule {
   if (text === '') throw new Error('empty spec string');
   if (text.length > MAX_LENGTH)
@@ -120,7 +128,7 @@ function parseField(text: string, bounds: Bounds): CronField {
   const values = new Set<number>();
   let any = false;
   for (const part of text.split(',')) {
-    // Nothing between two commas is nothing.
+    // An empty part between two commas is ignored.
     if (part === '') continue;
     const range = parseRange(part, bounds);
     for (let value = range.first; value <= range.last; value += range.step) values.add(value);
@@ -136,7 +144,7 @@ interface Range {
   readonly any: boolean;
 }
 
-/** '5', '1-5', '*', and each of them with a step behind it ('*' and '/15'). */
+/** Parses '5', '1-5' or '*', each optionally followed by a step ('*' and '/15'). */
 function parseRange(text: string, bounds: Bounds): Range {
   const [span = '', stepText, ...moreSlashes] = text.split('/');
   const [low = '', high, ...moreHyphens] = span.split('-');

@@ -1,7 +1,7 @@
-// The part of DER (X.690) that certificate requests need: values with a tag and a length, nested in each other.
+// The part of DER (X.690) that certificate requests need: nested values with a tag and a length.
 //
-// The reader is strict: each value has exactly one encoding. Bytes that are accepted here are copied into certificates, and other
-// readers must not find something else in them.
+// The parser is strict: each value has exactly one encoding. Accepted bytes are copied into
+// certificates, and other parsers must not find something else in them.
 
 export interface Der {
   readonly tag: number;

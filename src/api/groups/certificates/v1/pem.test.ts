@@ -50,7 +50,7 @@ describe('takes time in proportion to the length of the text', () => {
     const before = process.cpuUsage();
     expect(new Set(typesOf(text))).toEqual(new Set(types));
     const { user, system } = process.cpuUsage(before);
-    // Linear work takes some 20 ms, work with the square of the length minutes.
+    // Linear work takes some 20 ms, quadratic work minutes.
     expect((user + system) / 1000).toBeLessThan(2000);
   });
 });

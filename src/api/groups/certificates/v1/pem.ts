@@ -1,4 +1,5 @@
-// PEM text as Go's encoding/pem reads it: blocks between lines of BEGIN and END. Text around the blocks is ignored.
+// PEM text as Go's encoding/pem parses it: blocks between BEGIN and END lines. Text around the
+// blocks is ignored.
 
 export interface PemBlock {
   readonly type: string;
@@ -12,8 +13,9 @@ const DASHES = '-----';
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**
- * Returns the blocks of the text. A block is the text between the first END line and the last BEGIN line before it. What looks like
- * a block and is not one (types that differ, contents that are not base64) is ignored. The time is linear in the length of the text.
+ * Yields the blocks of the text. A block is the text between the first END line and the last BEGIN
+ * line before it. Malformed blocks (different types, contents that are not base64) are ignored.
+ * Takes linear time.
  */
 export function* pemBlocks(text: string): Generator<PemBlock> {
   for (let from = 0; ;) {
@@ -25,7 +27,10 @@ export function* pemBlocks(text: string): Generator<PemBlock> {
   }
 }
 
-/** `before`: the text up to the END line. `trailer`: the position in `text` of what follows "-----END ". */
+/**
+ * Returns a block. `before`: the text up to the END line. `trailer`: the position in `text` after
+ * "-----END ".
+ */
 function blockBefore(before: string, text: string, trailer: number): PemBlock | undefined {
   const begin = before.lastIndexOf(BEGIN);
   if (begin < 0 || (begin > 0 && before[begin - 1] !== '\n')) return undefined;
@@ -47,7 +52,7 @@ function blockBefore(before: string, text: string, trailer: number): PemBlock | 
     hasHeaders = true;
     at = next + 1;
   }
-  // Between headers and the END line there must be a line.
+  // A line must separate headers from the END line.
   if (hasHeaders && at >= before.length) return undefined;
   const base64 = before.slice(at).replace(/[ \t\r\n]/g, '');
   return BASE64.test(base64)
@@ -55,7 +60,10 @@ function blockBefore(before: string, text: string, trailer: number): PemBlock | 
     : undefined;
 }
 
-/** Returns the line without white space at its end. (An expression would take time with the square of the length of white space.) */
+/**
+ * Returns the line without white space at its end. (An expression would take quadratic time for
+ * long white space.)
+ */
 function trimLine(line: string): string {
   let end = line.length;
   while (end > 0 && WHITE_SPACE.has(line[end - 1] as string)) end--;

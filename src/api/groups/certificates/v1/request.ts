@@ -1,10 +1,10 @@
-// Reads certificate signing requests (PKCS #10, RFC 2986). Admission, the approver and the signer all use this reader, and the
-// signer copies into a certificate only what it returned: they cannot differ in what a request asks for.
+// Parses certificate signing requests (PKCS #10, RFC 2986). Admission, the approver and the signer
+// all use this parser, and the signer copies only its results into a certificate: they cannot
+// differ about a request.
 
 import { createPublicKey, verify } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
-import { childrenOf, DerError, readDer } from './der.ts';
-import type { Der } from './der.ts';
+import { childrenOf, type Der, DerError, readDer } from './der.ts';
 import { pemBlocks } from './pem.ts';
 
 export interface CertificateRequest {
@@ -12,7 +12,10 @@ export interface CertificateRequest {
   readonly commonName: string;
   /** All organizations of the subject, in the order of the request. */
   readonly organizations: readonly string[];
-  /** The subject as DER. Its strings are of the types of SUBJECT_STRINGS only, which every reader decodes in the same way. */
+  /**
+   * The subject as DER. Its strings are of the types of SUBJECT_STRINGS only, which every parser
+   * decodes equally.
+   */
   readonly subject: Buffer;
   readonly dnsNames: readonly string[];
   /** As text: '10.0.0.1', 'fd00:0:0:0:0:0:0:1'. */
@@ -23,7 +26,10 @@ export interface CertificateRequest {
   readonly publicKey: Buffer;
 }
 
-/** A request of this size has room for thousands of names. More would take long to read, at the API server and the controllers. */
+/**
+ * The largest request. It has room for thousands of names; more would occupy the API server and the
+ * controllers for long.
+ */
 const MAX_BYTES = 256 * 1024;
 const INTEGER = 0x02;
 const BIT_STRING = 0x03;
@@ -36,7 +42,10 @@ const COMMON_NAME = '550403';
 const ORGANIZATION = '55040a';
 const EXTENSION_REQUEST = '2a864886f70d01090e';
 const ALTERNATIVE_NAMES = '551d11';
-/** Signature algorithms by the hex of their identifier: the hash, or null for an algorithm that has only one. */
+/**
+ * Signature algorithms by the hex of their identifier: the hash, or null for an algorithm with a
+ * fixed one.
+ */
 const HASHES: Readonly<Record<string, string | null>> = {
   '2a8648ce3d0401': 'sha1',
   '2a8648ce3d040302': 'sha256',
@@ -50,9 +59,9 @@ const HASHES: Readonly<Record<string, string | null>> = {
 };
 
 /**
- * The string types that a subject may have, by tag. Go also reads TeletexString (as Latin-1) and BMPString, and OpenSSL reads
- * UniversalString, too. They are rejected: readers differ in how they decode them, and a group that only some readers recognize
- * would pass the checks of admission.
+ * The allowed string types of a subject, by tag. Go also parses TeletexString (as Latin-1) and
+ * BMPString, and OpenSSL UniversalString, too. They are rejected: parsers decode them differently,
+ * and a group that only some parsers recognize would pass the checks of admission.
  */
 const SUBJECT_STRINGS: Readonly<
   Record<number, { readonly name: string; readonly accepts: (bytes: Buffer) => boolean }>
@@ -72,8 +81,8 @@ const OTHER_STRINGS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Reads the first PEM block of the text and checks its signature. `base64`: the PEM text as spec.request has it. Throws Error with
- * a message for the field spec.request.
+ * Parses the first PEM block of the text and checks its signature. `base64`: the PEM text in the
+ * form of spec.request. Throws Error with a message for the field spec.request.
  */
 export function parseCertificateRequest(base64: string): CertificateRequest {
   const { value: block } = pemBlocks(Buffer.from(base64, 'base64').toString('latin1')).next();
@@ -115,7 +124,9 @@ function mismatch(): DerError {
   return new DerError('asn1: structure error: tags do not match');
 }
 
-/** Returns the values inside `der`, which must have the tag and between `least` and `most` values. */
+/**
+ * Returns the values inside `der`, which must have the tag and between `least` and `most` values.
+ */
 function constructed(der: Der, tag: number, least: number, most: number): readonly Der[] {
   if (der.tag !== tag) throw mismatch();
   const values = childrenOf(der);
@@ -147,7 +158,9 @@ interface SubjectPair {
   readonly value: string;
 }
 
-/** Reads a name: a sequence of sets of pairs. A set has more than one pair if the name is multi-valued at this place. */
+/**
+ * Parses a name: a sequence of sets of pairs. A set with more than one pair is a multi-valued part.
+ */
 function subjectPairs(subject: Der): readonly SubjectPair[] {
   return constructed(subject, SEQUENCE, 0, Infinity)
     .flatMap((set) => constructed(set, SET, 1, Infinity))
@@ -186,7 +199,7 @@ function identifierOf({ tag, value }: Der): string {
   return value.toString('hex');
 }
 
-/** Returns the names of all extensions subjectAltName of all attributes extensionRequest. */
+/** Returns the names in all subjectAltName extensions of all extensionRequest attributes. */
 function alternativeNames(attributes: Der | undefined): readonly Der[] {
   if (attributes === undefined) return [];
   return constructed(attributes, ATTRIBUTES, 0, Infinity)
@@ -203,7 +216,10 @@ function alternativeNames(attributes: Der | undefined): readonly Der[] {
     });
 }
 
-/** Control characters are rejected: readers that end a name at a NUL, or print names in lines, would read another one. */
+/**
+ * Control characters are rejected: a parser that ends names at a NUL, or prints names in lines,
+ * would see another name.
+ */
 function ia5(bytes: Buffer, name: string): string {
   if (!bytes.every((byte) => byte >= 0x20 && byte < 0x7f))
     throw new Error(`x509: SAN ${name} is malformed`);

@@ -1,4 +1,4 @@
-// The signers that Kubernetes itself has, and what the requests for them must be like.
+// Kubernetes' own signers, and their rules for requests.
 
 import type { CertificateRequest } from './request.ts';
 
@@ -9,7 +9,7 @@ export const LEGACY_UNKNOWN = 'kubernetes.io/legacy-unknown';
 
 const NODES = 'system:nodes';
 const NODE_PREFIX = 'system:node:';
-/** Keys that agree instead of exchanging need the second no more. */
+/** Keys for key agreement do not need the second usage. */
 const CLIENT_USAGES = [
   ['client auth', 'digital signature', 'key encipherment'],
   ['client auth', 'digital signature'],
@@ -19,7 +19,10 @@ const SERVING_USAGES = [
   ['digital signature', 'server auth'],
 ];
 
-/** What is wrong with a request for the client certificate of a kubelet; undefined if nothing is. */
+/**
+ * Returns the reason why a request for a kubelet's client certificate is invalid; undefined if it
+ * is valid.
+ */
 export function kubeletClientProblem(
   request: CertificateRequest,
   usages: readonly string[],
@@ -36,7 +39,10 @@ export function kubeletClientProblem(
     : 'usages did not match [client auth digital signature key encipherment] or [client auth digital signature]';
 }
 
-/** The same for the certificate with which a kubelet serves. */
+/**
+ * Returns the reason why a request for a kubelet's serving certificate is invalid; undefined if it
+ * is valid.
+ */
 export function kubeletServingProblem(
   request: CertificateRequest,
   usages: readonly string[],

@@ -6,10 +6,10 @@ import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { NAME_MESSAGES, rows, variation } from '#api/testing/variation.ts';
 import type * as certificates from './types.ts';
 import {
+  type AllowedUpdates,
   validateCertificateSigningRequest,
   validateCertificateSigningRequestUpdate,
 } from './validation.ts';
-import type { AllowedUpdates } from './validation.ts';
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64');
@@ -44,7 +44,11 @@ const domain = [63, 63, 63, 61].map((length) => 'a'.repeat(length)).join('.');
 const longest = `${domain}/${'a'.repeat(63)}.${'a'.repeat(253)}`;
 const long = 'a'.repeat(66);
 const USAGES =
-  'supported values: "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"';
+  'supported values: "any", "cert sign", "client auth", "code signing", ' +
+  '"content commitment", "crl sign", "data encipherment", "decipher only", ' +
+  '"digital signature", "email protection", "encipher only", "ipsec end system", ' +
+  '"ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", ' +
+  '"netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"';
 const PATH_FORM = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
 const NO_BLOCK =
   'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block';
@@ -124,11 +128,13 @@ describe('a request', () => {
     [signer(`${domain}.more/a`), 'spec.signerName: Too long: may not be more than 253 bytes'],
     [
       signer(`${long}.example.io/a`),
-      `spec.signerName: Invalid value: "${long}.example.io": validating label "${long}": must be no more than 63 characters`,
+      `spec.signerName: Invalid value: "${long}.example.io": validating label "${long}": ` +
+        'must be no more than 63 characters',
     ],
     [
       signer('kubernetes.io/legacy-unknown'),
-      'spec.signerName: Invalid value: "kubernetes.io/legacy-unknown": the legacy signerName is not allowed via this API version',
+      'spec.signerName: Invalid value: "kubernetes.io/legacy-unknown": the legacy ' +
+        'signerName is not allowed via this API version',
     ],
     ...[-1, 0, 1, 60, 599].map((seconds): [object, string] => [
       { spec: { expirationSeconds: seconds } },
@@ -159,7 +165,8 @@ describe('a request', () => {
     [issued('nothing'), NO_BLOCK],
     [
       issued(block('CERTIFICATE1', `${body}\n`)),
-      'status.certificate: Invalid value: "<certificate data>": only CERTIFICATE PEM blocks are allowed, found "CERTIFICATE1"',
+      'status.certificate: Invalid value: "<certificate data>": only CERTIFICATE PEM ' +
+        'blocks are allowed, found "CERTIFICATE1"',
     ],
     [
       issued(block('CERTIFICATE', `Made-By: me\n\n${body}\n`)),

@@ -1,4 +1,5 @@
-// Rules of certificate signing requests. Messages and paths are Kubernetes' own (pkg/apis/certificates/validation).
+// Validation of certificate signing requests. Messages and paths are upstream's
+// (pkg/apis/certificates/validation).
 
 import { errorMessage } from '#machinery/error-message.ts';
 import { X509Certificate } from 'node:crypto';
@@ -42,20 +43,24 @@ const USAGES = [
   'timestamping',
 ];
 const MIN_EXPIRATION_SECONDS = 600;
-/** Of a domain, and of what comes after it: a namespace, a dot and a name. */
+/** The longest domain, and the longest name: a domain, '/', a namespace, a dot and a name. */
 const MAX_NAME = 253;
 const MAX_SIGNER_NAME = 253 + '/'.length + 63 + '.'.length + 253;
 const DECISIONS = ['Approved', 'Denied', 'Failed'] as const;
 const CONDITIONS_PATH = field.path('status', 'conditions');
 
-/** Returns the problems of a request. With `old`, problems that the object had before are not reported. */
+/**
+ * Returns the problems of a request. With `old`, problems that the object had before are not
+ * reported.
+ */
 export function validateCertificateSigningRequest(
   { spec, status }: CertificateSigningRequest,
   old?: CertificateSigningRequest,
 ): FieldErrorList {
   const at = field.path('spec');
   const errors: FieldErrorList = [];
-  // A stored request that a later version would reject must still be updatable: the signer reports its failure in the status.
+  // A stored request that a later version rejects must still be updatable: the signer reports its
+  // failure in the status.
   if (spec.request !== old?.spec.request) {
     try {
       parseCertificateRequest(spec.request);
@@ -86,9 +91,9 @@ export function validateCertificateSigningRequest(
 }
 
 export interface AllowedUpdates {
-  /** Approved and Denied: only through the subresource approval. */
+  /** Approved and Denied may change: only through the approval subresource. */
   readonly decisions: boolean;
-  /** Only through the subresource status. */
+  /** The certificate may change: only through the status subresource. */
   readonly certificate: boolean;
 }
 
@@ -155,7 +160,7 @@ function usages(
   ];
 }
 
-/** 'example.com/signer': a domain and a path. */
+/** Validates 'example.com/signer': a domain and a path. */
 function signerName(name: string, at: FieldPath): FieldErrorList {
   if (name === '') return [field.required(at)];
   const [domain = '', path, ...more] = name.split('/');
@@ -182,7 +187,7 @@ function signerName(name: string, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** Of the labels that a name has, only the first that is none is told. */
+/** Returns the problems of the first invalid label only. */
 function firstBad(
   labels: readonly string[],
   problemsOf: (label: string) => readonly string[],

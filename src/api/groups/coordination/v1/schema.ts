@@ -1,4 +1,5 @@
-// Every type of coordination.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of coordination.k8s.io/v1: the only list of their fields. `npm run generate` makes
+// types.ts and index.ts from it.
 
 import { f, groupVersion, kind, known, message, resource } from '#api/machinery/schema/builder.ts';
 

@@ -1,4 +1,4 @@
-// What is wrong with leases, in Kubernetes' words.
+// Errors of leases, with upstream's messages.
 
 import { expect, test } from 'vitest';
 
@@ -12,7 +12,10 @@ const lease = variation<coordination.Lease>('coordination/v1.Lease', {
   spec: {},
 });
 const QUALIFIED =
-  "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+  "a valid label key must consist of alphanumeric characters, '-', '_' or '.', " +
+  "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', " +
+  " or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') " +
+  "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 const PREFERENCE =
   'spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined';
 
@@ -28,7 +31,7 @@ test.each(
       },
       [],
     ],
-    // It is given back.
+    // The lease is released.
     [{ holderIdentity: '', leaseDurationSeconds: 1 }, []],
     [
       { leaseDurationSeconds: 0 },

@@ -9,7 +9,7 @@ import type { Lease } from './types.ts';
 const SPEC = new field.FieldPath('spec');
 const STRATEGIES = ['OldestEmulationVersion'];
 
-/** Nobody need hold a lease: who gives it back writes ''. */
+/** Validates a lease. An empty holder is valid: releasing a lease writes ''. */
 export function validateLease({ spec }: Immutable<Lease>): FieldErrorList {
   const errors: FieldErrorList = [];
   const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder = '' } = spec;
@@ -43,7 +43,7 @@ export function validateLease({ spec }: Immutable<Lease>): FieldErrorList {
   return errors;
 }
 
-/** A name of Kubernetes' own, or one with a domain. */
+/** Validates a strategy: one of Kubernetes' own names, or one with a domain. */
 function validateStrategy(strategy: string): FieldErrorList {
   const at = SPEC.child('strategy', 'strategy');
   if (!strategy.includes('/'))

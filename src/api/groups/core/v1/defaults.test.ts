@@ -1,4 +1,4 @@
-// What each field means when it is left out, and that what is given stays.
+// The default of each field. Explicit values are kept.
 
 import { describe, expect, test } from 'vitest';
 
@@ -8,7 +8,7 @@ import { imageTag } from './defaults.ts';
 const defaulted = (kind: string, yaml: string, group = 'core'): Record<string, unknown> =>
   manifest(`${group}/v1.${kind}`, yaml);
 
-/** The value at a path such as spec.containers[0].image; undefined if there is none. */
+/** Returns the value at a path such as spec.containers[0].image; undefined if there is none. */
 function at(object: unknown, path: string): unknown {
   return path
     .split(/[.[\]]+/)
@@ -44,7 +44,7 @@ describe('pods', () => {
     ['spec.serviceAccountName', podOf('', ', serviceAccount: a'), 'a'],
     ['spec.serviceAccount', podOf('', ', serviceAccount: a, serviceAccountName: b'), 'b'],
     ['spec.serviceAccountName', podOf(''), undefined],
-    // Absent means Honor and Ignore, but nothing is written.
+    // Absent means Honor and Ignore, but no default is written.
     [
       'spec.topologySpreadConstraints[0]',
       podOf(
@@ -62,7 +62,8 @@ describe('pods', () => {
   test('containers of every sort', () => {
     const pod = defaulted(
       'Pod',
-      'spec: {containers: [{name: c, image: i}], initContainers: [{name: i, image: i}], ephemeralContainers: [{name: e, image: i}]}',
+      'spec: {containers: [{name: c, image: i}], initContainers: [{name: i, image: i}], ' +
+        'ephemeralContainers: [{name: e, image: i}]}',
     );
     for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
       expect(at(pod, `spec.${list}[0]`)).toMatchObject({
@@ -122,7 +123,8 @@ describe('pods', () => {
     [
       'readinessProbe',
       podOf(
-        'readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 2, timeoutSeconds: 3, periodSeconds: 4, successThreshold: 5, failureThreshold: 6}',
+        'readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 2, timeoutSeconds: 3, ' +
+          'periodSeconds: 4, successThreshold: 5, failureThreshold: 6}',
       ),
       {
         tcpSocket: { port: 1 },
@@ -133,7 +135,7 @@ describe('pods', () => {
         failureThreshold: 6,
       },
     ],
-    // Zero is the same as nothing.
+    // Zero is equal to absent.
     ['startupProbe.periodSeconds', podOf('startupProbe: {grpc: {port: 1}, periodSeconds: 0}'), 10],
     ['startupProbe.grpc', podOf('startupProbe: {grpc: {port: 1}}'), { port: 1, service: '' }],
     [
@@ -199,7 +201,8 @@ describe('pods', () => {
     [
       'projected',
       volume(
-        'projected: {sources: [{serviceAccountToken: {path: t}}, {downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}}]}}]}',
+        'projected: {sources: [{serviceAccountToken: {path: t}}, ' +
+          '{downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}}]}}]}',
       ),
       {
         sources: [
@@ -278,7 +281,9 @@ describe('pods', () => {
     ],
     [
       'initialization may take more than the rest',
-      'spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}], initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 1}}}, {name: i, resources: {requests: {cpu: 3}}}], resources: {limits: {cpu: 8}}}',
+      'spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}], ' +
+        'initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 1}}}, ' +
+        '{name: i, resources: {requests: {cpu: 3}}}], resources: {limits: {cpu: 8}}}',
       { limits: { cpu: '8' }, requests: { cpu: '4' } },
     ],
     [
@@ -318,7 +323,8 @@ describe('templates of pods', () => {
   ])('of a %s have what a pod has, except for what only a pod knows', (kind, group) => {
     const object = defaulted(
       kind,
-      'spec: {template: {spec: {hostNetwork: true, containers: [{name: c, image: "i:1", ports: [{containerPort: 80}], resources: {limits: {cpu: 1}}}]}}}',
+      'spec: {template: {spec: {hostNetwork: true, containers: [{name: c, image: "i:1", ' +
+        'ports: [{containerPort: 80}], resources: {limits: {cpu: 1}}}]}}}',
       group,
     );
     expect(at(object, 'spec.template')).toEqual({
@@ -421,7 +427,8 @@ describe('services', () => {
     ['status', 'spec: {}', { loadBalancer: {} }],
     [
       'status.loadBalancer.ingress',
-      'spec: {type: LoadBalancer}\nstatus: {loadBalancer: {ingress: [{ip: 1.2.3.4}, {hostname: a}, {ip: 1.2.3.5, ipMode: Proxy}]}}',
+      'spec: {type: LoadBalancer}\nstatus: {loadBalancer: {ingress: [{ip: 1.2.3.4}, ' +
+        '{hostname: a}, {ip: 1.2.3.5, ipMode: Proxy}]}}',
       [{ ip: '1.2.3.4', ipMode: 'VIP' }, { hostname: 'a' }, { ip: '1.2.3.5', ipMode: 'Proxy' }],
     ],
   ])('%s of %s', (path, yaml, value) => {

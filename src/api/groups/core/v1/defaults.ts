@@ -1,5 +1,5 @@
-// Defaults of the core group: what a field means when it is left out, written into the object when it is created or updated, as
-// Kubernetes documents each. A defaulter may change the object it is given: it is a fresh draft, straight from the decoder.
+// Defaults of the core group, written into the object on create and update, as Kubernetes documents
+// them. A defaulter may modify its object, which was just decoded.
 
 import { encodeBase64 } from '#api/machinery/codec/base64.ts';
 import type { Defaulters } from '#api/machinery/scheme.ts';
@@ -46,7 +46,7 @@ import { ownValue } from '#machinery/collections/string-map.ts';
 
 export function setPodDefaults(pod: Pod): void {
   const { spec } = pod;
-  // Only a pod, not a template: what is limited is requested too.
+  // Only in a pod, not in a template, limits are the default of requests.
   for (const container of [...(spec.initContainers ?? []), ...spec.containers])
     setRequestDefaults(container.resources);
   if (spec.resources !== undefined) setPodResourceDefaults(spec, spec.resources);
@@ -73,7 +73,10 @@ function setReplicationControllerDefaults(controller: ReplicationController): vo
   if (spec.template !== undefined) setPodTemplateDefaults(spec.template);
 }
 
-/** Every namespace can be selected by its name. One whose name is still to be generated gets the label later. */
+/**
+ * Sets the label by which a namespace can be selected. A namespace with a generated name gets it
+ * later.
+ */
 function setNamespaceDefaults(namespace: Namespace): void {
   const { metadata } = namespace;
   if ((metadata.name ?? '') !== '')
@@ -93,7 +96,7 @@ function setNodeDefaults(node: Node): void {
     status.allocatable = { ...status.capacity };
 }
 
-/** Also of the claims that are templates in a stateful set. */
+/** Sets the defaults of a claim, also of claim templates in a stateful set. */
 export function setPersistentVolumeClaimDefaults({ spec, status }: PersistentVolumeClaim): void {
   setClaimSpecDefaults(spec);
   status.phase ??= 'Pending';
@@ -107,7 +110,7 @@ function setPersistentVolumeDefaults({ spec, status }: PersistentVolume): void {
   setPersistentVolumeSpecDefaults(spec);
 }
 
-/** Also of the volumes that are written into an attachment itself. */
+/** Sets the defaults of a volume, also of inline volumes in an attachment. */
 export function setPersistentVolumeSpecDefaults(spec: PersistentVolumeSpec): void {
   roundUp(spec.capacity);
   setSourceDefaults(spec);
@@ -135,7 +138,10 @@ function setLimitRangeDefaults({ spec }: LimitRange): void {
   }
 }
 
-/** A container gets at most what it may have; it requests what it gets, or else at least what it must. */
+/**
+ * Sets the defaults of containers: the default limit is the maximum; the default request is the
+ * limit, or otherwise the minimum.
+ */
 function setContainerLimitDefaults(item: LimitRangeItem): void {
   const limits = { ...item.max, ...item.default };
   const requests = { ...item.min, ...limits, ...item.defaultRequest };
@@ -144,7 +150,7 @@ function setContainerLimitDefaults(item: LimitRangeItem): void {
 }
 
 function setSecretDefaults(secret: Secret): void {
-  // What was written as text is kept as data; the text is never answered.
+  // stringData is converted to data and never returned.
   if (secret.stringData !== undefined && Object.keys(secret.stringData).length > 0) {
     const data = { ...secret.data };
     for (const [key, text] of Object.entries(secret.stringData))
@@ -192,7 +198,7 @@ function setPodSpecDefaults(spec: PodSpec): void {
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
   spec.schedulerName ??= 'default-scheduler';
-  // The older name of the field is kept equal to the newer one.
+  // The deprecated field is kept equal to its successor.
   if (spec.serviceAccountName !== undefined) spec.serviceAccount = spec.serviceAccountName;
   else if (spec.serviceAccount !== undefined) spec.serviceAccountName = spec.serviceAccount;
   for (const volume of spec.volumes ?? []) setVolumeDefaults(volume);
@@ -203,7 +209,10 @@ function setPodSpecDefaults(spec: PodSpec): void {
     roundUp(list);
 }
 
-/** The older field, of one address, and the newer one, of up to two, say the same; where they differ the older one is meant. */
+/**
+ * Keeps the older field with one address equal to the newer one with up to two. If they differ, the
+ * older one counts.
+ */
 function setPodStatusDefaults(status: PodStatus): void {
   const addresses = firstOf(
     status.podIP,
@@ -289,8 +298,8 @@ const IMAGE = new RegExp(
 );
 
 /**
- * The tag of an image reference, 'latest' if it has neither tag nor digest; undefined if there is only a digest, or if it is
- * no image reference at all.
+ * Returns the tag of an image reference, 'latest' if it has neither tag nor digest; undefined if it
+ * has only a digest, or is invalid.
  */
 export function imageTag(image: string): string | undefined {
   const match = IMAGE.exec(image);
@@ -299,7 +308,7 @@ export function imageTag(image: string): string | undefined {
   return tag ?? (digest === undefined ? 'latest' : undefined);
 }
 
-/** Mode 0644, as an integer: the default of files projected into a volume. */
+/** Mode 0644, the default of files projected into a volume. */
 const FILE_MODE = 0o644;
 
 function setVolumeDefaults(volume: Volume): void {
@@ -329,7 +338,7 @@ function setVolumeDefaults(volume: Volume): void {
       imageTag(volume.image.reference ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
-/** Of the sources that pods and persistent volumes have in common. */
+/** Sets the defaults of sources that pods and persistent volumes share. */
 function setSourceDefaults(source: Volume | PersistentVolumeSpec): void {
   if (source.hostPath !== undefined) source.hostPath.type ??= '';
   if (source.iscsi !== undefined) source.iscsi.iscsiInterface ??= 'default';
@@ -361,8 +370,9 @@ function setRequestDefaults(resources: ResourceRequirements): void {
 }
 
 /**
- * What a pod as a whole leaves out follows from its containers: limits of huge pages from their limits; requests, where there
- * are limits, from their requests, and where they request nothing from the limits.
+ * Sets the resources of the pod as a whole from its containers: limits of huge pages from their
+ * limits; requests, where the pod has limits, from their requests, or without those from the
+ * limits.
  */
 function setPodResourceDefaults(spec: PodSpec, resources: ResourceRequirements): void {
   if (!hasNames(resources.limits) && !hasNames(resources.requests)) return;
@@ -382,15 +392,15 @@ function setPodResourceDefaults(spec: PodSpec, resources: ResourceRequirements):
   if (hasNames(requests)) resources.requests = requests;
 }
 
-/** Reports whether the list has resources in it. */
+/** Reports whether the list contains resources. */
 function hasNames(list: ResourceList | undefined): list is ResourceList {
   return list !== undefined && Object.keys(list).length > 0;
 }
 
-/** How a canonical quantity below a thousandth ends. */
+/** The suffix of a canonical quantity below a thousandth. */
 const BELOW_MILLI = /[nu]$|e-/;
 
-/** Nothing is counted in less than thousandths. */
+/** Rounds up to thousandths, the smallest unit. */
 function roundUp(list: ResourceList | undefined): void {
   if (list === undefined) return;
   for (const [name, amount] of Object.entries(list)) {
@@ -398,7 +408,7 @@ function roundUp(list: ResourceList | undefined): void {
   }
 }
 
-/** On the host's network a container's port is the host's. */
+/** Sets host ports: on the host's network a container's port is the host's. */
 function setHostNetworkPorts(spec: PodSpec): void {
   for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
     for (const port of container.ports ?? [])
@@ -406,7 +416,7 @@ function setHostNetworkPorts(spec: PodSpec): void {
   }
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   Endpoints: setEndpointsDefaults,
   LimitRange: setLimitRangeDefaults,

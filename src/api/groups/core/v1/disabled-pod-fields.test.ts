@@ -33,7 +33,8 @@ describe('fields of features that are off', () => {
     ],
     [
       'stop signals of other containers',
-      `containers: [{name: c}]\ninitContainers: [{name: i, lifecycle: ${signal}}]\nephemeralContainers: [{name: e, lifecycle: ${signal}}]`,
+      `containers: [{name: c}]\ninitContainers: [{name: i, lifecycle: ${signal}}]\n` +
+        `ephemeralContainers: [{name: e, lifecycle: ${signal}}]`,
       'containers: [{name: c}]\ninitContainers: [{name: i}]\nephemeralContainers: [{name: e}]',
     ],
     [
@@ -55,7 +56,8 @@ describe('fields of features that are off', () => {
 
   test('all others stay as they are', () => {
     const other = spec(
-      `containers: [{name: c, lifecycle: {${hook}}}]\nvolumes: [{name: v, projected: {sources: [{configMap: {name: m}}]}}]`,
+      `containers: [{name: c, lifecycle: {${hook}}}]\nvolumes: [{name: v, ` +
+        'projected: {sources: [{configMap: {name: m}}]}}]',
     );
     expect(withoutDisabledPodFields(other)).toBe(other);
   });

@@ -1,5 +1,5 @@
-// Fields of pods that belong to features which Kubernetes has, but has not turned on: what is written there is dropped, unless
-// it was there before. So nobody relies on what nobody acts on.
+// Drops pod fields of features that are off by default in Kubernetes, unless the object had them
+// before. A field without an effect must not be stored.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as core from './types.ts';
@@ -25,15 +25,18 @@ const hasProjection = ({ volumes = [] }: PodSpec, name: Projection): boolean =>
     (projected?.sources ?? []).some((source) => source[name] !== undefined),
   );
 
-/** Of a pod, or of a template of one. Answers the same spec if there is nothing to drop. `old`: as it is stored. */
+/**
+ * Returns the spec of a pod or a template without disabled fields; the same object if there are
+ * none. `old`: the stored spec.
+ */
 export function withoutDisabledPodFields(spec: PodSpec, old?: PodSpec): PodSpec {
   let result = spec;
-  // GenericWorkload
+  // The feature GenericWorkload.
   if (result.schedulingGroup !== undefined && old?.schedulingGroup === undefined) {
     const { schedulingGroup: _, ...rest } = result;
     result = rest;
   }
-  // ContainerStopSignals
+  // The feature ContainerStopSignals.
   if (hasStopSignal(result) && (old === undefined || !hasStopSignal(old)))
     result = withoutStopSignals(result);
   for (const name of PROJECTIONS) {
@@ -89,10 +92,10 @@ const hasVolumeStatus = ({ volumeMounts = [] }: ContainerStatus): boolean =>
 const hasAnyVolumeStatus = (status: PodStatus): boolean =>
   STATUS_LISTS.some((name) => (status[name] ?? []).some((container) => hasVolumeStatus(container)));
 
-/** Of a pod's status. Answers the same if there is nothing to drop. */
+/** Returns a pod's status without disabled fields; the same object if there are none. */
 export function withoutDisabledStatusFields(status: PodStatus, old: PodStatus): PodStatus {
   let result = status;
-  // DRANodeAllocatableResources
+  // The feature DRANodeAllocatableResources.
   if (
     result.nodeAllocatableResourceClaimStatuses !== undefined &&
     old.nodeAllocatableResourceClaimStatuses === undefined
@@ -100,7 +103,7 @@ export function withoutDisabledStatusFields(status: PodStatus, old: PodStatus): 
     const { nodeAllocatableResourceClaimStatuses: _, ...rest } = result;
     result = rest;
   }
-  // ImageVolumeWithDigest
+  // The feature ImageVolumeWithDigest.
   if (!hasAnyVolumeStatus(result) || hasAnyVolumeStatus(old)) return result;
   const lists = STATUS_LISTS.flatMap((name) => {
     const list = result[name];

@@ -1,4 +1,5 @@
-// The canonical form of endpoints: every address once, with all the ports that it has, and what has the same ports together.
+// The canonical form of endpoints: every address once with all of its ports, grouped by equal
+// ports.
 
 import { stableStringify } from '#machinery/deep.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -14,7 +15,10 @@ interface Known {
   readonly ports: Map<string, Port>;
 }
 
-/** An address is the same if it is for the same pod. One that is ready anywhere with the same ports is ready. */
+/**
+ * Returns the canonical form. Addresses are equal if their pods are, too. An address that is ready
+ * anywhere with the same ports is ready.
+ */
 export function repackSubsets(subsets: readonly Subset[]): readonly Subset[] {
   const byAddress = new Map<string, Known>();
   for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {

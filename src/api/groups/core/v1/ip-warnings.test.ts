@@ -54,7 +54,8 @@ test('a range may be wrong in two ways', () => {
     `spec.it: non-standard CIDR value "10.01.2.3/16" ${IN_FUTURE} "10.1.0.0/16"`,
   ]);
   expect(warningsForCIDR(at, '::ffff:10.1.2.3/112')).toEqual([
-    'spec.it: CIDR value "::ffff:10.1.2.3/112" is ambiguous in this context (should be "10.1.0.0/16" or "10.1.2.3/128"?)',
+    'spec.it: CIDR value "::ffff:10.1.2.3/112" is ambiguous in this context (should be ' +
+      '"10.1.0.0/16" or "10.1.2.3/128"?)',
     `spec.it: non-standard CIDR value "::ffff:10.1.2.3/112" ${IN_FUTURE} "10.1.0.0/16"`,
   ]);
 });

@@ -1,12 +1,14 @@
-// Addresses and ranges that are taken for compatibility, but should be written otherwise: what their writers are told.
+// Warnings about addresses and ranges that are accepted for compatibility only.
 
 import { isIP, isIPv4 } from 'node:net';
 import type { FieldPath } from '#machinery/validation/field.ts';
 import { withoutLeadingZeros } from './validation/ip.ts';
 
-/** `value`: a valid address, or one that was taken once; of anything else nothing is said. */
+/**
+ * Returns warnings. `value`: an address that is or was valid; there is no warning for other texts.
+ */
 export function warningsForIP(at: FieldPath, value: string): string[] {
-  // There is one way to write them.
+  // IPv4 has a unique form.
   if (isIPv4(value)) return [];
   const standard = withoutLeadingZeros(value);
   if (isIP(standard) === 0 || standard.includes('%')) return [];
@@ -22,7 +24,7 @@ export function warningsForIP(at: FieldPath, value: string): string[] {
       ];
 }
 
-/** `value`: a valid range, or one that was taken once; of anything else nothing is said. */
+/** Returns warnings. `value`: a range that is or was valid; there is no warning for other texts. */
 export function warningsForCIDR(at: FieldPath, value: string): string[] {
   const [given = '', givenLength = ''] = value.split('/');
   const address = withoutLeadingZeros(given);
@@ -62,12 +64,12 @@ const nonStandard = (what: string, value: string, better: string): string =>
 const canonicalIP = (address: string): string =>
   isIPv4(address) ? address : canonicalIPv6(address);
 
-/** As RFC 5952 has it, IPv4-mapped addresses apart. */
+/** Returns the form of RFC 5952, except for IPv4-mapped addresses. */
 function canonicalIPv6(value: string): string {
   return new URL(`http://[${value}]`).hostname.slice(1, -1);
 }
 
-/** The IPv4 address that a canonical IPv6 address stands for. */
+/** Returns the IPv4 address that a canonical IPv6 address contains. */
 function mappedIPv4(canonical: string): string | undefined {
   const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
   if (high === undefined || low === undefined) return undefined;
@@ -92,7 +94,7 @@ function networkOfIPv6(canonical: string, length: string): string {
   );
 }
 
-/** Parts of `bits` bits each, those behind the prefix zero. */
+/** Returns the parts, of `bits` bits each, with those after the prefix set to zero. */
 function networkOf(
   parts: readonly string[],
   radix: number,

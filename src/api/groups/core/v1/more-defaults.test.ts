@@ -1,10 +1,10 @@
-// More of what fields mean when they are left out: in every sort of container, and of the smaller kinds.
+// Further defaults: of every type of container, and of the smaller kinds.
 
 import { describe, expect, test } from 'vitest';
 
 import { manifest } from '#api/testing/manifest.ts';
 
-/** What an object has at a path such as spec.containers[0].image. */
+/** Returns an object's value at a path such as spec.containers[0].image. */
 function at(kind: string, yaml: string, path: string): unknown {
   return path
     .split(/[.[\]]+/)

@@ -1,4 +1,5 @@
-// Files of one volume that would be written onto each other, or onto a folder: what is written last is what a pod sees.
+// Warnings about files of one volume that overwrite each other, or have the path of a directory:
+// the last one written is visible in the pod.
 
 import { trimEnd } from '#machinery/text/trim.ts';
 import { quote } from '#machinery/text/go-format.ts';
@@ -8,7 +9,7 @@ import type * as core from './types.ts';
 type Volume = Immutable<core.Volume>;
 type Projection = Immutable<core.VolumeProjection>;
 
-/** A file, and what it comes from ('' where the volume has but one source). */
+/** A file and its source ('' if the volume has a single source). */
 interface File {
   readonly path: string;
   readonly source: string;
@@ -38,7 +39,7 @@ export function pathWarnings(volumes: readonly Volume[]): string[] {
 const filesOf = (items: readonly { readonly path: string }[] | undefined, source: string): File[] =>
   (items ?? []).map(({ path }) => ({ path, source }));
 
-/** Only those of what is named first, where several are: it is refused elsewhere. */
+/** Returns the files of the first source; several are an error elsewhere. */
 function projectedFiles({
   configMap,
   secret,
@@ -70,7 +71,7 @@ function projectedFiles({
   ];
 }
 
-/** Each is compared with each other: warnings are not worth more. */
+/** The number of files that are compared with each other, which takes quadratic time. */
 const MAX_COMPARED = 100;
 
 function overlaps(files: readonly File[]): string[] {

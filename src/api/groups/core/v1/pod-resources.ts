@@ -1,4 +1,4 @@
-// What the containers of a pod take together, per resource; and which resources there are for a pod as a whole.
+// The total resources of a pod's containers, and the resources that a pod can have as a whole.
 
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -6,25 +6,25 @@ import type * as core from './types.ts';
 
 const HUGE_PAGES = 'hugepages-';
 
-/** Resources of Kubernetes itself: without a domain, or under kubernetes.io. */
+/** Reports whether the resource is Kubernetes' own: without a domain, or under kubernetes.io. */
 export const isNativeResource = (name: string): boolean =>
   !name.includes('/') || name.includes('kubernetes.io/');
 
 export const isHugePages = (name: string): boolean => name.startsWith(HUGE_PAGES);
 
-/** More of these may be promised than there is. */
+/** Reports whether limits may exceed requests. */
 export const isOvercommitAllowed = (name: string): boolean =>
   isNativeResource(name) && !isHugePages(name);
 
-/** Resources that a pod may ask for as a whole. */
+/** Reports whether a pod can request the resource as a whole. */
 export const isPodLevelResource = (name: string): boolean =>
   name === 'cpu' || name === 'memory' || isHugePages(name);
 
 type Amounts = Map<string, Quantity>;
 
 /**
- * The sum of the containers and sidecars, or what initialization takes at its most, whichever is more. An init container
- * runs beside the sidecars that were started before it.
+ * Returns the sum of the containers and sidecars, or the maximum during initialization, whichever
+ * is more. An init container runs beside the sidecars that were started before it.
  */
 export function aggregateContainerResources(
   spec: Pick<Immutable<core.PodSpec>, 'containers' | 'initContainers'>,

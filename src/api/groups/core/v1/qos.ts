@@ -1,4 +1,4 @@
-// A pod's quality of service, which follows from what its containers request and are limited to (CPU and memory only).
+// The QoS class of a pod, which follows from its requests and limits (CPU and memory only).
 
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -9,8 +9,9 @@ type ResourceRequirements = Immutable<core.ResourceRequirements>;
 const COUNTED = ['cpu', 'memory'] as const;
 
 /**
- * Guaranteed: every container has limits of CPU and memory and requests just as much. BestEffort: nothing is requested or
- * limited. Burstable: anything between. If the pod as a whole has resources, they decide.
+ * Returns the QoS class. Guaranteed: every container has limits of CPU and memory and equal
+ * requests. BestEffort: there are no requests and limits. Burstable: anything else. Resources of
+ * the pod as a whole take precedence.
  */
 export function podQosClass(spec: Immutable<core.PodSpec>): core.PodQOSClass {
   const parts: readonly ResourceRequirements[] =

@@ -1,5 +1,5 @@
-// What is allowed in persistent volumes and their claims, but on its way out: told to the client in Warning headers, in
-// Kubernetes' words (pkg/api/persistentvolume, pkg/api/persistentvolumeclaim).
+// Warnings about persistent volumes and their claims: deprecated fields and values. The messages of
+// the Warning headers are upstream's (pkg/api/persistentvolume, pkg/api/persistentvolumeclaim).
 
 import * as field from '#machinery/validation/field.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -1,4 +1,4 @@
-// What clients are warned of when they write pods and templates.
+// Warnings for writes of pods and templates.
 
 import { describe, expect, test } from 'vitest';
 
@@ -49,37 +49,53 @@ describe('pods', () => {
     [
       'an old label, required',
       affinity(
-        'nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: x, operator: Exists}, {key: beta.kubernetes.io/os, operator: Exists}]}]}}',
+        'nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ' +
+          '{nodeSelectorTerms: [{matchExpressions: [{key: x, operator: Exists}, ' +
+          '{key: beta.kubernetes.io/os, operator: Exists}]}]}}',
       ),
       [
-        'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[1].key: beta.kubernetes.io/os is deprecated since v1.14; use "kubernetes.io/os" instead',
+        'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.' +
+          'nodeSelectorTerms[0].matchExpressions[1].key: beta.kubernetes.io/os is deprecated ' +
+          'since v1.14; use "kubernetes.io/os" instead',
       ],
     ],
     [
       'an old label, preferred',
       affinity(
-        'nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: beta.kubernetes.io/instance-type, operator: Exists}]}}]}',
+        'nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, ' +
+          'preference: {matchExpressions: [{key: beta.kubernetes.io/instance-type, ' +
+          'operator: Exists}]}}]}',
       ),
       [
-        'spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].key: beta.kubernetes.io/instance-type is deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+        'spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].' +
+          'preference.matchExpressions[0].key: beta.kubernetes.io/instance-type is ' +
+          'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
       ],
     ],
     [
       'an old topology, of no pods',
-      `${CONTAINER}, topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, topologyKey: failure-domain.beta.kubernetes.io/zone}]`,
+      `${CONTAINER}, topologySpreadConstraints: [{maxSkew: 1, ` +
+        'whenUnsatisfiable: DoNotSchedule, ' +
+        'topologyKey: failure-domain.beta.kubernetes.io/zone}]',
       [
-        'spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+        'spec.topologySpreadConstraints[0].topologyKey: ' +
+          'failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; ' +
+          'use "topology.kubernetes.io/zone" instead',
         'spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod',
       ],
     ],
     [
       'near to no pods, and far from none',
       affinity(
-        'podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: k}]}, podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: k}}]}',
+        'podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: ' +
+          'k}]}, podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: ' +
+          '[{weight: 1, podAffinityTerm: {topologyKey: k}}]}',
       ),
       [
-        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod',
-        'spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector: a null labelSelector results in matching no pod',
+        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].' +
+          'labelSelector: a null labelSelector results in matching no pod',
+        'spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].' +
+          'podAffinityTerm.labelSelector: a null labelSelector results in matching no pod',
       ],
     ],
     [
@@ -101,13 +117,16 @@ describe('pods', () => {
       'a claim for a part of a byte',
       volume('ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1.5}}}}}'),
       [
-        'spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
+        'spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: ' +
+          'fractional byte value "1500m" is invalid, must be an integer',
       ],
     ],
     [
       'files in the place of a token',
       volume(
-        'projected: {sources: [{serviceAccountToken: {path: t}}, {configMap: {name: c, items: [{key: k, path: t}]}}, {secret: {name: s, items: [{key: k, path: u}, {key: k, path: t}]}}]}',
+        'projected: {sources: [{serviceAccountToken: {path: t}}, {configMap: {name: c, ' +
+          'items: [{key: k, path: t}]}}, {secret: {name: s, items: [{key: k, path: u}, ' +
+          '{key: k, path: t}]}}]}',
       ),
       [
         'volume "v" (Projected): overlapping paths: "t" (ConfigMap "c") with "t" (ServiceAccountToken)',
@@ -131,7 +150,8 @@ describe('pods', () => {
       'addresses as they are not written',
       `${CONTAINER}, dnsConfig: {nameservers: ["2001:DB8::1"]}, hostAliases: [{ip: "::ffff:1.2.3.4"}]`,
       [
-        'spec.dnsConfig.nameservers[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")',
+        'spec.dnsConfig.nameservers[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 ' +
+          'canonical format ("2001:db8::1")',
         'spec.hostAliases[0].ip: non-standard IP address "::ffff:1.2.3.4" is invalid: use "1.2.3.4"',
       ],
     ],
@@ -186,12 +206,14 @@ describe('pods', () => {
       'an address without a port',
       one('ports: [{containerPort: 80, hostIP: 1.2.3.4}]'),
       [
-        'spec.containers[0].ports[0]: hostIP set without hostPort: {Name: HostPort:0 ContainerPort:80 Protocol:TCP HostIP:1.2.3.4}',
+        'spec.containers[0].ports[0]: hostIP set without hostPort: {Name: HostPort:0 ' +
+          'ContainerPort:80 Protocol:TCP HostIP:1.2.3.4}',
       ],
     ],
     [
       'a port twice',
-      'containers: [{name: c, image: i, ports: [{containerPort: 80}]}, {name: d, image: i, ports: [{containerPort: 80}]}]',
+      'containers: [{name: c, image: i, ports: [{containerPort: 80}]}, {name: d, image: i, ' +
+        'ports: [{containerPort: 80}]}]',
       ['spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]'],
     ],
     [
@@ -216,7 +238,8 @@ describe('pods', () => {
     [
       'a port of two addresses',
       one(
-        'ports: [{containerPort: 80, hostPort: 80, hostIP: 1.2.3.4}, {containerPort: 80, hostPort: 80, hostIP: 1.2.3.5}]',
+        'ports: [{containerPort: 80, hostPort: 80, hostIP: 1.2.3.4}, {containerPort: 80, ' +
+          'hostPort: 80, hostIP: 1.2.3.5}]',
       ),
       [],
     ],
@@ -232,7 +255,9 @@ describe('pods', () => {
   });
 
   const PROFILES =
-    '{container.apparmor.security.beta.kubernetes.io/c: x, container.seccomp.security.alpha.kubernetes.io/c: x, seccomp.security.alpha.kubernetes.io/pod: x}';
+    '{container.apparmor.security.beta.kubernetes.io/c: x, ' +
+    'container.seccomp.security.alpha.kubernetes.io/c: x, ' +
+    'seccomp.security.alpha.kubernetes.io/pod: x}';
   const seccomp = (at: string): string[] =>
     [
       'seccomp.security.alpha.kubernetes.io/pod',
@@ -244,17 +269,19 @@ describe('pods', () => {
   test('annotations that do nothing any more', () => {
     expect(ofPod(CONTAINER, PROFILES)).toEqual(seccomp('metadata.annotations'));
     expect(ofPod(CONTAINER, '{scheduler.alpha.kubernetes.io/critical-pod: ""}')).toEqual([
-      'metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the "priorityClassName" field instead',
+      'metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in ' +
+        'v1.16+; use the "priorityClassName" field instead',
     ]);
     const fields =
       'securityContext: {seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: RuntimeDefault}}';
     expect(ofTemplate(one(fields, fields), PROFILES)).toEqual([]);
   });
 
-  test('in templates the paths begin with the template, and AppArmor is told of', () => {
+  test('paths in templates begin with the template, and AppArmor annotations have a warning', () => {
     expect(ofTemplate(CONTAINER, PROFILES)).toEqual([
       ...seccomp('spec.template.metadata.annotations'),
-      'spec.template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated since v1.30; use the "appArmorProfile" field instead',
+      'spec.template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/' +
+        'c]: deprecated since v1.30; use the "appArmorProfile" field instead',
     ]);
     expect(
       ofTemplate(
@@ -282,6 +309,8 @@ test('claims', () => {
 test('names of hosts', () => {
   expect(resourceNameWarnings('web-1')).toEqual([]);
   expect(resourceNameWarnings('web.1')).toEqual([
-    'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]',
+    'metadata.name: this is used in Pod names and hostnames, ' +
+      'which can result in surprising behavior; a DNS label is recommended: [must not ' +
+      'contain dots]',
   ]);
 });

@@ -1,5 +1,6 @@
-// What is allowed in pods and in their templates, but hardly meant: fields and labels that are on their way out, values that
-// hide or contradict each other. Told to the client in Warning headers, in Kubernetes' words (pkg/api/pod/warnings.go).
+// Warnings about pods and their templates: deprecated fields and labels, and values that hide or
+// contradict each other. The messages of the Warning headers are upstream's
+// (pkg/api/pod/warnings.go).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldPath } from '#machinery/validation/field.ts';
@@ -17,19 +18,19 @@ type Container = Immutable<core.Container> | Immutable<core.EphemeralContainer>;
 type Annotations = Readonly<Record<string, string>>;
 type Selects = { readonly labelSelector?: unknown };
 
-/** What most pods are warned of. */
+/** The warnings of most pods. */
 const NONE: string[] = [];
 
 export function podWarnings({ metadata, spec }: Immutable<core.Pod>): string[] {
   return specWarnings(spec, metadata.annotations ?? {}, field.path(), false);
 }
 
-/** `at`: the template ('spec.template'). */
+/** Returns the warnings of a template. `at`: its path ('spec.template'). */
 export function podTemplateWarnings({ metadata, spec }: PodTemplateSpec, at: FieldPath): string[] {
   return specWarnings(spec, metadata.annotations ?? {}, at, true);
 }
 
-/** Of objects whose names end up in those of pods. */
+/** Returns the warnings for the name of an object whose pods contain it. */
 export function resourceNameWarnings(name: string): string[] {
   const problems = validation.isDNS1123Label(name);
   if (problems.length === 0) return [];
@@ -74,7 +75,8 @@ function specWarnings(
     ...ports(containers),
     ...(graceSeconds < 0
       ? [
-          `${at.child('terminationGracePeriodSeconds').toString()}: must be >= 0; negative values are invalid and will be treated as 1`,
+          `${at.child('terminationGracePeriodSeconds').toString()}: must be >= 0; ` +
+            'negative values are invalid and will be treated as 1',
         ]
       : []),
     ...podAffinities(spec, at.child('affinity')),
@@ -95,7 +97,7 @@ function addresses({ dnsConfig, hostAliases }: PodSpec, at: FieldPath): string[]
   ];
 }
 
-/** Init containers first, as they start first. */
+/** Returns the containers; init containers first, in the order of their start. */
 function containersOf(spec: PodSpec, at: FieldPath): (readonly [Container, FieldPath])[] {
   return (['initContainers', 'containers', 'ephemeralContainers'] as const).flatMap((list) =>
     (spec[list] ?? []).map((container, index) => [container, at.child(list).index(index)] as const),
@@ -143,7 +145,7 @@ function nodeLabels({ nodeSelector, affinity }: PodSpec, at: FieldPath): string[
   return warnings;
 }
 
-/** What is wrong with using a label of nodes, if it has a newer name. */
+/** Returns the warning for a deprecated node label; undefined for others. */
 export const nodeLabelWarning = (label: string): string | undefined =>
   DEPRECATED_NODE_LABELS.get(label);
 
@@ -229,7 +231,7 @@ function podSeccompAnnotation(
   return ignored ? [`${at.key(POD_SECCOMP_ANNOTATION).toString()}: ${SECCOMP}`] : [];
 }
 
-/** Profiles that annotations name, where the fields that have replaced them do not. */
+/** Returns the warnings for annotations of profiles without the fields that replace them. */
 function profileAnnotations(
   spec: PodSpec,
   { name, securityContext }: Container,
@@ -238,15 +240,15 @@ function profileAnnotations(
   at: FieldPath,
 ): string[] {
   const warnings: string[] = [];
-  const told = (key: string, message: string): void => {
+  const warn = (key: string, message: string): void => {
     if (Object.hasOwn(annotations, key)) warnings.push(`${at.key(key).toString()}: ${message}`);
   };
   if (securityContext?.seccompProfile === undefined)
-    told(CONTAINER_SECCOMP_ANNOTATION + name, SECCOMP);
+    warn(CONTAINER_SECCOMP_ANNOTATION + name, SECCOMP);
   const hasField =
     spec.securityContext?.appArmorProfile !== undefined ||
     securityContext?.appArmorProfile !== undefined;
-  if (isTemplate && !hasField) told(APP_ARMOR_ANNOTATION + name, APP_ARMOR);
+  if (isTemplate && !hasField) warn(APP_ARMOR_ANNOTATION + name, APP_ARMOR);
   return warnings;
 }
 
@@ -261,7 +263,7 @@ const DEPRECATED_VOLUMES: readonly (readonly [keyof core.Volume, string])[] = [
   ['cephfs', 'deprecated in v1.28, non-functional in v1.31+'],
   ['rbd', 'deprecated in v1.28, non-functional in v1.31+'],
 ];
-/** The one field whose path Kubernetes spells in another way. */
+/** The only field whose path differs in upstream's messages. */
 const SPELLED: Readonly<Record<string, string>> = { storageos: 'storageOS' };
 
 function volumes({ volumes: list = [] }: PodSpec, at: FieldPath): string[] {
@@ -307,7 +309,7 @@ function repeated(values: readonly string[], name: string, at: FieldPath): strin
 }
 
 const BYTES = ['memory', 'ephemeral-storage'];
-/** Most quantities of bytes; they need not be parsed. */
+/** Most quantities of bytes match this and need not be parsed. */
 const WHOLE_BYTES = /^\d{1,15}(Ki|Mi|Gi)?$/;
 
 function fractionalBytes(
@@ -331,7 +333,10 @@ function fractionalBytes(
   });
 }
 
-/** A variable may be built on an earlier one of its name; anything else loses the earlier one. */
+/**
+ * Returns warnings for hidden variables. A variable may use an earlier one of its name; otherwise
+ * the earlier one is lost.
+ */
 function hiddenVariables({ env }: Container, container: FieldPath): string[] {
   if (env === undefined || env.length < 2) return NONE;
   const seen = new Set<string>();
@@ -358,7 +363,9 @@ function ports(containers: readonly (readonly [Container, FieldPath])[]): string
       const at = path.child('ports').index(index);
       const { name = '', hostIP = '', hostPort = 0, containerPort, protocol = '' } = port;
       if (hostIP !== '' && hostPort === 0) {
-        const shown = `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`;
+        const shown =
+          `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} ` +
+          `Protocol:${protocol} HostIP:${hostIP}}`;
         warnings.push(`${at.toString()}: hostIP set without hostPort: ${shown}`);
       }
       const key = `${containerPort}/${protocol}`;
@@ -374,7 +381,7 @@ function ports(containers: readonly (readonly [Container, FieldPath])[]): string
   return warnings;
 }
 
-/** How two definitions of one port of a pod get into each other's way. */
+/** Returns the conflict between two definitions of one port. */
 function portClash(
   a: Immutable<core.ContainerPort>,
   b: Immutable<core.ContainerPort>,

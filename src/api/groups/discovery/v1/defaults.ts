@@ -1,5 +1,5 @@
-// Defaults of the discovery group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
-// draft, straight from the decoder.
+// Defaults of the discovery group, as Kubernetes documents them. A defaulter may modify its object,
+// which was just decoded.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { EndpointSlice } from './types.ts';
@@ -11,7 +11,7 @@ function setEndpointSliceDefaults({ ports }: EndpointSlice): void {
   }
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   EndpointSlice: setEndpointSliceDefaults,
 };

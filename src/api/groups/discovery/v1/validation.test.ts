@@ -1,4 +1,4 @@
-// What is wrong with endpoint slices: each line is a change to one that is good, and the errors that it has then.
+// Errors of endpoint slices. Each row is a change to a valid object, and the resulting errors.
 
 import { expect, test } from 'vitest';
 
@@ -45,7 +45,7 @@ test.each(
       },
     ],
     [port({ name: '', port: 8080 })],
-    // Nobody checks numbers: 0 stands for all ports.
+    // Port numbers are not checked: 0 means all ports.
     [port({ port: 0 })],
     [port({ port: 66_000 })],
     [port({})],
@@ -150,15 +150,18 @@ test.each(
     [
       of('IPv4', '169.254.1.1', '224.0.0.1', '0.0.0.0'),
       [
-        `${AT}.addresses[0]: Invalid value: "169.254.1.1": may not be in the link-local range (169.254.0.0/16, fe80::/10)`,
-        `${AT}.addresses[1]: Invalid value: "224.0.0.1": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)`,
+        `${AT}.addresses[0]: Invalid value: "169.254.1.1": may not be in the link-local ` +
+          'range (169.254.0.0/16, fe80::/10)',
+        `${AT}.addresses[1]: Invalid value: "224.0.0.1": may not be in the link-local ` +
+          'multicast range (224.0.0.0/24, ff02::/10)',
         `${AT}.addresses[2]: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0)`,
       ],
     ],
     [
       of('IPv6', 'fe80::9656:d028:8652:66b6'),
       [
-        `${AT}.addresses[0]: Invalid value: "fe80::9656:d028:8652:66b6": may not be in the link-local range (169.254.0.0/16, fe80::/10)`,
+        `${AT}.addresses[0]: Invalid value: "fe80::9656:d028:8652:66b6": may not be in the ` +
+          'link-local range (169.254.0.0/16, fe80::/10)',
       ],
     ],
     [of('FQDN', ''), [`${AT}.addresses[0]: Required value`]],

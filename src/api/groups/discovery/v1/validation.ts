@@ -1,4 +1,4 @@
-// Rules of endpoint slices. Messages and paths are Kubernetes' own (pkg/apis/discovery/validation).
+// Validation of endpoint slices. Messages and paths are upstream's (pkg/apis/discovery/validation).
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -23,7 +23,7 @@ const MAX_ADDRESSES = 100;
 const MAX_TOPOLOGY = 16;
 const MAX_HINTS = 8;
 
-/** `old`: endpoints that it had may all stay as they are. */
+/** Validates a slice. `old`: its endpoints may stay unchanged. */
 export function validateEndpointSlice(
   { addressType, endpoints, ports }: EndpointSlice,
   old?: EndpointSlice,
@@ -114,11 +114,11 @@ function validateAddress(
   const at = addresses.index(index);
   if (addressType === 'FQDN') return fullName(address, at);
   if (addressType !== 'IPv4' && addressType !== 'IPv6') return [];
-  // The newer family never had another form than its canonical one.
+  // IPv6 addresses never had another form than the canonical one.
   const errors = addressType === 'IPv6' ? canonicalIP(address, at) : legacyIP(address, at);
   if (errors.length > 0) return errors;
   const isOther = isIPv6(address) !== (addressType === 'IPv6');
-  // That it is of the other family is told of the list.
+  // The error for the wrong family has the path of the list.
   const mismatch = isOther
     ? [field.invalid(addresses, address, `must be an ${addressType} address`)]
     : [];
@@ -132,7 +132,7 @@ function canonicalIP(address: string, at: FieldPath): FieldErrorList {
   return [field.invalid(at, address, `must be in canonical form (${quote(formatIp(parsed))})`)];
 }
 
-/** A name of several labels; the dot that says that it is whole may be there. */
+/** Validates a name of several labels, with or without a final dot. */
 function fullName(given: string, at: FieldPath): FieldErrorList {
   if (given === '') return [field.required(at)];
   const name = given.endsWith('.') ? given.slice(0, -1) : given;

@@ -1,5 +1,5 @@
-// The two faces of an event: core/v1 names things as they were first named, events.k8s.io/v1 as they were named later. The
-// same object is served under both.
+// The conversion between the two forms of an event: core/v1 has the original names of the fields,
+// events.k8s.io/v1 newer ones. The same object is served in both groups.
 
 import type { Conversions } from '#api/machinery/scheme.ts';
 import type { Event as CoreEvent } from '#api/groups/core/v1/types.ts';
@@ -8,7 +8,7 @@ import type { Event } from './types.ts';
 
 type Draft<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** Without kind and apiVersion. */
+/** Converts without kind and apiVersion. */
 function fromCore(event: Immutable<CoreEvent>): Draft<Immutable<Event>> {
   const {
     metadata,
@@ -25,7 +25,7 @@ function fromCore(event: Immutable<CoreEvent>): Draft<Immutable<Event>> {
   } = event;
   return dropUndefined({
     metadata,
-    // An event that was recorded under the old name has none; it is written as null there, too.
+    // An event in the older form may have no time; it is null in the newer one.
     eventTime: eventTime as string,
     series:
       series === undefined
@@ -46,7 +46,7 @@ function fromCore(event: Immutable<CoreEvent>): Draft<Immutable<Event>> {
   });
 }
 
-/** Without kind and apiVersion. */
+/** Converts without kind and apiVersion. */
 export function toCore(event: Immutable<Event>): Draft<Immutable<CoreEvent>> {
   const {
     metadata,
@@ -86,14 +86,14 @@ export function toCore(event: Immutable<Event>): Draft<Immutable<CoreEvent>> {
   });
 }
 
-/** Absent fields are absent, not undefined: the normalized form. */
+/** Removes undefined fields: the normalized form. */
 function dropUndefined<T extends object>(object: T): T {
   for (const key of Object.keys(object) as (keyof T)[])
     if (object[key] === undefined) delete object[key];
   return object;
 }
 
-/** Between the two groups. */
+/** The conversions between the two groups. */
 export const conversions: Conversions = {
   v1: { 'events.k8s.io/v1': fromCore },
   'events.k8s.io/v1': { v1: toCore },

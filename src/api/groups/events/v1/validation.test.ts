@@ -1,4 +1,4 @@
-// What the newer form of events demands, of events in their stored form.
+// Rules of the newer form of events, tested with events in their stored form.
 
 import { describe, expect, test } from 'vitest';
 

@@ -1,5 +1,5 @@
-// What the newer form of an event demands beyond the older one: it is told once, with a time, and only its series goes on.
-// Paths are those of the older form, as Kubernetes' are.
+// Validation of the newer form of events beyond the older one: an event has a time, and only its
+// series changes. As in upstream, paths are those of the older form.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -26,7 +26,7 @@ const FIXED = [
   'related',
 ] as const;
 
-/** `event` in its stored form. */
+/** Validates an event in its stored form. */
 export function validateNewerEvent(event: Event): FieldErrorList {
   const { eventTime, type = '', firstTimestamp, lastTimestamp, count = 0, source = {} } = event;
   const { name = '' } = event.metadata;

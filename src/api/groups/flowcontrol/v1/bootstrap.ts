@@ -1,5 +1,6 @@
-// The flow schemas and priority levels that every cluster begins with. Without the mandatory ones no request would belong anywhere, so
-// nobody may change their spec; the suggested ones separate what keeps a cluster alive from what runs in it, and are a user's to change.
+// The flow schemas and priority levels of every new cluster. Every request needs the mandatory
+// ones, so their spec cannot be changed. The suggested ones separate the cluster's own requests
+// from those of workloads, and users may change them.
 
 import type {
   FlowSchemaSpec,
@@ -20,7 +21,7 @@ export interface BootstrapPriorityLevel {
   readonly spec: PriorityLevelConfigurationSpec;
 }
 
-/** On every object that the server makes: 'true' as long as it may also change it. */
+/** An annotation on every object that the server creates: 'true' while the server may update it. */
 export const AUTO_UPDATE_ANNOTATION = 'apf.kubernetes.io/autoupdate-spec';
 export const EXEMPT = 'exempt';
 const CATCH_ALL = 'catch-all';

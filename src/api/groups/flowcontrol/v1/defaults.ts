@@ -30,7 +30,7 @@ function setPriorityLevelConfigurationDefaults({
   if ((queuing.queueLengthLimit ?? 0) === 0) queuing.queueLengthLimit = QUEUE_LENGTH;
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   FlowSchema: setFlowSchemaDefaults,
   PriorityLevelConfiguration: setPriorityLevelConfigurationDefaults,

@@ -1,4 +1,5 @@
-// What is wrong with flow schemas and priority levels, in Kubernetes' words: each line is a change to one that is good, and the errors.
+// Errors of flow schemas and priority levels, with upstream's messages. Each row is a change to a
+// valid object, and the resulting errors.
 
 import { describe, expect, test } from 'vitest';
 
@@ -54,7 +55,9 @@ describe('flow schemas', () => {
     rules: [{ subjects: [user], nonResourceRules: [{ ...url, nonResourceURLs }] }],
   });
   const LABEL =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+    "and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', " +
+    "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
   const ALL_VERBS =
     '"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"';
 
@@ -114,7 +117,8 @@ describe('flow schemas', () => {
     [
       subject({ kind: 'ServiceAccount', user: { name: 'fred' }, group: { name: 'fred' } }),
       [
-        "spec.rules[0].subjects[0].serviceAccount: Required value: serviceAccount is required when subject kind is 'ServiceAccount'",
+        'spec.rules[0].subjects[0].serviceAccount: Required value: serviceAccount is ' +
+          "required when subject kind is 'ServiceAccount'",
         "spec.rules[0].subjects[0].user: Forbidden: user is forbidden when subject kind is not 'User'",
         "spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'",
       ],
@@ -127,7 +131,8 @@ describe('flow schemas', () => {
       }),
       [
         "spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'",
-        "spec.rules[0].subjects[0].serviceAccount: Forbidden: serviceAccount is forbidden when subject kind is not 'ServiceAccount'",
+        'spec.rules[0].subjects[0].serviceAccount: Forbidden: serviceAccount is forbidden ' +
+          "when subject kind is not 'ServiceAccount'",
         "spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'",
       ],
     ],
@@ -139,7 +144,8 @@ describe('flow schemas', () => {
       }),
       [
         "spec.rules[0].subjects[0].group: Required value: group is required when subject kind is 'Group'",
-        "spec.rules[0].subjects[0].serviceAccount: Forbidden: serviceAccount is forbidden when subject kind is not 'ServiceAccount'",
+        'spec.rules[0].subjects[0].serviceAccount: Forbidden: serviceAccount is forbidden ' +
+          "when subject kind is not 'ServiceAccount'",
         "spec.rules[0].subjects[0].user: Forbidden: user is forbidden when subject kind is not 'User'",
       ],
     ],
@@ -162,10 +168,14 @@ describe('flow schemas', () => {
         namespaces: ['*', 'c'],
       }),
       [
-        `spec.rules[0].resourceRules[0].verbs: Invalid value: ["*","create"]: if '*' is present, must not specify other verbs`,
-        `spec.rules[0].resourceRules[0].apiGroups: Invalid value: ["*","a"]: if '*' is present, must not specify other api groups`,
-        `spec.rules[0].resourceRules[0].resources: Invalid value: ["*","b"]: if '*' is present, must not specify other resources`,
-        `spec.rules[0].resourceRules[0].namespaces: Invalid value: ["*","c"]: if '*' is present, must not specify other namespaces`,
+        `spec.rules[0].resourceRules[0].verbs: Invalid value: ["*","create"]: if '*' is ` +
+          'present, must not specify other verbs',
+        `spec.rules[0].resourceRules[0].apiGroups: Invalid value: ["*","a"]: if '*' is ` +
+          'present, must not specify other api groups',
+        `spec.rules[0].resourceRules[0].resources: Invalid value: ["*","b"]: if '*' is ` +
+          'present, must not specify other resources',
+        `spec.rules[0].resourceRules[0].namespaces: Invalid value: ["*","c"]: if '*' is ` +
+          'present, must not specify other namespaces',
       ],
     ],
     [
@@ -180,13 +190,15 @@ describe('flow schemas', () => {
     [
       urls('*', '/apis/*'),
       [
-        `spec.rules[0].nonResourceRules[0].nonResourceURLs: Invalid value: ["*","/apis/*"]: if '*' is present, must not specify other non-resource URLs`,
+        'spec.rules[0].nonResourceRules[0].nonResourceURLs: Invalid value: ' +
+          `["*","/apis/*"]: if '*' is present, must not specify other non-resource URLs`,
       ],
     ],
     [
       urls(),
       [
-        'spec.rules[0].nonResourceRules[0].nonResourceURLs: Required value: nonResourceURLs must contain at least one value',
+        'spec.rules[0].nonResourceRules[0].nonResourceURLs: Required value: ' +
+          'nonResourceURLs must contain at least one value',
       ],
     ],
     [
@@ -214,13 +226,15 @@ describe('flow schemas', () => {
     [
       subject({ kind: 'ServiceAccount', serviceAccount: { name: 'a', namespace: '' } }),
       [
-        'spec.rules[0].subjects[0].serviceAccount.namespace: Required value: must specify namespace for service account',
+        'spec.rules[0].subjects[0].serviceAccount.namespace: Required value: must specify ' +
+          'namespace for service account',
       ],
     ],
     [
       subject({ kind: 'ServiceAccount' }),
       [
-        "spec.rules[0].subjects[0].serviceAccount: Required value: serviceAccount is required when subject kind is 'ServiceAccount'",
+        'spec.rules[0].subjects[0].serviceAccount: Required value: serviceAccount is ' +
+          "required when subject kind is 'ServiceAccount'",
       ],
     ],
     [
@@ -238,7 +252,8 @@ describe('flow schemas', () => {
     [
       resource({ verbs: ['create', '*'] }),
       [
-        `spec.rules[0].resourceRules[0].verbs: Invalid value: ["create","*"]: if '*' is present, must not specify other verbs`,
+        `spec.rules[0].resourceRules[0].verbs: Invalid value: ["create","*"]: if '*' is ` +
+          'present, must not specify other verbs',
       ],
     ],
     [
@@ -256,14 +271,16 @@ describe('flow schemas', () => {
     [
       resource({ namespaces: [] }),
       [
-        'spec.rules[0].resourceRules[0].namespaces: Required value: resource rules that are not cluster scoped must supply at least one namespace',
+        'spec.rules[0].resourceRules[0].namespaces: Required value: resource rules that ' +
+          'are not cluster scoped must supply at least one namespace',
       ],
     ],
     [resource({ namespaces: [], clusterScope: true }), []],
     [
       resource({ namespaces: ['-foo'] }),
       [
-        `spec.rules[0].resourceRules[0].namespaces[0]: Invalid value: "-foo": each member of this list must be '*' or a DNS-1123 label; ${LABEL}`,
+        'spec.rules[0].resourceRules[0].namespaces[0]: Invalid value: "-foo": each member ' +
+          `of this list must be '*' or a DNS-1123 label; ${LABEL}`,
       ],
     ],
     [urls('/', '/foo', '/foo/*'), []],
@@ -294,8 +311,10 @@ describe('flow schemas', () => {
     [
       urls('/a*', '/a/*/b'),
       [
-        'spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "/a*": wildcard can only do suffix matching',
-        'spec.rules[0].nonResourceRules[0].nonResourceURLs[1]: Invalid value: "/a/*/b": wildcard can only do suffix matching',
+        'spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "/a*": ' +
+          'wildcard can only do suffix matching',
+        'spec.rules[0].nonResourceRules[0].nonResourceURLs[1]: Invalid value: "/a/*/b": ' +
+          'wildcard can only do suffix matching',
       ],
     ],
   ])('%j', (spec, errors) => {
@@ -402,7 +421,8 @@ describe('priority levels', () => {
     [
       queues({ queues: 128, handSize: 10 }),
       [
-        `${AT}.handSize: Invalid value: 10: required entropy bits of deckSize 128 and handSize 10 should not be greater than 60`,
+        `${AT}.handSize: Invalid value: 10: required entropy bits of deckSize 128 and ` +
+          'handSize 10 should not be greater than 60',
       ],
     ],
   ])('%j', (spec, errors) => {

@@ -1,4 +1,5 @@
-// Rules of flow schemas and priority levels. Messages and paths are Kubernetes' own (pkg/apis/flowcontrol/validation).
+// Validation of flow schemas and priority levels. Messages and paths are upstream's
+// (pkg/apis/flowcontrol/validation).
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -31,7 +32,7 @@ const SUBJECT_KINDS = ['Group', 'ServiceAccount', 'User'];
 const DISTINGUISHERS = ['ByNamespace', 'ByUser'];
 const MAX_PRECEDENCE = 10_000;
 const MAX_QUEUES = 10_000_000;
-/** A hand of queues is dealt with one hash value of so many bits. */
+/** The number of bits of the hash from which a hand of queues is dealt. */
 const HASH_BITS = 60;
 const NAMESPACE_INTRO = "each member of this list must be '*' or a DNS-1123 label; ";
 const PERCENT = 'must be between 0 and 100, inclusive';
@@ -50,7 +51,7 @@ export function validateFlowSchema({
   return [...errors, ...conditions(status.conditions)];
 }
 
-/** Of both kinds. */
+/** Validates the status of both kinds. */
 export function validateFlowControlStatus({ status }: FlowSchema | PriorityLevel): FieldErrorList {
   return conditions(status.conditions);
 }
@@ -123,7 +124,7 @@ function subject(each: Immutable<flowcontrol.Subject>, at: FieldPath): FieldErro
     own === 'serviceAccount'
       ? serviceAccount(each.serviceAccount, at.child(own))
       : named(own === 'user' ? each.user : each.group, own, each.kind, at.child(own));
-  // In the order of Kubernetes: the service account first, then the user, then the group.
+  // In upstream's order: the service account first, then the user, then the group.
   for (const [name, kind] of [
     ['serviceAccount', 'ServiceAccount'],
     ['user', 'User'],
@@ -164,7 +165,7 @@ function serviceAccount(
   return errors;
 }
 
-/** At least one, and `*` only by itself. */
+/** Requires at least one item; `*` must be the only one. */
 function wildcardAlone(
   list: readonly string[],
   none: string,
@@ -255,7 +256,7 @@ export function validatePriorityLevelConfiguration({
   const errors = priorityLevelSpec(name, spec);
   const fixed = PRIORITY_LEVELS.find((level) => level.mandatory && level.name === name);
   if (fixed !== undefined) {
-    // How much of the exempt level others may have is the user's to say.
+    // Users may change how much of the exempt level is lent.
     const isExempt = name === EXEMPT;
     const { exempt: _, ...own } = spec;
     const { exempt: __, ...wanted } = fixed.spec;
@@ -376,7 +377,9 @@ function queues(
   else if (handSize > count)
     errors.push(...wrong('handSize', `should not be greater than queues (${count})`));
   else if (Math.ceil(Math.log2(count) * handSize) > HASH_BITS) {
-    const message = `required entropy bits of deckSize ${count} and handSize ${handSize} should not be greater than ${HASH_BITS}`;
+    const message =
+      `required entropy bits of deckSize ${count} and handSize ${handSize} should not be ` +
+      `greater than ${HASH_BITS}`;
     errors.push(...wrong('handSize', message));
   }
   return errors;

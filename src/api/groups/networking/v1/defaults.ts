@@ -1,5 +1,5 @@
-// Defaults of the networking group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
-// draft, straight from the decoder.
+// Defaults of the networking group, as Kubernetes documents them. A defaulter may modify its
+// object, which was just decoded.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { IngressClass, NetworkPolicy } from './types.ts';
@@ -17,7 +17,7 @@ function setIngressClassDefaults({ spec: { parameters } }: IngressClass): void {
   if (parameters !== undefined) parameters.scope ??= 'Cluster';
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   IngressClass: setIngressClassDefaults,
   NetworkPolicy: setNetworkPolicyDefaults,

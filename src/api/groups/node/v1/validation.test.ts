@@ -1,4 +1,4 @@
-// What is wrong with runtime classes.
+// Errors of runtime classes.
 
 import { expect, test } from 'vitest';
 
@@ -60,7 +60,8 @@ test.each(
     [
       tolerating({ key: '', operator: 'Equal', value: 'a' }),
       [
-        `${AT}[0].operator: Invalid value: "Equal": operator must be Exists when \`key\` is empty, which means "match all values and all keys"`,
+        `${AT}[0].operator: Invalid value: "Equal": operator must be Exists when \`key\` ` +
+          'is empty, which means "match all values and all keys"',
       ],
     ],
     [
@@ -71,7 +72,7 @@ test.each(
       tolerating({ key: 'valid', operator: 'Exists' }, { key: 'valid', operator: 'Exists' }),
       [expect.stringMatching(/^scheduling\.tolerations\[1\]: Duplicate value: /)],
     ],
-    // How long does not tell them apart.
+    // Tolerations that differ only in their seconds are duplicates.
     [
       tolerating(
         { key: 'valid', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 },

@@ -1,4 +1,4 @@
-// Rules of runtime classes. Messages and paths are Kubernetes' own (pkg/apis/node/validation).
+// Validation of runtime classes. Messages and paths are upstream's (pkg/apis/node/validation).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';

@@ -1,4 +1,4 @@
-// What is allowed in runtime classes, but hardly meant: labels of nodes that have newer names.
+// Warnings about runtime classes: deprecated node labels.
 
 import { nodeLabelWarning } from '#api/groups/core/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -1,4 +1,4 @@
-// The one condition of disruption budgets: whether another pod may be disrupted, and if not, why.
+// The condition of disruption budgets: whether another pod may be disrupted, and the reason if not.
 
 import type { Condition as MutableCondition, Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as policy from './types.ts';
@@ -13,7 +13,10 @@ export function disruptionAllowedCondition({ conditions = [] }: Status): Conditi
   return conditions.find(({ type }) => type === DISRUPTION_ALLOWED);
 }
 
-/** The status with the condition that fits its number of disruptions. `time`: of the change, as the API writes times. */
+/**
+ * Returns the status with the condition for its number of disruptions. `time`: of the change, in
+ * the API's form.
+ */
 export function withDisruptionAllowed(status: Status, time: string): Status {
   const isAllowed = status.disruptionsAllowed > 0;
   return withCondition(
@@ -25,7 +28,7 @@ export function withDisruptionAllowed(status: Status, time: string): Status {
   );
 }
 
-/** Nothing may be disrupted, since nobody knows what is there. */
+/** Returns the status that allows no disruptions, because the state of the pods is unknown. */
 export function withSyncFailed(status: Status, why: string, time: string): Status {
   return withCondition({ ...status, disruptionsAllowed: 0 }, false, SYNC_FAILED, why, time);
 }

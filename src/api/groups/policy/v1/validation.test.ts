@@ -1,4 +1,4 @@
-// What is wrong with disruption budgets: each line is a change to one that is good, and the errors that it has then.
+// Errors of disruption budgets. Each row is a change to a valid object, and the resulting errors.
 
 import { expect, test } from 'vitest';
 
@@ -16,7 +16,8 @@ const selecting = (value: string): object => ({
   selector: { matchExpressions: [{ key: 'a', operator: 'In', values: [value] }] },
 });
 const PERCENT =
-  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', " +
+  " or '93%', regex used for validation is '[0-9]+%')";
 
 const amounts: readonly [amount: number | string, problems: readonly string[]][] = [
   [0, []],
@@ -57,7 +58,8 @@ test.each(
     [
       { unhealthyPodEvictionPolicy: 'Invalid' },
       [
-        'spec.unhealthyPodEvictionPolicy: Unsupported value: "Invalid": supported values: "AlwaysAllow", "IfHealthyBudget"',
+        'spec.unhealthyPodEvictionPolicy: Unsupported value: "Invalid": supported values: ' +
+          '"AlwaysAllow", "IfHealthyBudget"',
       ],
     ],
     [

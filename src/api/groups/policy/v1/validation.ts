@@ -1,4 +1,5 @@
-// Rules of pod disruption budgets. Messages and paths are Kubernetes' own (pkg/apis/policy/validation).
+// Validation of pod disruption budgets. Messages and paths are upstream's
+// (pkg/apis/policy/validation).
 
 import {
   notMoreThan100Percent,
@@ -14,7 +15,9 @@ import type * as policy from './types.ts';
 
 type PodDisruptionBudget = Immutable<policy.PodDisruptionBudget>;
 
-/** `old`: absent when it is created. Values in its selector that no label can have may stay where there were some. */
+/**
+ * Validates a budget. `old`: absent on create. Impossible label values in its selector may stay.
+ */
 export function validatePodDisruptionBudget(
   { spec }: PodDisruptionBudget,
   old?: PodDisruptionBudget,

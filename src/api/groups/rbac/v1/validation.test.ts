@@ -1,4 +1,4 @@
-// What is wrong with roles and bindings.
+// Errors of roles and bindings.
 
 import { describe, expect, test } from 'vitest';
 
@@ -83,7 +83,8 @@ describe('roles', () => {
       [
         { aggregationRule: { clusterRoleSelectors: [] } },
         [
-          'aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil',
+          'aggregationRule.clusterRoleSelectors: Required value: at least one ' +
+            'clusterRoleSelector required if aggregationRule is non-nil',
         ],
       ],
       [
@@ -96,15 +97,18 @@ describe('roles', () => {
           },
         },
         [
-          "aggregationRule.clusterRoleSelectors[1].matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
-          'aggregationRule.clusterRoleSelectors[1]: Invalid value: {"matchExpressions":[{"key":"foo","operator":"In"}]}: invalid label selector.',
+          'aggregationRule.clusterRoleSelectors[1].matchExpressions[0].values: Required ' +
+            "value: must be specified when `operator` is 'In' or 'NotIn'",
+          'aggregationRule.clusterRoleSelectors[1]: Invalid value: ' +
+            '{"matchExpressions":[{"key":"foo","operator":"In"}]}: invalid label selector.',
         ],
       ],
       [
         { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { 'a b': 'c' } }] } },
         [
           `aggregationRule.clusterRoleSelectors[0].matchLabels: Invalid value: "a b": ${NAME_MESSAGES.namePart}`,
-          'aggregationRule.clusterRoleSelectors[0]: Invalid value: {"matchLabels":{"a b":"c"}}: invalid label selector.',
+          'aggregationRule.clusterRoleSelectors[0]: Invalid value: {"matchLabels":{"a ' +
+            'b":"c"}}: invalid label selector.',
         ],
       ],
     ]),

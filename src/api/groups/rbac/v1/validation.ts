@@ -1,4 +1,5 @@
-// Rules of roles and their bindings. Messages and paths are Kubernetes' own (pkg/apis/rbac/validation).
+// Validation of roles and their bindings. Messages and paths are upstream's
+// (pkg/apis/rbac/validation).
 
 import { deepEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -78,7 +79,10 @@ function policyRule(rule: Rule, namespaced: boolean, at: FieldPath): FieldErrorL
   return errors;
 }
 
-/** `namespaced`: a RoleBinding, else a ClusterRoleBinding. `nameProblems`: of a segment of a path. */
+/**
+ * Validates a binding. `namespaced`: a RoleBinding, otherwise a ClusterRoleBinding. `nameProblems`:
+ * returns the problems of a path segment.
+ */
 export function validateBinding(
   { roleRef, subjects = [] }: Binding,
   namespaced: boolean,

@@ -1,4 +1,4 @@
-// Defaults of claims to devices, and of their templates. (When a taint was added is filled in by the registry: it needs the time.)
+// Defaults of device claims and their templates. (The registry sets the time of a taint.)
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import type {
@@ -37,7 +37,7 @@ function setTolerationDefaults(tolerations: DeviceToleration[] | undefined): voi
   for (const toleration of tolerations ?? []) toleration.operator ||= 'Equal';
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   ResourceClaim: setResourceClaimDefaults,
   ResourceClaimTemplate: setResourceClaimTemplateDefaults,

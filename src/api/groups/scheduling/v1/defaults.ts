@@ -1,5 +1,5 @@
-// Defaults of the scheduling group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
-// draft, straight from the decoder.
+// Defaults of the scheduling group, as Kubernetes documents them. A defaulter may modify its
+// object, which was just decoded.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { PriorityClass } from './types.ts';
@@ -8,7 +8,7 @@ function setPriorityClassDefaults(priorityClass: PriorityClass): void {
   priorityClass.preemptionPolicy ??= 'PreemptLowerPriority';
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   PriorityClass: setPriorityClassDefaults,
 };

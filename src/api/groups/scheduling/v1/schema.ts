@@ -1,4 +1,5 @@
-// Every type of scheduling.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of scheduling.k8s.io/v1: the only list of their fields. `npm run generate` makes
+// types.ts and index.ts from it.
 
 import { f, groupVersion, kind, optional, resource } from '#api/machinery/schema/builder.ts';
 

@@ -1,6 +1,6 @@
-// The priority classes that every cluster has, and the numbers around them.
+// The priority classes of every cluster, and their values.
 
-/** Users may give their classes at most this. */
+/** The highest value for classes of users. */
 export const HIGHEST_USER_DEFINABLE_PRIORITY = 1_000_000_000;
 export const SYSTEM_PRIORITY_CLASS_PREFIX = 'system-';
 

@@ -1,4 +1,4 @@
-// What is wrong with priority classes.
+// Errors of priority classes.
 
 import { expect, test } from 'vitest';
 
@@ -13,7 +13,8 @@ const priorityClass = variation<scheduling.PriorityClass>('scheduling/v1.Priorit
 });
 const named = (name: string, value: number): object => ({ metadata: { name }, value });
 const reserved = (why: string): string[] => [
-  `metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: ${why}`,
+  "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for " +
+    `system use only. error: ${why}`,
 ];
 
 test.each(

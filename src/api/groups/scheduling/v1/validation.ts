@@ -1,4 +1,5 @@
-// Rules of priority classes. Messages and paths are Kubernetes' own (pkg/apis/scheduling/validation).
+// Validation of priority classes. Messages and paths are upstream's
+// (pkg/apis/scheduling/validation).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
@@ -16,12 +17,14 @@ type PriorityClass = Immutable<scheduling.PriorityClass>;
 export function validatePriorityClass(priorityClass: PriorityClass): FieldErrorList {
   const { metadata, value, globalDefault = false, preemptionPolicy } = priorityClass;
   const errors: FieldErrorList = [];
-  // That there is none is told with what is wrong with metadata.
+  // The validation of metadata reports a missing name.
   const { name = '' } = metadata as { readonly name?: string };
   if (name.startsWith(SYSTEM_PRIORITY_CLASS_PREFIX)) {
     const why = notThatSystemClass(name, value, globalDefault);
     if (why !== undefined) {
-      const message = `priority class names with '${SYSTEM_PRIORITY_CLASS_PREFIX}' prefix are reserved for system use only. error: ${why}`;
+      const message =
+        `priority class names with '${SYSTEM_PRIORITY_CLASS_PREFIX}' prefix are reserved for ` +
+        `system use only. error: ${why}`;
       errors.push(field.forbidden(field.path('metadata', 'name'), message));
     }
   } else if (value > HIGHEST_USER_DEFINABLE_PRIORITY) {
@@ -32,7 +35,7 @@ export function validatePriorityClass(priorityClass: PriorityClass): FieldErrorL
   return [...errors, ...oneOf(preemptionPolicy, policies, field.path('preemptionPolicy'))];
 }
 
-/** Undefined if the class is the system's own of that name. */
+/** Returns the difference from the system's class of that name; undefined if there is none. */
 function notThatSystemClass(
   name: string,
   value: number,

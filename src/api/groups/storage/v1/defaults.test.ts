@@ -41,7 +41,7 @@ test('of drivers', () => {
   ]);
 });
 
-test('of the volume that is told inline', () => {
+test('of the inline volume', () => {
   const of = variation<storage.VolumeAttachment>('storage/v1.VolumeAttachment', {
     spec: {
       attacher: 'a',

@@ -1,5 +1,5 @@
-// Defaults of the storage group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
-// draft, straight from the decoder.
+// Defaults of the storage group, as Kubernetes documents them. A defaulter may modify its object,
+// which was just decoded.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import { setPersistentVolumeSpecDefaults } from '#api/groups/core/v1/defaults.ts';
@@ -25,7 +25,7 @@ function setCSIDriverDefaults({ spec }: CSIDriver): void {
   spec.seLinuxMount ??= false;
 }
 
-/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
+/** Defaulters by kind. Kinds without defaults have no entry. */
 export const defaulters: Defaulters = {
   CSIDriver: setCSIDriverDefaults,
   StorageClass: setStorageClassDefaults,

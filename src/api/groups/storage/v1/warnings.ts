@@ -1,5 +1,5 @@
-// What is allowed in objects of the storage group, but hardly meant: labels of nodes that have newer names, tokens where they
-// may be logged.
+// Warnings about objects of the storage group: deprecated node labels, and tokens in a place where
+// they may be logged.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -33,9 +33,10 @@ export function csiStorageCapacityWarnings({
 }
 
 const TOKENS_IN_SECRETS =
-  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
+  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, ' +
+  'set to true to prevent possible logging of tokens in volume attributes';
 
-/** `old`: what the driver was, on an update; nobody is told again. */
+/** Returns warnings. `old`: the driver before an update, whose warnings are not repeated. */
 export function csiDriverWarnings(
   { spec }: Immutable<storage.CSIDriver>,
   old?: Immutable<storage.CSIDriver>,

@@ -1,4 +1,5 @@
-// Rules of storage version migrations. Messages and paths are Kubernetes' own (pkg/apis/storagemigration/validation).
+// Validation of storage version migrations. Messages and paths are upstream's
+// (pkg/apis/storagemigration/validation).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -30,7 +31,7 @@ export function validateStorageVersionMigration({ spec }: StorageVersionMigratio
   return errors;
 }
 
-/** All of them in one. */
+/** Returns one error with all messages. */
 function problem(path: FieldPath, value: string, messages: readonly string[]): FieldErrorList {
   return messages.length === 0 ? [] : [field.invalid(path, value, messages.join(','))];
 }
@@ -78,7 +79,7 @@ export function validateStorageVersionMigrationStatusUpdate(
   return errors;
 }
 
-/** Also for whoever works on migrations. */
+/** Reports whether the condition is true. The migrator uses it, too. */
 export function isTrue(
   { conditions = [] }: StorageVersionMigration['status'],
   type: storagemigration.MigrationConditionType,

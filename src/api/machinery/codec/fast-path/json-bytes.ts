@@ -1,36 +1,42 @@
-// JSON put together in memory that is used again and again, and taken from there when its length is known. Long texts, which
-// ConfigMaps and Secrets mostly are, go there as they are: JSON.stringify looks at each of their characters by itself, and hands
-// over a string that then has to be measured and copied.
+// Builds JSON in reusable memory and copies it when its length is known. Long texts, typical for
+// ConfigMaps and Secrets, are copied into it directly: JSON.stringify checks each of their
+// characters, and returns a string that must be measured and copied again.
 
-/** Shorter texts are not worth the look at their bytes. */
+/** The length from which on checking the bytes of a text pays. */
 export const LONG_TEXT = 512;
 const FIRST_BYTES = 64 * 1024;
-/** What grew beyond this for a large object is not kept. */
+/** The size up to which the buffer is kept after a large object. */
 const KEPT_BYTES = 1024 * 1024;
 
 const LOWEST_OF_EACH_BYTE = 0x20202020;
 const HIGHEST_BIT_OF_EACH_BYTE = 0x80808080;
 
-/** Found without looking at the text where V8 keeps it in one byte a unit, as it does whenever it can. */
+/**
+ * The check is fast when V8 stores the text with one byte per unit, which it does whenever
+ * possible.
+ */
 const BEYOND_LATIN1 = /[\u0100-\uffff]/;
 const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
 
-/** Whether JSON writes it as it is, and as ASCII. */
+/** Reports whether JSON writes the text unchanged, and as ASCII. */
 export function isPlainText(text: string): boolean {
   return PLAIN_TEXT.test(text);
 }
 
-/** The text as JSON. */
+/** Returns the text as JSON. */
 export function quoted(text: string): string {
   return isPlainText(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Those of schemas, the first that come: they are few. */
+/** The first field names of schemas that were used, as JSON. There are few. */
 const names = new Map<string, string>();
 const MAX_NAMES = 500;
 const MAX_NAME = 100;
 
-/** The name of a field as JSON, with the colon behind it. Not for names that users choose one by one: those known are kept. */
+/**
+ * Returns the name of a field as JSON, followed by a colon. Not for names that users choose: names
+ * are cached.
+ */
 export function memberName(name: string): string {
   const known = names.get(name);
   if (known !== undefined) return known;
@@ -43,18 +49,18 @@ export class JsonBytes {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #words = new Int32Array(this.#bytes.buffer);
   #length = 0;
-  /** JSON that is not in the bytes yet. */
+  /** JSON that is not in the buffer yet. */
   #pending = '';
-  /** In it, if that is not yet known in bytes; else -1. */
+  /** The mark's index in #pending until its byte offset is known; then -1. */
   #markIn = -1;
   #mark = 0;
 
-  /** JSON as it is. */
+  /** Adds JSON unchanged. */
   add(json: string): void {
     this.#pending += json;
   }
 
-  /** A text, as JSON writes it. */
+  /** Adds a text as JSON. */
   addText(text: string): void {
     if (
       text.length < LONG_TEXT ||
@@ -79,29 +85,29 @@ export class JsonBytes {
     }
   }
 
-  /** Notes where the bytes that are added next begin. */
+  /** Marks the beginning of the next bytes. */
   mark(): void {
     this.#markIn = this.#pending.length;
   }
 
-  /** Where mark() was called, in bytes. */
+  /** The byte offset of the mark. */
   get marked(): number {
     this.#flush();
     return this.#mark;
   }
 
-  /** All that was added since the last time, after `ahead` bytes that are not set. */
+  /** Returns everything added since the last call, after `ahead` uninitialized bytes. */
   take(ahead: number): Buffer<ArrayBuffer> {
     this.#flush();
     const length = this.#length;
-    // Not from Node's pool: a stored value lives long, and would keep its whole slab.
+    // Not from Node's pool: a stored value is long-lived and would keep its whole slab.
     const taken = Buffer.allocUnsafeSlow(ahead + length);
     this.#bytes.copy(taken, ahead, 0, length);
     this.clear();
     return taken;
   }
 
-  /** Forgets what was added. */
+  /** Discards everything added. */
   clear(): void {
     this.#length = 0;
     this.#pending = '';
@@ -122,9 +128,9 @@ export class JsonBytes {
     this.#markIn = -1;
   }
 
-  /** Answers how many bytes it has in UTF-8. */
+  /** Writes the text. Returns its length in UTF-8. */
   #write(text: string): number {
-    // No unit of UTF-16 takes more than three bytes.
+    // A UTF-16 unit takes at most three bytes.
     this.#reserve(3 * text.length);
     const written = this.#bytes.write(text, this.#length, 'utf8');
     this.#length += written;
@@ -144,13 +150,17 @@ export class JsonBytes {
     this.#words = new Int32Array(this.#bytes.buffer);
   }
 
-  /** Whether all are characters of ASCII from the space on, four of them looked at together. */
+  /**
+   * Reports whether all characters are ASCII from the space on, without quotes and backslashes;
+   * checks four at a time.
+   */
   #isPlain(begin: number, end: number): boolean {
     const bytes = this.#bytes;
     const words = this.#words;
     let at = begin;
     for (; at < end && at % 4 !== 0; at++) if (!isPlainByte(bytes[at] as number)) return false;
-    // What is subtracted from a byte is borrowed from its highest bit, which ASCII does not have, if the byte is less.
+    // The subtraction borrows from the highest bit of a byte, which ASCII does not use, if the byte
+    // is less than the subtrahend.
     let highest = 0;
     const lastWord = end >> 2;
     for (let index = at >> 2; index < lastWord; index++) {

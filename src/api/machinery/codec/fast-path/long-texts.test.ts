@@ -5,7 +5,7 @@ import { decodeFromStorage, encodeForStorage, spliceResourceVersion } from '../s
 
 const metadata = { name: 'a', namespace: 'b', uid: 'u', creationTimestamp: '2026-01-02T03:04:05Z' };
 
-/** What a client gets, as text. */
+/** Returns the JSON for clients as text. */
 function served(object: object): string {
   return spliceResourceVersion(encodeForStorage(object), 12).toString();
 }

@@ -1,5 +1,5 @@
-// Protobuf to API objects: first to the loose form that JSON has, then, through the JSON decoder, to the normalized one, so
-// that there is one place that knows what is written and what is left out.
+// Decodes protobuf to API objects: first to the loose form of parsed JSON, then, through the JSON
+// decoder, to the normalized form. So only one decoder knows which values are left out.
 
 import { formatDurationNanoseconds } from '#machinery/text/duration.ts';
 import { setOwn } from '#machinery/deep.ts';
@@ -17,10 +17,13 @@ import { BYTES, FIXED64, ProtobufError, Reader, VARINT } from './wire.ts';
 
 type Draft = Record<string, unknown>;
 
-/** Nesting that no real object has; deeper ones would exhaust the stack. */
+/** The maximum nesting. Real objects stay below it; deeper ones would exhaust the stack. */
 const MAX_DEPTH = 256;
 
-/** The normalized object of a message without its envelope (and so without kind and apiVersion). Throws ProtobufError, DecodeError. */
+/**
+ * Returns the normalized object of a message without an envelope (and so without kind and
+ * apiVersion). Throws ProtobufError, DecodeError.
+ */
 export function decodeMessage<T = Record<string, unknown>>(
   message: MessageDescriptor,
   bytes: Uint8Array,
@@ -35,7 +38,7 @@ function readMessage(reader: Reader, layout: Layout, draft: Draft, depth: number
   while (reader.next()) {
     const member = layout.byNumber.get(reader.number);
     if (member === undefined) {
-      // From a newer release: left out, as upstream does.
+      // A field of a newer release is left out, as upstream does.
       reader.skip();
     } else if ('embedded' in member) {
       const outer = enter(reader);
@@ -49,7 +52,7 @@ function readField(reader: Reader, field: FieldDescriptor, draft: Draft, depth: 
   const { type, name } = field;
   if (type.kind === 'list' && !type.protoMessage) {
     if (reader.wireType === BYTES && isPackable(type.items)) {
-      // Numbers may come one by one, or all of them in a row. Protobuf has no empty lists: no numbers in a row are none.
+      // Numbers may be single or packed. Protobuf has no empty lists: an empty pack adds none.
       const outer = reader.enter();
       if (!reader.more) {
         reader.leave(outer);
@@ -156,7 +159,7 @@ function readScalar(reader: Reader, scalar: Scalar): unknown {
   }
 }
 
-/** Scalars that are messages of their own: numbers in the fields 1 and 2, a run of bytes in 1 or 3. */
+/** Reads a scalar that is a message of its own: numbers in the fields 1 and 2, bytes in 1 or 3. */
 function readStruct(reader: Reader, scalar: Scalar): unknown {
   let first: number | undefined;
   let second: number | undefined;
@@ -187,7 +190,7 @@ function readStruct(reader: Reader, scalar: Scalar): unknown {
   }
 }
 
-/** RFC 3339 has the years 0 to 9999, and no others. */
+/** Formats a time. RFC 3339 has only the years 0 to 9999. */
 function formatTime(seconds: number, ending: string): string {
   if (seconds < MIN_SECONDS || seconds > MAX_SECONDS)
     throw new ProtobufError(`time out of range: ${seconds} seconds`);
@@ -206,7 +209,7 @@ function parseRaw(raw: Buffer): unknown {
   }
 }
 
-/** Into the message that must come next. */
+/** Enters the message that must come next. */
 function enter(reader: Reader): number {
   expectWireType(reader, BYTES);
   return reader.enter();

@@ -1,7 +1,8 @@
-// API objects to protobuf, as Kubernetes' generated code writes them: fields by number, maps sorted by key, and what is no
-// pointer written even when it is zero.
+// Encodes API objects to protobuf, with the same bytes as Kubernetes' generated code: fields by
+// number, maps sorted by key, and zero values of fields that are no pointers.
 //
-// An encoder is compiled per type when it is first needed: what a field is has been decided before there is a value.
+// An encoder is compiled per type on first use, so that the properties of a field are evaluated
+// once.
 
 import { parseDurationNanoseconds } from '#machinery/text/duration.ts';
 import type {
@@ -14,15 +15,15 @@ import { type Layout, layoutOf } from './layout.ts';
 import { BYTES, FIXED64, VARINT, Writer } from './wire.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
-/** Writes a value without its tag; absent is zero. */
+/** Writes a value without its tag. An absent value is zero. */
 type WriteValue = (writer: Writer, value: unknown) => void;
-/** Writes what an object has of one field, or of one embedded struct. */
+/** Writes one field of an object, or one embedded struct. */
 type WriteMember = (writer: Writer, object: JsonObject) => void;
 
-/** Nobody encodes a message while encoding another one. */
+/** Shared by all calls: encoding a message never starts another one. */
 const shared = new Writer();
 
-/** The message alone, without an envelope. Trusts that the object is normalized. */
+/** Returns the message without an envelope. The object must be normalized. */
 export function encodeMessage(message: MessageDescriptor, object: object): Buffer {
   shared.reset();
   encoderOf(message).write(shared, object as JsonObject);
@@ -42,7 +43,7 @@ function encoderOf(message: MessageDescriptor): Encoder {
 
 class Encoder {
   readonly #message: MessageDescriptor;
-  /** Types contain themselves: they are compiled when there is an object. */
+  /** Types may contain themselves, so they are compiled on first use. */
   #members: readonly WriteMember[] | undefined;
 
   constructor(message: MessageDescriptor) {
@@ -97,7 +98,8 @@ function compileField(field: FieldDescriptor): WriteMember {
     };
   }
   const write = compileTagged(type, number);
-  // What is no pointer is written even when it is zero; but bytes and free-form values that are not there are not.
+  // Zero values of fields that are no pointers are written, except for absent bytes and free-form
+  // values.
   const leftOut =
     field.pointer ||
     type.kind === 'list' ||
@@ -109,7 +111,7 @@ function compileField(field: FieldDescriptor): WriteMember {
   };
 }
 
-/** One value with its tag. */
+/** Returns the encoder of one value with its tag. */
 function compileTagged(type: TypeRef, number: number): WriteValue {
   const { wireType, write } = compileValue(type);
   const tag = tagOf(number, wireType);
@@ -168,7 +170,7 @@ function compileEither(type: TypeRef & { kind: 'either' }): WriteValue {
     if (isMessage && messageFirst) message(writer, value);
     if (isList)
       for (const item of isMessage ? [] : (value as readonly unknown[])) other(writer, item);
-    // Beside a schema stands true: properties that match it are allowed.
+    // Beside a schema, true means that properties which match it are allowed.
     else other(writer, isMessage ? true : value);
     if (isMessage && !messageFirst) message(writer, value);
   };

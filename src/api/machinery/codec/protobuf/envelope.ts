@@ -1,4 +1,5 @@
-// The envelope around an object in protobuf: four bytes that say so, then its apiVersion and kind, then the object.
+// The envelope around an object in protobuf: four magic bytes, then its apiVersion and kind, then
+// the object.
 
 import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
 import { decodeMessage } from './decode.ts';
@@ -9,12 +10,12 @@ export const PROTOBUF_CONTENT_TYPE = 'application/vnd.kubernetes.protobuf';
 
 const MAGIC = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
-/** Whether the bytes begin as an enveloped object does. */
+/** Reports whether the bytes begin like an enveloped object. */
 export function isProtobuf(bytes: Uint8Array): boolean {
   return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
-/** What comes behind the message: encoding and type of the content, none given. */
+/** The bytes after the message: empty encoding and content type. */
 export const ENVELOPE_TAIL: Uint8Array = Buffer.from([0x1a, 0x00, 0x22, 0x00]);
 
 /** Returns the bytes before a message of this size. */
@@ -32,7 +33,7 @@ export function envelopeHead(apiVersion: string, kind: string, messageLength: nu
   return Buffer.concat([MAGIC, writer.finish()]);
 }
 
-/** The normalized object in its envelope. */
+/** Returns the normalized object in its envelope. */
 export function encodeProtobuf(message: MessageDescriptor, object: object): Buffer {
   const { apiVersion = '', kind = '' } = object as {
     readonly apiVersion?: string;
@@ -42,7 +43,7 @@ export function encodeProtobuf(message: MessageDescriptor, object: object): Buff
   return Buffer.concat([envelopeHead(apiVersion, kind, bytes.length), bytes, ENVELOPE_TAIL]);
 }
 
-/** The message in an envelope that `encodeProtobuf` made: the same memory, not a copy. */
+/** Returns the message in an envelope of `encodeProtobuf`, as a view, not a copy. */
 export function messageInEnvelope(enveloped: Buffer): Buffer {
   const reader = new Reader(enveloped, MAGIC.length);
   reader.next();
@@ -58,7 +59,7 @@ export interface Envelope {
   readonly raw: Uint8Array;
 }
 
-/** Reads the envelope, for the lookup of the type. Throws ProtobufError. */
+/** Parses the envelope, which names the type. Throws ProtobufError. */
 export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!isProtobuf(bytes))
     throw new ProtobufError(
@@ -90,7 +91,10 @@ function readTypeMeta(reader: Reader): [apiVersion: string, kind: string] {
   return [apiVersion, kind];
 }
 
-/** The normalized object of an envelope, with apiVersion and kind as the envelope has them. Throws ProtobufError, DecodeError. */
+/**
+ * Returns the normalized object of an envelope, with the envelope's apiVersion and kind. Throws
+ * ProtobufError, DecodeError.
+ */
 export function decodeProtobuf<T = Record<string, unknown>>(
   message: MessageDescriptor,
   envelope: Envelope,

@@ -1,4 +1,4 @@
-// How a type lies in protobuf: its fields by number, and embedded structs as the messages that they are there.
+// The protobuf layout of a type: its fields by number, and embedded structs as messages.
 
 import type { FieldDescriptor, MessageDescriptor } from '#api/machinery/descriptor.ts';
 
@@ -8,7 +8,7 @@ export interface Layout {
   readonly byNumber: ReadonlyMap<number, Member>;
 }
 
-/** A field, or an embedded struct whose fields stand among those of the outer one in JSON. */
+/** A field, or an embedded struct whose fields are among those of the outer struct in JSON. */
 export type Member = { readonly number: number } & (
   | { readonly field: FieldDescriptor }
   | { readonly embedded: Layout }
@@ -28,7 +28,7 @@ export function layoutOf(message: MessageDescriptor): Layout {
   return layout;
 }
 
-/** `depth`: how many embedded structs are around these fields. */
+/** Arranges fields. `depth`: the number of enclosing embedded structs. */
 function arrange(fields: readonly FieldDescriptor[], depth: number): Layout {
   const embedded = new Map<number, FieldDescriptor[]>();
   const members: Member[] = [];

@@ -1,4 +1,5 @@
-// A list around items that are encoded already. All lists of the API have the same form: ListMeta as field 1, the items as field 2.
+// A list around encoded items. All lists of the API have the same form: ListMeta as field 1, the
+// items as field 2.
 
 import { metaSchemas } from '../../schema/meta-schemas.ts';
 import { encodeMessage } from './encode.ts';
@@ -10,9 +11,12 @@ export interface ListFrame {
   readonly head: Uint8Array;
   /** The bytes after the items. */
   readonly tail: Uint8Array;
-  /** How many bytes an item of this length takes in the list. */
+  /** Returns the number of bytes that an item of this length takes in the list. */
   itemLength(messageLength: number): number;
-  /** Writes what comes before an item of this length, and answers the offset behind it. There must be room. */
+  /**
+   * Writes the bytes before an item of this length, and returns the offset after them. There must
+   * be room.
+   */
   writeItemHead(target: Buffer, offset: number, messageLength: number): number;
 }
 
@@ -21,7 +25,7 @@ export interface ListFrameConfig {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** How long the items' own messages are. */
+  /** The lengths of the items' messages. */
   readonly messageLengths: readonly number[];
 }
 

@@ -18,7 +18,8 @@ const pod = allSchemas.message('core/v1.Pod');
 
 describe('protobuf', () => {
   test('writes what is no pointer even when it is zero', () => {
-    // {type, status, lastProbeTime, lastTransitionTime, reason, message, observedGeneration}, all zero.
+    // {type, status, lastProbeTime, lastTransitionTime, reason, message, observedGeneration}, all
+    // zero.
     expect(
       Buffer.from(encodeMessage(allSchemas.message('core/v1.PodCondition'), {})).toString('hex'),
     ).toBe('0a0012001a0022002a0032003800');
@@ -72,7 +73,7 @@ describe('every kind, filled at random, comes back the same', () => {
   test.each(allSchemas.schemas.map((schema) => schema.key))('%s through protobuf', (key) => {
     const schema = allSchemas.schemas.find((candidate) => candidate.key === key)!;
     for (const message of allSchemas.messagesOf(schema)) {
-      // Tables and discovery documents are not carried.
+      // Tables and discovery documents have no protobuf form here.
       if (message.gvk === undefined || message.fields.every(({ number }) => number === 0)) continue;
       for (let seed = 1; seed <= 5; seed++) {
         const object = fuzzObject(message, new SeededRandom(seed));

@@ -1,15 +1,15 @@
-// Events of a watch in protobuf: no envelope of their own, but their length before them, in four bytes; the object inside has
-// its envelope.
+// Watch events in protobuf: they have no envelope, but a length prefix of four bytes. The object
+// inside has its envelope.
 
 import { BYTES, varintLength, writeVarint } from './wire.ts';
 
 const LENGTH_BYTES = 4;
 const TYPE_TAG = 1 * 8 + BYTES;
 const OBJECT_TAG = 2 * 8 + BYTES;
-/** The object stands in a message of its own, which has nothing else. */
+/** The object is in a message of its own, as its only field. */
 const RAW_TAG = 1 * 8 + BYTES;
 
-/** `type` is ASCII. */
+/** Returns the frame of an event. `type` is ASCII. */
 export function watchFrame(type: string, enveloped: Uint8Array): Buffer {
   const rawLength = 1 + varintLength(enveloped.length) + enveloped.length;
   const length =

@@ -1,4 +1,5 @@
-// The protobuf wire format: tagged fields of varints, eight bytes, and runs of bytes. No more of it than the API uses.
+// The protobuf wire format: tagged fields of varints, eight bytes, and byte sequences. Only the
+// parts that the API uses.
 
 import { MAX_BODY_VALUES } from '../limits.ts';
 
@@ -15,14 +16,14 @@ export class ProtobufError extends Error {
   }
 }
 
-/** How many bytes a non-negative integer up to 2^53 takes. */
+/** Returns the number of bytes of a non-negative integer up to 2^53. */
 export function varintLength(value: number): number {
   let length = 1;
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length++;
   return length;
 }
 
-/** Answers the offset behind it. There must be room. */
+/** Writes an integer and returns the offset after it. There must be room. */
 export function writeVarint(target: Uint8Array, offset: number, value: number): number {
   let at = offset;
   let rest = value;
@@ -34,17 +35,17 @@ export function writeVarint(target: Uint8Array, offset: number, value: number): 
   return at;
 }
 
-/** Texts up to this length are mostly ASCII, and a loop is quicker than a call. */
+/** Texts up to this length are mostly ASCII, and a loop is faster than a call. */
 const SHORT_TEXT = 48;
-/** A buffer that grew beyond this is not kept for the next message. */
+/** The size up to which the buffer is kept for the next message. */
 const KEPT_BYTES = 1024 * 1024;
 
-/** Grows as it is written to. */
+/** A buffer that grows as it is written to. */
 export class Writer {
   #buffer: Buffer = Buffer.allocUnsafe(4096);
   #length = 0;
 
-  /** A copy of what has been written; the writer is empty again. */
+  /** Returns a copy of the written bytes and empties the writer. */
   finish(): Buffer {
     const written = Buffer.from(this.#buffer.subarray(0, this.#length));
     this.reset();
@@ -60,14 +61,14 @@ export class Writer {
     this.varint(number * 8 + wireType);
   }
 
-  /** A non-negative integer up to 2^53. */
+  /** Writes a non-negative integer up to 2^53. */
   varint(value: number): void {
     this.#reserve(10);
     if (value < 0x80) this.#buffer[this.#length++] = value;
     else this.#length = writeVarint(this.#buffer, this.#length, value);
   }
 
-  /** Two's complement: a negative number takes ten bytes. */
+  /** Writes an integer in two's complement: a negative number takes ten bytes. */
   int64(value: number): void {
     if (value >= 0) {
       this.varint(value);
@@ -118,9 +119,13 @@ export class Writer {
     this.#length += value.length;
   }
 
-  /** Begins a message inside this one, whose length is known when it has been written. Answers what `end` wants. */
+  /**
+   * Begins a nested message, whose length is known only after it was written. Returns the argument
+   * for `end`.
+   */
   begin(): number {
-    // Most are shorter than 128 bytes: room for one byte of length, and the rest is moved if that is not enough.
+    // Reserves one byte for the length, which suffices below 128 bytes; otherwise the message is
+    // moved.
     this.#reserve(1);
     return ++this.#length;
   }
@@ -147,14 +152,14 @@ export class Writer {
   }
 }
 
-/** Reads the fields of a message, and of those inside it: one reader for all of them. */
+/** Reads the fields of a message and of its nested messages. */
 export class Reader {
-  /** The wire type of the field that `next` has found. */
+  /** The number and the wire type of the current field. */
   number = 0;
   wireType = 0;
   readonly #buffer: Buffer;
   #at: number;
-  /** The end of the message that is being read. */
+  /** The end of the current message. */
   #end: number;
   #values = 0;
 
@@ -166,7 +171,10 @@ export class Reader {
     this.#end = bytes.length;
   }
 
-  /** Goes on to the next field; false at the end of the message. The field's value must be read, or skipped, next. */
+  /**
+   * Advances to the next field; returns false at the end of the message. The field's value must
+   * then be read or skipped.
+   */
   next(): boolean {
     if (this.#at >= this.#end) return false;
     this.count();
@@ -177,13 +185,15 @@ export class Reader {
     return true;
   }
 
-  /** Counts a value that was met. Throws ProtobufError for more than a body may have. */
+  /** Counts a value. Throws ProtobufError beyond the limit for a body. */
   count(): void {
     if (++this.#values > MAX_BODY_VALUES)
       throw new ProtobufError(`proto: limit is ${MAX_BODY_VALUES} values`);
   }
 
-  /** An integer that a JavaScript number holds exactly; negative ones are in two's complement. */
+  /**
+   * Reads an integer that a JavaScript number holds exactly. Negative ones are in two's complement.
+   */
   varint(): number {
     let value = this.#byte();
     if (value < 0x80) return value;
@@ -195,7 +205,7 @@ export class Reader {
       if (byte < 0x80) return value;
       factor *= 0x80;
     }
-    // Beyond 2^49: exactly, or not at all.
+    // Beyond 2^49, an integer that a number cannot hold exactly is an error.
     let wide = BigInt(value);
     for (let shift = 49n; shift < 70n; shift += 7n) {
       const byte = this.#byte();
@@ -236,7 +246,10 @@ export class Reader {
     return this.#buffer.toString('utf8', start, start + size);
   }
 
-  /** Goes into the message that comes next: `next` answers its fields. Answers what `leave` wants. */
+  /**
+   * Enters the nested message that comes next, whose fields `next` then returns. Returns the
+   * argument for `leave`.
+   */
   enter(): number {
     const size = this.#size();
     const outerEnd = this.#end;
@@ -245,17 +258,17 @@ export class Reader {
     return outerEnd;
   }
 
-  /** Back to the message around it, when all of this one has been read. */
+  /** Returns to the enclosing message after this one was read. */
   leave(outerEnd: number): void {
     this.#end = outerEnd;
   }
 
-  /** Whether more of the message is to come. */
+  /** Reports whether the message has more bytes. */
   get more(): boolean {
     return this.#at < this.#end;
   }
 
-  /** Skips the value of the field that `next` has found. */
+  /** Skips the value of the current field. */
   skip(): void {
     switch (this.wireType) {
       case VARINT:
@@ -281,7 +294,7 @@ export class Reader {
     return size;
   }
 
-  /** The offset of so many bytes, which are then behind. */
+  /** Consumes `size` bytes and returns their offset. */
   #take(size: number): number {
     const start = this.#at;
     if (size > this.#end - start) throw new ProtobufError('unexpected EOF');

@@ -30,7 +30,7 @@ test('policies see the schema, the type and all metadata', () => {
   expect(spec.field('replicas')?.type.kind).toBe('int');
   expect(spec.field('port')?.type.kind).toBe('dyn');
   expect(spec.field('a__dash__b')).toMatchObject({ property: 'a-b', type: { kind: 'list' } });
-  // There is no type for a value of any type.
+  // A value of any type has no CEL type.
   expect(spec.field('any')).toBeUndefined();
 });
 

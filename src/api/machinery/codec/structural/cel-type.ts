@@ -1,30 +1,36 @@
-// The type that a custom resource has in CEL expressions.
+// The CEL type of a custom resource.
 
 import { type ObjectType, type Schema, typeOfMessage, typeOfSchema } from '#cel/index.ts';
 import type { GroupVersionKind } from '../../descriptor.ts';
 import { metaSchemas } from '../../schema/meta-schemas.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
-/** Returns the schema as CEL reads it, for the rules of the node itself (x-kubernetes-validations): see typeOfSchema. */
+/**
+ * Returns the schema in the form that CEL uses, for the rules of the node itself
+ * (x-kubernetes-validations): see typeOfSchema.
+ */
 export function celSchema({ source }: StructuralSchema): Schema {
   // A structural schema has one schema of items, not a list of them.
   return source as Schema;
 }
 
 /**
- * Returns the type of whole objects. `name`: what messages call it. Other than rules of the schema, which see only names, policies see
- * all of an object's metadata.
+ * Returns the type of whole objects. `name`: for messages. Policies see all of an object's
+ * metadata; rules of the schema see only names.
  */
 export function celTypeOf(name: string, schema: StructuralSchema): ObjectType {
   return celTypeOfObjects(name, celSchema(schema));
 }
 
-/** The schema of a kind as OpenAPI documents have it. */
+/** The schema of a kind in OpenAPI documents. */
 export interface PublishedSchema extends Schema {
   readonly 'x-kubernetes-group-version-kind'?: readonly GroupVersionKind[];
 }
 
-/** As celTypeOf, by the schema of a kind as OpenAPI documents have it. What it says of the metadata is not looked at. */
+/**
+ * Does the same as celTypeOf, for the schema of a kind in OpenAPI documents. Its metadata schema is
+ * ignored.
+ */
 export function celTypeOfObjects(name: string, schema: PublishedSchema): ObjectType {
   const { metadata: _, ...properties } = schema.properties ?? {};
   const type = typeOfSchema(

@@ -1,11 +1,12 @@
-// Old and new values of an update, side by side: which old value a new value corresponds to, and whether both are equal. Values that are
-// as they were need not meet rules that they did not have to meet before (KEP-4008, ratcheting).
+// The old and new values of an update: which old value corresponds to a new one, and whether both
+// are equal. Unchanged values need not meet rules that they did not have to meet before (KEP-4008,
+// ratcheting).
 
 import { deepEqual, getOwn, isPlainObject } from '#machinery/deep.ts';
 import { hasKeys, itemKey, itemsByKey } from './list-keys.ts';
 import { schemaOfField, type StructuralSchema } from './structural-schema.ts';
 
-/** One pair of values. Pairs inside are found on demand and kept. */
+/** One pair of values. Pairs inside are created on demand and cached. */
 export class Correlation {
   readonly #value: unknown;
   readonly #old: unknown;
@@ -20,7 +21,7 @@ export class Correlation {
     this.#schema = schema;
   }
 
-  /** Returns the pair of the field. Undefined: one of the objects lacks it, or there is no schema for it. */
+  /** Returns the pair of the field. Undefined: one of the objects lacks it, or it has no schema. */
   field(name: string): Correlation | undefined {
     if (this.#children.has(name)) return this.#children.get(name);
     const schema = schemaOfField(this.#schema, name);
@@ -37,7 +38,10 @@ export class Correlation {
     return child;
   }
 
-  /** Returns the pair of the new list's item. Undefined: the list has no keys that tell items apart, or the old list no such item. */
+  /**
+   * Returns the pair of the new list's item. Undefined: the list has no keys, or the old list has
+   * no such item.
+   */
   item(index: number): Correlation | undefined {
     if (this.#children.has(index)) return this.#children.get(index);
     const { items } = this.#schema;
@@ -61,7 +65,10 @@ export class Correlation {
     return key === undefined ? undefined : this.#oldByKey.get(key);
   }
 
-  /** Items of a list with keys may have changed places: they are compared with those of the same key. */
+  /**
+   * Compares the values. Items of a list with keys may have changed their order: they are compared
+   * by key.
+   */
   #compare(): boolean {
     const [value, old] = [this.#value, this.#old];
     if (value === null || old === null) return value === old;

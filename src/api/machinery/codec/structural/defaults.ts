@@ -1,4 +1,4 @@
-// Defaults of custom resources: what applying them does, and how they are made fit for it.
+// Defaults of custom resources: applying them, and pruning them before.
 
 import { deepCopy, setOwn } from '#machinery/deep.ts';
 import { DecodeError } from '../decode-error.ts';
@@ -14,7 +14,7 @@ const nothing: Apply = () => undefined;
 
 const withDefaults = new WeakMap<StructuralSchema, boolean>();
 
-/** Reports whether a schema inside of this one has a default. */
+/** Reports whether a nested schema has a default. */
 function hasDefaultsInside(schema: StructuralSchema): boolean {
   let known = withDefaults.get(schema);
   if (known === undefined) {
@@ -29,8 +29,9 @@ function hasDefaults(schema: StructuralSchema | undefined): boolean {
 }
 
 /**
- * Returns what fills in the defaults of an object: missing fields that have one, and nulls of fields, items and values that are not
- * nullable and have one. Defaults may be inside of defaults. The value is changed; the schema's own default is not applied.
+ * Returns a function that sets the defaults of an object: for missing fields, and for nulls of
+ * fields, items and values that are not nullable. Defaults may be nested. It modifies the value; it
+ * does not apply the schema's own default.
  */
 export function compileDefaults(schema: StructuralSchema | undefined): Apply {
   if (schema === undefined || !hasDefaultsInside(schema)) return nothing;
@@ -71,7 +72,10 @@ function compileProperty([name, schema]: readonly [string, StructuralSchema]): (
   };
 }
 
-/** An item of a list or a value of a map: it is there, or null. Undefined: there is nothing to default. */
+/**
+ * Returns the function for an item of a list or a value of a map, which is present or null.
+ * Undefined: there are no defaults.
+ */
 function compileValue(
   schema: StructuralSchema | undefined,
 ): ((value: unknown) => unknown) | undefined {
@@ -88,14 +92,18 @@ function compileValue(
 }
 
 /**
- * Returns the schema with its defaults as they are served: without fields that the schema, or metadata, does not know. Nodes without a
- * change are shared. A definition may have been stored with such defaults by an earlier version.
+ * Returns the schema with served defaults: without fields that the schema or metadata does not
+ * have. Unchanged nodes are shared. An earlier version may have stored a definition with such
+ * defaults.
  */
 export function withPrunedDefaults(schema: StructuralSchema): StructuralSchema {
   return hasDefaults(schema) ? pruned(schema, 'object') : schema;
 }
 
-/** Where a node is, as far as defaults are concerned: a resource (embedded or the whole object), its metadata, or anything else. */
+/**
+ * The position of a node for defaults: a resource (embedded or the whole object), its metadata, or
+ * any other.
+ */
 type Place = 'object' | 'metadata' | 'value';
 
 function pruned(schema: StructuralSchema, place: Place): StructuralSchema {
@@ -122,13 +130,13 @@ function prunedDefault(schema: StructuralSchema, place: Place): unknown {
     if (place === 'metadata') return decodeMetadata(schema.default).metadata;
     return readerOf(schema)(withoutWrongFields(schema, schema.default), new ReadContext());
   } catch (error) {
-    // A default of a wrong type is not pruned. It cannot be stored today.
+    // A default of a wrong type is not pruned. Today it cannot be stored.
     if (error instanceof DecodeError) return schema.default;
     throw error;
   }
 }
 
-/** An embedded resource loses type fields that are no text. */
+/** Removes type fields that are no text from an embedded resource. */
 function withoutWrongFields(schema: StructuralSchema, value: unknown): unknown {
   if (
     !schema.embeddedResource ||

@@ -1,11 +1,11 @@
-// Mail addresses after RFC 5322, as Go's net/mail reads them: an address, or a name and an address in angle brackets, with comments.
-// Groups of addresses are not read.
+// Mail addresses after RFC 5322, as Go's net/mail parses them: an address, or a name and an address
+// in angle brackets, with comments. Groups of addresses are rejected.
 
 import { parseIp } from '#machinery/net/ip.ts';
 
-/** Runs of characters that need no quotes; dots apart. */
+/** Sequences of characters that need no quotes, separated by dots. */
 const ATOM = /[^\p{Cc} ()<>[\]:;@\\,".]+(?:\.[^\p{Cc} ()<>[\]:;@\\,".]+)*/uy;
-/** The same in a name, where dots may stand anywhere. */
+/** The same in a name, where dots may be anywhere. */
 const WORD = /[^\p{Cc} ()<>[\]:;@\\,"]+/uy;
 const QUOTED = /"(?:[^\p{Cc}"\\]|\t|\\[^\p{Cc}]|\\\t)*"/uy;
 const DOMAIN_LITERAL = /\[([^\p{Cc} [\]\\]*)\]/uy;
@@ -41,7 +41,7 @@ class AddressReader {
       : parseIp(literal.slice(1, -1)) !== undefined;
   }
 
-  /** Any number of words, if an angle bracket follows. */
+  /** Skips any number of words. Returns whether an angle bracket follows. */
   #name(): boolean {
     for (;;) {
       if (!this.#comments()) return false;
@@ -50,7 +50,7 @@ class AddressReader {
     }
   }
 
-  /** Skips space and comments. False: a comment has no end. */
+  /** Skips space and comments. Returns false for a comment without an end. */
   #comments(): boolean {
     this.#match(SPACE);
     while (this.#text[this.#at] === '(') {

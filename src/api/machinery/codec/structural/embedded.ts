@@ -1,5 +1,5 @@
-// Resources embedded in custom resources (x-kubernetes-embedded-resource): their type and their metadata must be valid, whatever the schema
-// says of them.
+// Resources embedded in custom resources (x-kubernetes-embedded-resource): their type and their
+// metadata must be valid, whatever their schema.
 
 import type { ObjectMeta } from '../../meta/v1/index.ts';
 import {
@@ -33,7 +33,10 @@ function hasEmbedded(schema: StructuralSchema | undefined): boolean {
   return known;
 }
 
-/** Returns what is wrong with the embedded resources in the value. `at`: the value's path; undefined for a whole object. */
+/**
+ * Returns the errors of the embedded resources in the value. `at`: the value's path; undefined for
+ * a whole object.
+ */
 export function validateEmbedded(
   schema: StructuralSchema,
   value: unknown,
@@ -67,7 +70,9 @@ function validateValue(
   }
 }
 
-/** Returns what is wrong with a resource's apiVersion, kind and metadata. The metadata may be missing. */
+/**
+ * Returns the errors of a resource's apiVersion, kind and metadata. The metadata may be missing.
+ */
 export function validateResource(
   resource: Readonly<Record<string, unknown>>,
   at: FieldPath,

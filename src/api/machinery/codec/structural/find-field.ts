@@ -3,15 +3,18 @@
 import { type StructuralSchema, valuesOf } from './structural-schema.ts';
 
 export interface FoundField {
-  /** The names of the fields, from the outside in. */
+  /** The names of the fields, outermost first. */
   readonly path: readonly string[];
-  /** Undefined: any value may be there. */
+  /** Undefined: any value is allowed. */
   readonly schema: StructuralSchema | undefined;
 }
 
 const NO_FIELD = 'does not refer to a valid field';
 
-/** Finds the field of a path of names with a dot before each. Returns what is wrong with the path, in upstream's words, as text. */
+/**
+ * Returns the field of a path of names with a dot before each; for an invalid path, upstream's
+ * error text.
+ */
 export function findField(path: string, schema: StructuralSchema): FoundField | string {
   const names: string[] = [];
   let current: StructuralSchema | undefined = schema;
@@ -34,7 +37,10 @@ export function findField(path: string, schema: StructuralSchema): FoundField | 
   return { path: names, schema: current };
 }
 
-/** Splits a path at '.', '[' and ']', which are tokens themselves. A text that begins with a quote ends with the next one. */
+/**
+ * Splits a path at '.', '[' and ']', which are tokens themselves. A text that begins with a quote
+ * ends with the next one.
+ */
 function* tokensOf(path: string): Generator<string, undefined> {
   for (const [token] of path.matchAll(/[.[\]]|'(?:[^'\\]|\\.)*(?:'|$)|[^.[\]]+/gs)) yield token;
 }

@@ -1,4 +1,4 @@
-// The formats of texts that upstream validates. Formats that are not here mean nothing.
+// The formats of texts that upstream validates. Other formats are ignored.
 
 import { formatDurationNanoseconds } from '#cel/index.ts';
 import { parseUrl, UrlError } from '#cel/library/url-text.ts';
@@ -13,8 +13,8 @@ const matching =
     pattern.test(text);
 
 /**
- * Returns the check of a format for a schema of the type; undefined: the format means nothing there. Dashes in names of formats are not
- * significant.
+ * Returns the format for a schema of the type; '' if the format is ignored there. Dashes in names
+ * of formats are not significant.
  */
 export function formatOf(type: string, format: string | null | undefined): string {
   if (format === undefined || format === null || format === '') return '';
@@ -31,7 +31,7 @@ export function formatOf(type: string, format: string | null | undefined): strin
   }
 }
 
-/** Returns what checks texts of the format; undefined: the format is not known. */
+/** Returns the check of the format; undefined if the format is unknown. */
 export function checkOfFormat(format: string): Check | undefined {
   return CHECKS.get(format.replaceAll('-', ''));
 }
@@ -88,7 +88,9 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ],
 ]);
 
-/** An absolute URL, an absolute path, or the asterisk of HTTP's OPTIONS. */
+/**
+ * Reports whether the text is an absolute URL, an absolute path, or the asterisk of HTTP's OPTIONS.
+ */
 function isRequestUri(text: string): boolean {
   if (text === '*') return true;
   try {
@@ -100,7 +102,7 @@ function isRequestUri(text: string): boolean {
   }
 }
 
-/** Four numbers up to 255; zeros may stand before them. */
+/** Reports whether the text is four numbers up to 255, also with leading zeros. */
 function isLenientIpv4(text: string): boolean {
   const parts = text.split('.');
   return parts.length === 4 && parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255);
@@ -115,14 +117,17 @@ function isCidr(text: string): boolean {
   return address.includes(':') && isLenientIpv6(address) && Number(prefix) <= 128;
 }
 
-/** As isLenientIpv4 for an address that ends with one. */
+/** Reports whether the text is an IPv6 address, also with an ending that isLenientIpv4 accepts. */
 function isLenientIpv6(text: string): boolean {
   const end = text.slice(text.lastIndexOf(':') + 1);
   if (!end.includes('.')) return parseIp(text) !== undefined;
   return isLenientIpv4(end) && parseIp(`${text.slice(0, -end.length)}1.2.3.4`) !== undefined;
 }
 
-/** 6, 8 or 20 bytes, with ':' or '-' between all of them or '.' between pairs. */
+/**
+ * Reports whether the text is 6, 8 or 20 bytes, with ':' or '-' between all of them or '.' between
+ * pairs.
+ */
 function isMac(text: string): boolean {
   for (const bytes of [6, 8, 20]) {
     if (new RegExp(`^${HEX}{2}([:-])(?:${HEX}{2}\\1){${bytes - 2}}${HEX}{2}$`).test(text))
@@ -152,10 +157,22 @@ function isIsbn13(text: string): boolean {
   return digit(number, 12) === (10 - (sum % 10)) % 10;
 }
 
-const CARD =
-  /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$/;
+/** The numbers of cards, an alternative for each group of issuers. */
+const CARD = new RegExp(
+  `^(?:${[
+    '4[0-9]{12}(?:[0-9]{3})?',
+    '5[1-5][0-9]{14}',
+    '6(?:011|5[0-9][0-9])[0-9]{12}',
+    '3[47][0-9]{13}',
+    '3(?:0[0-5]|[68][0-9])[0-9]{11}',
+    '(?:2131|1800|35\\d{3})\\d{11}',
+  ].join('|')})$`,
+);
 
-/** By the issuer's pattern and the checksum of Luhn; anything but digits is ignored. */
+/**
+ * Reports whether the text is a card number by the issuer's pattern and Luhn's checksum. Other
+ * characters are ignored.
+ */
 function isCreditCard(text: string): boolean {
   const number = text.replaceAll(/[^0-9]+/g, '');
   if (!CARD.test(number)) return false;
@@ -167,7 +184,10 @@ function isCreditCard(text: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Base64 with padding, and not empty: whole groups of four, the last of which may end with = or ==. */
+/**
+ * Reports whether the text is base64 with padding, and not empty: groups of four, the last of which
+ * may end with = or ==.
+ */
 function isBase64(text: string): boolean {
   if (text === '' || text.length % 4 !== 0) return false;
   return /^[A-Za-z0-9+/]*={0,2}$/.test(text);
@@ -175,7 +195,7 @@ function isBase64(text: string): boolean {
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** A full-date of RFC 3339 that exists. */
+/** Reports whether the text is an existing full-date of RFC 3339. */
 function isDate(text: string): boolean {
   const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? [];
   const days = DAYS[Number(month) - 1];
@@ -184,7 +204,10 @@ function isDate(text: string): boolean {
   return Number(day) >= 1 && Number(day) <= (month === '02' && isLeap ? 29 : days);
 }
 
-/** Looks only at the first two parts around the letter T, as upstream does. */
+/**
+ * Reports whether the text is a date-time. Like upstream, it checks only the first two parts around
+ * the letter T.
+ */
 function isDateTime(text: string): boolean {
   const [date = '', time] = text.toLowerCase().split('t');
   if (time === undefined || !isDate(date)) return false;
@@ -195,11 +218,16 @@ function isDateTime(text: string): boolean {
 
 const HOST_CHARACTER = '[a-zA-Z0-9\\p{S}\\p{L}]';
 const HOST_NAME = new RegExp(
-  `^(${HOST_CHARACTER}((-?${HOST_CHARACTER}{0,62})?)|(${HOST_CHARACTER}(([a-zA-Z0-9\\-\\p{S}\\p{L}]{0,61}${HOST_CHARACTER})?)(\\.)){1,}([a-zA-Z\\p{L}]){2,63})$`,
+  `^(${HOST_CHARACTER}((-?${HOST_CHARACTER}{0,62})?)|` +
+    `(${HOST_CHARACTER}(([a-zA-Z0-9\\-\\p{S}\\p{L}]{0,61}${HOST_CHARACTER})?)(\\.)){1,` +
+    '}([a-zA-Z\\p{L}]){2,63})$',
   'u',
 );
 
-/** At most 255 bytes, labels of at most 63; the pattern sees no longer texts, so that it is quick. */
+/**
+ * Reports whether the text is a host name: at most 255 bytes, labels of at most 63. The limits also
+ * keep the pattern fast.
+ */
 function isHostname(text: string): boolean {
   if (text.length > 255 || Buffer.byteLength(text) > 255) return false;
   return text.split('.').every((label) => Buffer.byteLength(label) <= 63) && HOST_NAME.test(text);

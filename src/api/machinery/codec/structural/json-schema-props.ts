@@ -1,4 +1,5 @@
-// A schema as definitions of custom resources give it: as much of JSONSchemaProps (apiextensions.k8s.io/v1) as the codec reads.
+// The schema in definitions of custom resources: the part of JSONSchemaProps
+// (apiextensions.k8s.io/v1) that the codec uses.
 
 export interface JSONSchemaProps {
   id?: string;
@@ -48,16 +49,21 @@ export interface JSONSchemaProps {
   'x-kubernetes-validations'?: ValidationRule[];
 }
 
-/** What every value of a schema must meet: an expression over `self` (and, of an update, `oldSelf`). */
+/** A rule for every value of a schema: an expression over `self` (and, in an update, `oldSelf`). */
 export interface ValidationRule {
   rule: string;
   message?: string;
-  /** Evaluates to the message. It is preferred to `message`, which is what remains if it cannot be evaluated. */
+  /** Evaluates to the message. It takes precedence over `message`, unless its evaluation fails. */
   messageExpression?: string;
-  /** FieldValueInvalid, FieldValueForbidden, FieldValueRequired or FieldValueDuplicate. Default: FieldValueInvalid. */
+  /**
+   * FieldValueInvalid, FieldValueForbidden, FieldValueRequired or FieldValueDuplicate. Default:
+   * FieldValueInvalid.
+   */
   reason?: string;
-  /** A path below the value, such as `.a.b` or `['a-b']`, where the error is reported. */
+  /** The path below the value, such as `.a.b` or `['a-b']`, at which the error is reported. */
   fieldPath?: string;
-  /** A rule with `oldSelf` is evaluated without an old value, too; `oldSelf` is an optional value then. */
+  /**
+   * Evaluate a rule with `oldSelf` also without an old value; `oldSelf` is an optional value then.
+   */
   optionalOldSelf?: boolean;
 }

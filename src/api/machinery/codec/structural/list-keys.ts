@@ -1,15 +1,15 @@
-// Items of lists that are told apart by keys (x-kubernetes-list-type: map).
+// Items of lists with keys (x-kubernetes-list-type: map).
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { getOwn, isPlainObject } from '#machinery/deep.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
-/** Reports whether items of an old and a new list correspond to each other. */
+/** Reports whether items of an old and a new list can be matched by keys. */
 export function hasKeys({ type, listType, listMapKeys }: StructuralSchema): boolean {
   return type === 'array' && listType === 'map' && listMapKeys.length > 0;
 }
 
-/** Returns what tells an item apart. Undefined: a key is missing, or is no scalar. */
+/** Returns the key of an item; undefined if a part is missing or no scalar. */
 export function itemKey(schema: StructuralSchema, item: unknown): string | undefined {
   if (!isPlainObject(item)) return undefined;
   const values = schema.listMapKeys.map((name) => getOwn(item, name));

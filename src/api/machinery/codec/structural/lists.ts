@@ -1,4 +1,4 @@
-// Lists whose items must be unique: sets (x-kubernetes-list-type: set), and lists whose items are told apart by keys (map).
+// Lists whose items must be unique: sets (x-kubernetes-list-type: set), and lists with keys (map).
 
 import { getOwn, isPlainObject, setOwn, stableStringify } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -7,7 +7,7 @@ import { schemaOfField, type StructuralSchema } from './structural-schema.ts';
 
 const withUnique = new WeakMap<StructuralSchema, boolean>();
 
-/** Reports whether the schema or a schema in it has such a list; without one there is nothing to look for. */
+/** Reports whether the schema or a nested one has such a list. */
 function hasUniqueLists(schema: StructuralSchema | undefined): boolean {
   if (schema === undefined) return false;
   let known = withUnique.get(schema);
@@ -24,7 +24,10 @@ function hasUniqueLists(schema: StructuralSchema | undefined): boolean {
   return known;
 }
 
-/** Returns the items of the object's lists that are there already. `at`: the object's path; undefined for a whole object. */
+/**
+ * Returns errors for duplicate items in the object's lists. `at`: the object's path; undefined for
+ * a whole object.
+ */
 export function validateLists(
   schema: StructuralSchema,
   object: unknown,
@@ -87,7 +90,7 @@ function validateKeys(
   return repeated(keys).map((index) => field.duplicate(at.index(index), keys[index]));
 }
 
-/** The item with nothing but its keys; a missing key is missing here, too. */
+/** Returns the item's keys only; a missing key is left out. */
 function keysOf(names: readonly string[], item: unknown): Record<string, unknown> {
   const keys: Record<string, unknown> = {};
   if (!isPlainObject(item)) return keys;
@@ -95,7 +98,7 @@ function keysOf(names: readonly string[], item: unknown): Record<string, unknown
   return keys;
 }
 
-/** The indices at which a value comes for the second time. */
+/** Returns the indices at which a value occurs for the second time. */
 function repeated(values: readonly unknown[]): number[] {
   const times = new Map<string, number>();
   const indices: number[] = [];
@@ -108,7 +111,7 @@ function repeated(values: readonly unknown[]): number[] {
   return indices;
 }
 
-/** The path to a field of an object: properties are fields, all others entries of a map. */
+/** Returns the path to a field of an object: properties are fields, all others are map entries. */
 export function childPath(
   schema: StructuralSchema,
   name: string,

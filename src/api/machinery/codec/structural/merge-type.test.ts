@@ -33,7 +33,7 @@ test('lists are atomic unless they are sets or have keys', () => {
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['k', 'p'],
   };
-  // The default of a key stands for the key.
+  // The default of a key replaces the key.
   expect(merged(keyed, [{ k: 'a', p: 1, v: 'x' }], [{ k: 'a', v: 'y' }, { k: 'b' }])).toEqual([
     { k: 'a', p: 1, v: 'y' },
     { k: 'b' },

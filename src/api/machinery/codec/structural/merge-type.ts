@@ -16,13 +16,16 @@ import { type StructuralSchema, valuesOf } from './structural-schema.ts';
 
 const TEXT: MergeType = { scalar: 'string' };
 
-/** Returns the rules for whole objects. Undefined: without a schema, every field is merged as its value looks. */
+/**
+ * Returns the rules for whole objects. Without a schema, every field is merged by the form of its
+ * value.
+ */
 export function mergeTypeOfSchema(schema: StructuralSchema | undefined): MergeType {
   if (schema === undefined) return deduced;
   return { map: new ObjectShape(schema, schema.preserveUnknownFields, true) };
 }
 
-/** `preserves`: whether the schema or one around it preserves unknown fields. */
+/** Returns the rules of a schema. `inherited`: an enclosing schema preserves unknown fields. */
 function typeOf(schema: StructuralSchema, inherited: boolean): MergeType {
   const preserves = inherited || schema.preserveUnknownFields;
   switch (schema.type) {
@@ -48,7 +51,7 @@ function scalarOf({ type, source }: StructuralSchema): ScalarKind {
   return type === 'string' && (format === '' || format === 'byte') ? 'string' : 'untyped';
 }
 
-/** A list: atomic unless it says otherwise. Without a schema of items, they are one value each. */
+/** A list: atomic by default. Without a schema, each item is one value. */
 class ItemsShape implements ListShape {
   readonly atomic: boolean;
   readonly keys: readonly string[];
@@ -90,7 +93,7 @@ class ObjectShape implements MapShape {
     return this.#fields;
   }
 
-  /** An object without properties and without anything said of other fields may have any. */
+  /** An object without properties and without rules for other fields may have any fields. */
   get values(): MergeType | undefined {
     const values = valuesOf(this.#schema);
     if (values !== undefined) return (this.#values ??= typeOf(values, this.#preserves));

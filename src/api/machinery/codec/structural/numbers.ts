@@ -16,13 +16,13 @@ const MAX_INT32 = 0x7fffffff;
 const MAX_FLOAT32 = 3.4028235677973366e38;
 
 export interface NumberRules {
-  /** 'integer', 'number', or '' where the schema allows other types, too. */
+  /** 'integer', 'number', or '' if the schema also allows other types. */
   readonly type: string;
   readonly format: string;
   readonly source: JSONSchemaProps;
 }
 
-/** Where a value is. The path is written out only for errors. */
+/** The position of a value. The path is formatted only for errors. */
 interface Located {
   readonly path: string;
 }
@@ -85,7 +85,7 @@ export function validateNumber(
   }
 }
 
-/** `whole`: both are taken for integers, the factor without its fraction. */
+/** Checks multipleOf. `whole`: both are treated as integers, the factor without its fraction. */
 function validateMultiple(
   value: number,
   factor: number,
@@ -119,7 +119,10 @@ function validateMultiple(
   }
 }
 
-/** Where a bound does not fit the type, upstream compares doubles, and shows the value as one. */
+/**
+ * Returns the error for a bound. If the bound does not fit the type, upstream compares doubles, and
+ * shows the value as a double.
+ */
 function outOfBounds(name: string, value: number, message: string, whole: boolean): ValueError {
   if (whole || !isInt64(value)) return invalidValue(name, value, message);
   return errorAt(name, message, (at) =>
@@ -131,7 +134,10 @@ function shown(value: number, whole: boolean): string {
   return whole ? String(value) : formatDouble(value);
 }
 
-/** Reports whether the number is one of the type and format. Only types that a schema names alone are checked. */
+/**
+ * Reports whether the number is of the type and format. Only a schema with a single type is
+ * checked.
+ */
 function fits(value: number, type: string, format: string): boolean {
   if (type === 'integer') {
     if (!Number.isInteger(value)) return false;

@@ -1,5 +1,5 @@
-// The metadata of custom resources and of resources embedded in them: the only part of them that has a type. It is read as ObjectMeta and
-// written back as a map: sorted, and without empty values, whatever was given.
+// The metadata of custom resources and of resources embedded in them: their only typed part. It is
+// decoded as ObjectMeta and encoded as a map: sorted, and without empty values.
 
 import { isPlainObject } from '#machinery/deep.ts';
 import { metaSchemas } from '../../schema/meta-schemas.ts';
@@ -14,13 +14,18 @@ export interface DecodedMetadata {
 
 const objectMeta = metaSchemas.message('meta/v1.ObjectMeta');
 
-/** Decodes metadata. Null is empty metadata. Throws DecodeError at the first value of a wrong type. */
+/**
+ * Decodes metadata. Null is empty metadata. Throws DecodeError at the first value of a wrong type.
+ */
 export function decodeMetadata(json: unknown): DecodedMetadata {
   const { object, unknownFields } = decodeObject(objectMeta, json ?? {});
   return { metadata: sortedWithoutEmpty(object), unknownFields };
 }
 
-/** Metadata has no field whose empty value means anything. */
+/**
+ * Returns the metadata sorted and without empty values. Metadata has no field with a meaningful
+ * empty value.
+ */
 function sortedWithoutEmpty(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
   for (const name of sortedKeys(metadata))

@@ -1,4 +1,4 @@
-// What the recorded documents do not show: see upstream.test.ts.
+// Cases that the recorded documents do not contain: see upstream.test.ts.
 
 import { expect, test } from 'vitest';
 import { OpenApiDefinitions } from '../../openapi/index.ts';
@@ -12,7 +12,7 @@ const names = {
   plural: 'things',
 };
 
-test('fields for selectors are told of the kind and of its list', () => {
+test('the kind and its list have the selectable fields', () => {
   const codec = new StructuralCodec({
     ...names,
     selectableFields: ['spec.color'],

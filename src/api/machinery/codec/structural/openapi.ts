@@ -1,21 +1,21 @@
-// What is published of a custom kind: its definition in OpenAPI v2 and v3 documents, and that of its list.
+// The published description of a custom kind: its definition in OpenAPI v2 and v3 documents, and
+// that of its list.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
 import type { MessageDescriptor } from '../../descriptor.ts';
-import { describeField } from '../../openapi/index.ts';
-import type { OpenApiSchema } from '../../openapi/index.ts';
+import { describeField, type OpenApiSchema } from '../../openapi/index.ts';
 import { metaSchemas } from '../../schema/meta-schemas.ts';
 import { isSaid, isSchema, type StructuralSchema } from './structural-schema.ts';
 
 export type OpenApiVersion = 2 | 3;
 
-/** A custom kind as documents name it. */
+/** The names of a custom kind in documents. */
 export interface PublishedKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly listKind: string;
-  /** Of the resource: 'widgets'. */
+  /** The resource's name: 'widgets'. */
   readonly plural: string;
   /** Fields that selectors may use: 'spec.color'. */
   readonly selectableFields: readonly string[];
@@ -26,11 +26,11 @@ export function definitionName({ group, version }: PublishedKind, kind: string):
   return `${group.split('.').toReversed().join('.')}.${version}.${kind}`;
 }
 
-/** A document that definitions are added to. */
+/** A document to which definitions are added. */
 export interface OpenApiDocument {
-  /** Of OpenAPI. */
+  /** The version of OpenAPI. */
   readonly version: OpenApiVersion;
-  /** Adds the definition that `make` returns, unless there is one of this name. */
+  /** Adds the definition that `make` returns, unless one of this name exists. */
   add(name: string, make: () => OpenApiSchema): void;
   /** Adds the definition of a typed message and those that it refers to. Returns its name. */
   addMessage(message: MessageDescriptor): string;
@@ -38,14 +38,14 @@ export interface OpenApiDocument {
   reference(name: string): OpenApiSchema;
 }
 
-/** A definition of a document, and how it gets there. */
+/** A definition of a document. */
 export interface PublishedType {
   readonly name: string;
   /** Adds the definition, and all definitions that it refers to. */
   define(document: OpenApiDocument): void;
 }
 
-/** Returns the definition of the kind. `schemaOf`: returns undefined if the kind has none. */
+/** Returns the definition of the kind. `schemaOf` returns undefined if the kind has no schema. */
 export function publishedKind(
   kind: PublishedKind,
   schemaOf: () => StructuralSchema | undefined,
@@ -58,7 +58,7 @@ export function publishedKind(
   };
 }
 
-/** Returns the definition of the list of the kind. `items`: the kind's own. */
+/** Returns the definition of the kind's list. `items`: the definition of the kind. */
 export function publishedList(kind: PublishedKind, items: PublishedType): PublishedType {
   const name = definitionName(kind, kind.listKind);
   return {
@@ -70,7 +70,10 @@ export function publishedList(kind: PublishedKind, items: PublishedType): Publis
   };
 }
 
-/** Clients take an object with properties for one that has no others; where others are preserved, v2 says nothing of properties. */
+/**
+ * Returns the schema of an object. Clients assume that an object with properties has no other
+ * fields, so a v2 document omits the properties of an object that preserves unknown fields.
+ */
 function objectSchema(
   schema: StructuralSchema | undefined,
   document: OpenApiDocument,
@@ -96,7 +99,10 @@ function listSchema(
     properties: {
       ...typeProperties(),
       items: {
-        description: `List of ${kind.plural}. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md`,
+        description:
+          `List of ${kind.plural}. More info: ` +
+          'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.' +
+          'md',
         type: 'array',
         items: document.reference(items.name),
       },
@@ -130,7 +136,7 @@ function resourceProperties(document: OpenApiDocument): Record<string, OpenApiSc
   return { ...typeProperties(), metadata: metadataProperty('ObjectMeta', document) };
 }
 
-/** In OpenAPI v3 nothing may stand beside a reference. */
+/** Returns the schema of metadata. In OpenAPI v3 a reference must have no siblings. */
 function metadataProperty(
   type: 'ObjectMeta' | 'ListMeta',
   document: OpenApiDocument,
@@ -158,7 +164,7 @@ const NOT_IN_V2: ReadonlySet<string> = new Set([
 
 const INT_OR_STRING: readonly JSONSchemaProps[] = [{ type: 'integer' }, { type: 'string' }];
 
-/** Publishes one node and everything in it. */
+/** Returns the published form of a schema with everything in it. */
 function publish(given: JSONSchemaProps, document: OpenApiDocument): OpenApiSchema {
   const { version } = document;
   const source = version === 3 ? unfolded(given) : forV2(given);
@@ -200,7 +206,7 @@ function publishKeyword(
   }
 }
 
-/** A resource inside of another: what every resource has is added. */
+/** Adds the fields of every resource to the schema of an embedded one. */
 function addResource(schema: OpenApiSchema, document: OpenApiDocument): void {
   schema['properties'] = {
     ...(schema['properties'] as object | undefined),
@@ -216,7 +222,7 @@ function addResource(schema: OpenApiSchema, document: OpenApiDocument): void {
 const preserves = (source: JSONSchemaProps): boolean =>
   source['x-kubernetes-preserve-unknown-fields'] === true;
 
-/** int-or-string is what v3 can say in its own words. */
+/** Expresses int-or-string with the keywords of v3. */
 function unfolded(source: JSONSchemaProps): JSONSchemaProps {
   if (source['x-kubernetes-int-or-string'] !== true) return source;
   if (isIntOrString(source.anyOf) || isIntOrString(source.allOf?.[0]?.anyOf)) return source;
@@ -229,7 +235,10 @@ function isIntOrString(anyOf: readonly JSONSchemaProps[] | undefined): boolean {
   return anyOf?.length === 2 && anyOf[0]?.type === 'integer' && anyOf[1]?.type === 'string';
 }
 
-/** v2 has no null, and its clients know no untyped values with properties or items. */
+/**
+ * Returns the schema for v2, which has no null. Its clients do not support untyped values with
+ * properties or items.
+ */
 function forV2(source: JSONSchemaProps): JSONSchemaProps {
   const draft = { ...source };
   if (draft.nullable === true) delete draft.type;

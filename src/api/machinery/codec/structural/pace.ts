@@ -1,6 +1,6 @@
 // Splits work on the nodes of a schema into steps.
 
-/** Nodes that are worked on in one step: together they take a few milliseconds. */
+/** The number of nodes in one step, which takes a few milliseconds. */
 const NODES_PER_STEP = 150;
 
 export class Pace {

@@ -1,19 +1,22 @@
-// Patterns of schemas, in RE2's syntax: matching takes time linear in the text, whatever the pattern.
+// Patterns of schemas, in RE2's syntax: matching takes linear time for any pattern.
 
 import { RE2JS, RE2JSException } from 're2js';
 
 /**
- * The largest program that a pattern may become, in characters with all repetitions written out: compiling one takes about ten milliseconds.
- * Upstream's limit is some hundred times as large.
+ * The largest program of a pattern, in characters with all repetitions written out: compiling it
+ * takes about ten milliseconds. Upstream's limit is some hundred times as large.
  */
 const MAX_PATTERN_SIZE = 5000;
-/** Characters of patterns whose problems are remembered. */
+/** The total length of patterns in the cache, in characters. */
 const MAX_REMEMBERED = 1024 * 1024;
 
 const problems = new Map<string, string | undefined>();
 let remembered = 0;
 
-/** Returns why the pattern cannot be compiled; undefined if it can. Remembers the answer: schemas are validated in several passes. */
+/**
+ * Returns the reason why the pattern cannot be compiled; undefined if it can. The result is cached:
+ * schemas are validated in several passes.
+ */
 export function patternProblem(pattern: string): string | undefined {
   if (problems.has(pattern)) return problems.get(pattern);
   const compiled = compilePattern(pattern);
@@ -27,7 +30,7 @@ export function patternProblem(pattern: string): string | undefined {
   return problem;
 }
 
-/** Compiles a pattern. Returns the problem, as Go words it, if it cannot be compiled. */
+/** Compiles a pattern. Returns Go's error text if it cannot be compiled. */
 export function compilePattern(pattern: string): RE2JS | string {
   if (sizeOfPattern(pattern) > MAX_PATTERN_SIZE)
     return 'error parsing regexp: expression too large';
@@ -39,10 +42,13 @@ export function compilePattern(pattern: string): RE2JS | string {
   }
 }
 
-/** Returns an upper bound of the size of a pattern's program: its length, times how often each part is repeated. */
+/**
+ * Returns an upper bound for the size of a pattern's program: its length, times the repetitions of
+ * each part.
+ */
 export function sizeOfPattern(pattern: string): number {
   let size = 0;
-  /** Sizes before each open group. */
+  /** The sizes before each open group. */
   const groups: number[] = [];
   /** The size before the last atom. */
   let atom = 0;

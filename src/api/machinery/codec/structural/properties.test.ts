@@ -1,4 +1,4 @@
-// What holds of every schema and every object.
+// Properties of every schema and every object.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ const objectOf = (spec: unknown): Record<string, unknown> => ({
   spec,
 });
 
-/** Undefined: the object cannot be read. */
+/** Decodes an object; returns undefined if that fails. */
 function decode(
   codec: StructuralCodec,
   json: unknown,
@@ -87,7 +87,7 @@ describe('every schema and object', () => {
   test('an object that did not change is always a valid update, but for fields without a schema', () => {
     fc.assert(
       fc.property(schemas, values, (schema, value) => {
-        // Upstream takes objects with fields that have no schema for changed.
+        // Upstream treats objects with fields without a schema as changed.
         fc.pre(!/preserve-unknown-fields|embedded-resource/.test(JSON.stringify(schema)));
         const codec = codecOf(schema);
         const read = decode(codec, objectOf(value));

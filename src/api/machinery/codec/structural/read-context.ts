@@ -1,23 +1,26 @@
-// What reading an object carries along: where it is, and which fields it has dropped.
+// The state of decoding an object: the path to the current value, and the dropped fields.
 
 import { FieldPath } from '#machinery/validation/field.ts';
 
-/** So many dropped fields are reported. Upstream reports all of them, which may be megabytes. */
+/** The limit of reported fields. Upstream reports all of them, which may be megabytes. */
 const MAX_UNKNOWN_FIELDS = 100;
 
 export class ReadContext {
-  /** Fields that the schema does not have, in the order met. */
+  /** Fields that the schema does not have, in the order of the input. */
   readonly pruned: string[] = [];
-  /** Fields inside of the metadata of embedded resources that metadata does not have, in the order met. */
+  /**
+   * Fields in the metadata of embedded resources that ObjectMeta does not have, in the order of the
+   * input.
+   */
   readonly inMetadata: string[] = [];
-  /** Names and indices on the way to the value; `#depth` of them count. */
+  /** Names and indices on the path to the value. Only the first `#depth` are valid. */
   readonly #frames: (string | number)[] = [];
-  /** Of each frame, whether it is the key of a map: field errors write those in brackets. */
+  /** For each frame, whether it is a map key: field errors write those in brackets. */
   readonly #isKey: boolean[] = [];
   #depth = 0;
   readonly #base: FieldPath;
 
-  /** `base`: the path of the value, for errors. Default: it is a whole object. */
+  /** `base`: the path of the value, for errors. Default: the value is a whole object. */
   constructor(base: FieldPath = new FieldPath('')) {
     this.#base = base;
   }
@@ -31,7 +34,7 @@ export class ReadContext {
     this.#depth--;
   }
 
-  /** Records that a field of the value was dropped. */
+  /** Records a dropped field of the value. */
   unknownField(name: string): void {
     if (this.pruned.length >= MAX_UNKNOWN_FIELDS) return;
     let path = '';
@@ -43,14 +46,14 @@ export class ReadContext {
     this.pruned.push(path === '' ? name : `${path}.${name}`);
   }
 
-  /** Records fields of the value's metadata that were dropped. `names`: paths inside of the metadata. */
+  /** Records dropped fields of the value's metadata. `names`: paths inside of the metadata. */
   unknownMetadata(names: readonly string[]): void {
     if (names.length === 0 || this.inMetadata.length >= MAX_UNKNOWN_FIELDS) return;
     const prefix = this.path().child('metadata').toString();
     this.inMetadata.push(...names.map((name) => `${prefix}.${name}`));
   }
 
-  /** Returns the path to the value, as field errors write it. */
+  /** Returns the path to the value in the form of field errors. */
   path(): FieldPath {
     let path = this.#base;
     for (let i = 0; i < this.#depth; i++) {

@@ -1,7 +1,8 @@
-// Reads objects by their schema: one pass that copies the value, drops what the schema does not know (pruning), drops nulls where null is
-// no value, and reads the metadata of embedded resources. A reader is compiled per node of the schema when it is first needed.
+// Decodes objects by their schema in one pass: copies the value, drops unknown fields (pruning) and
+// nulls that are not allowed, and decodes the metadata of embedded resources. A reader is compiled
+// per schema node on first use.
 //
-// Values of a wrong type are kept: validation reports them. Scalars are never looked at.
+// Values of a wrong type are kept: validation reports them. Scalars are not checked.
 
 import { setOwn } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -12,13 +13,13 @@ import type { ReadContext } from './read-context.ts';
 import { sortedCopy, sortedKeys } from './sorted.ts';
 import { schemaOfField, type StructuralSchema, valuesOf } from './structural-schema.ts';
 
-/** Returns a copy of the value. Undefined: the value is dropped. */
+/** Returns a copy of the value; undefined: the value is dropped. */
 export type Read = (value: unknown, context: ReadContext) => unknown;
 
-/** The fields that every resource has, whatever its schema says. */
+/** The fields of every resource, whatever its schema. */
 export const RESOURCE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** A field of an embedded resource that cannot be read. */
+/** A field of an embedded resource cannot be decoded. */
 export class InvalidFieldError extends DecodeError {
   readonly error: FieldError;
 
@@ -28,12 +29,12 @@ export class InvalidFieldError extends DecodeError {
   }
 }
 
-/** What is done with a value for which there is no schema. */
+/** The handling of a value without a schema. */
 type Policy = 'prune' | 'keep';
 
 interface CompiledField {
   readonly read: Read;
-  /** Whether a null is dropped: the schema has no use for it, and no default to replace it. */
+  /** Nulls are dropped: the schema does not allow them, and has no default to replace them. */
   readonly dropsNull: boolean;
 }
 
@@ -44,7 +45,10 @@ export function readerOf(schema: StructuralSchema): Read {
   return compiled(schema, 'prune');
 }
 
-/** `policy`: what the parent does with fields that it has no schema for. A schema that preserves unknown fields keeps them in any case. */
+/**
+ * Returns the reader of a schema. `policy`: the parent's handling of fields without a schema. A
+ * schema that preserves unknown fields keeps them in any case.
+ */
 function compiled(schema: StructuralSchema, policy: Policy): Read {
   const own = schema.preserveUnknownFields ? 'keep' : policy;
   let known = readers.get(schema);
@@ -57,7 +61,10 @@ function compiled(schema: StructuralSchema, policy: Policy): Read {
   return read;
 }
 
-/** Reads a value without a schema below unknown fields that are pruned: objects lose all of their fields, lists keep their length. */
+/**
+ * Reads a value without a schema below pruned fields: objects lose all of their fields, lists keep
+ * their length.
+ */
 const pruneAll: Read = (value, context) => {
   if (typeof value !== 'object' || value === null) return value;
   if (!Array.isArray(value)) {
@@ -80,7 +87,7 @@ class NodeReader {
   readonly #policy: Policy;
   readonly #fields = new Map<string, CompiledField>();
   #items: Read | undefined;
-  /** Undefined until it is first needed; null: fields that are no properties have no schema. */
+  /** Undefined until first use; null: fields that are no properties have no schema. */
   #values: CompiledField | null | undefined;
 
   constructor(schema: StructuralSchema, policy: Policy) {
@@ -112,7 +119,10 @@ class NodeReader {
     return copy;
   }
 
-  /** Pruning goes on with the rules of the item's own schema; fields that are kept are kept in items, too. */
+  /**
+   * Returns the reader of items. Pruning follows the item's own schema; preserved fields are
+   * preserved in items, too.
+   */
   #readItems(): Read {
     const { items } = this.#schema;
     return items === undefined ? withoutSchema[this.#policy] : compiled(items, this.#policy);
@@ -166,7 +176,9 @@ class NodeReader {
   }
 }
 
-/** A schema below a field that is known starts with pruning again, whatever the parent does. */
+/**
+ * Compiles the schema of a known field, which starts with pruning again, whatever the parent does.
+ */
 function compileField(schema: StructuralSchema | undefined): CompiledField {
   if (schema === undefined) return { read: pruneAll, dropsNull: false };
   return {
@@ -175,7 +187,7 @@ function compileField(schema: StructuralSchema | undefined): CompiledField {
   };
 }
 
-/** Reads apiVersion, kind or metadata of an embedded resource. Throws DecodeError. */
+/** Decodes apiVersion, kind or metadata of an embedded resource. Throws DecodeError. */
 function resourceField(name: string, value: unknown, context: ReadContext): unknown {
   if (name !== 'metadata') {
     if (typeof value === 'string') return value;

@@ -1,28 +1,29 @@
-// Schemas as error messages show them: Kubernetes prints its internal types as JSON, with the names and the order of their Go fields.
+// Schemas in error messages: Kubernetes prints its internal types as JSON, with the names and the
+// order of their Go fields.
 
 import { omitValue } from '#machinery/validation/field.ts';
 import type { JSONSchemaProps } from './json-schema-props.ts';
 import { shownRule } from './rules/validate-rules.ts';
 import { isSchema } from './structural-schema.ts';
 
-/** Schemas with more nodes are left out of messages: each node takes a kilobyte there. */
+/** The number of nodes above which a schema is left out of messages: each node takes a kilobyte. */
 const MAX_SHOWN_NODES = 500;
 
-/** Returns a schema as a message shows it. */
+/** Returns a schema in the form of messages. */
 export function shownSchema(schema: JSONSchemaProps): unknown {
   const writer = new SchemaWriter();
   const shown = writer.write(schema);
   return writer.isTooLarge ? omitValue : shown;
 }
 
-/** Returns a list of schemas, the value of items, as a message shows it. */
+/** Returns the value of `items` in the form of messages. */
 export function shownItems(items: JSONSchemaProps['items']): unknown {
   const writer = new SchemaWriter();
   const shown = writer.items(items);
   return writer.isTooLarge ? omitValue : shown;
 }
 
-/** Writes schemas for one message. */
+/** Converts schemas for one message. */
 export class SchemaWriter {
   #nodes = 0;
 

@@ -1,9 +1,9 @@
-// Objects with their keys in order. Upstream keeps custom resources as maps, which Go writes sorted by key.
+// Objects with sorted keys. Upstream keeps custom resources as maps, which Go writes sorted by key.
 
 import { setOwn } from '#machinery/deep.ts';
 import { compareText } from '../../managed-fields/path-element.ts';
 
-/** Up to so many keys, sorting by insertion is quickest; most come nearly sorted. */
+/** The number of keys up to which an insertion sort is fastest; most are nearly sorted. */
 const FEW_KEYS = 20;
 
 /** Returns the object's own keys in the order in which Go writes them. */
@@ -20,14 +20,19 @@ export function sortedKeys(object: Readonly<Record<string, unknown>>): string[] 
   return keys;
 }
 
-/** Brings the keys of the object in order, where they are not. Keys that look like array indices stay first, as JavaScript keeps them. */
+/**
+ * Sorts the keys of the object in place. Keys that look like array indices stay first, as always in
+ * JavaScript.
+ */
 export function sortKeysInPlace(object: Record<string, unknown>): void {
   const entries = sortedKeys(object).map((key) => [key, object[key]] as const);
   for (const [key] of entries) delete object[key];
   for (const [key, value] of entries) setOwn(object, key, value);
 }
 
-/** Returns a copy of a JSON value in which every object's keys are in order. Undefined values are left out. */
+/**
+ * Returns a copy of a JSON value with sorted keys at every depth. Undefined values are left out.
+ */
 export function sortedCopy(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value))

@@ -29,9 +29,11 @@ describe('decode', () => {
   test('keys of every object are sorted, lists keep their order', () => {
     const codec = codecOf();
     const json =
-      '{"z":[{"b":1,"a":2},3,1],"kind":"Thing","apiVersion":"example.com/v1","metadata":{"name":"x","labels":{"b":"1","a":"2"}}}';
+      '{"z":[{"b":1,"a":2},3,1],"kind":"Thing","apiVersion":"example.com/v1","metadata":' +
+      '{"name":"x","labels":{"b":"1","a":"2"}}}';
     expect(JSON.stringify(codec.decode(JSON.parse(json)).object)).toBe(
-      '{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"labels":{"a":"2","b":"1"},"name":"x"},"z":[{"a":2,"b":1},3,1]}',
+      '{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"labels":{"a":"2","b":' +
+        '"1"},"name":"x"},"z":[{"a":2,"b":1},3,1]}',
     );
   });
 

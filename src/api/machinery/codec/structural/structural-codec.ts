@@ -1,4 +1,5 @@
-// The codec of a custom kind: everything about its objects that follows from its schema. The schema is compiled on first use.
+// The codec of a custom kind: everything about its objects that follows from its schema, which is
+// compiled on first use.
 
 import type { ObjectType } from '#cel/index.ts';
 import type { JSONSchemaProps } from './json-schema-props.ts';
@@ -37,13 +38,13 @@ import { ValueValidator } from './values.ts';
 
 /** A custom kind in one version. */
 export interface CustomKind extends PublishedKind {
-  /** Absent: objects may have any field. It must be structural. */
+  /** A structural schema. Absent: objects may have any field. */
   readonly schema?: JSONSchemaProps;
-  /** Measures the rules of the schema. Default: they are not measured. */
-  readonly ruleTimes?: RuleTimes | undefined;
+  /** Measures the rules of the schema. Default: no measurement. */
+  readonly ruleTimes?: RuleTimes;
 }
 
-/** What an object without a schema is: everything is kept. */
+/** The schema of objects without a schema: everything is kept. */
 const ANYTHING: JSONSchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
 interface Compiled {
@@ -58,9 +59,14 @@ interface Compiled {
 type Body = Readonly<Record<string, unknown>>;
 
 export interface ObjectValidation {
-  /** What is wrong with the object beside what its codec finds: some errors keep rules from being evaluated. */
+  /**
+   * Errors that the caller has found in the object: some of them prevent the evaluation of rules.
+   */
   readonly prior?: FieldErrorList;
-  /** Called with a message for each rule that an update does not meet, which is no error because the value did not change. */
+  /**
+   * Called with a message for each rule that an update violates without an error, because the value
+   * did not change.
+   */
   readonly warn?: (message: string) => void;
 }
 
@@ -85,7 +91,7 @@ export class StructuralCodec implements ObjectCodec {
     this.openApiList = publishedList(custom, this.openApi);
   }
 
-  /** The schema whose values the objects are, with its defaults as they are applied. */
+  /** The schema of the objects, with the defaults that are applied. */
   get schema(): StructuralSchema {
     return this.#compile().schema;
   }
@@ -97,13 +103,15 @@ export class StructuralCodec implements ObjectCodec {
     return this.#mergeType;
   }
 
-  /** The type of the objects in policies. Their own rules see less of the metadata: see celSchema. */
+  /**
+   * The type of the objects in policies. Their own rules see less of the metadata: see celSchema.
+   */
   get celType(): ObjectType {
     this.#celType ??= celTypeOf(definitionName(this.#custom, this.kind.kind), this.schema);
     return this.#celType;
   }
 
-  /** Custom resources are JSON, in which an empty list is a value: they have one form. */
+  /** Returns the object itself: custom resources are JSON, in which an empty list is a value. */
   wireForm<T extends object>(object: T): T {
     return object;
   }
@@ -116,7 +124,10 @@ export class StructuralCodec implements ObjectCodec {
     return { metadata: {} };
   }
 
-  /** See ObjectCodec. Nulls where null is no value are dropped, too; values of a wrong type are left to validation. */
+  /**
+   * Decodes an object: see ObjectCodec. Nulls that are not allowed are dropped, too; values of a
+   * wrong type are left to validation.
+   */
   decode(json: unknown): Decoded {
     if (!isPlainObject(json)) {
       throw new DecodeError(
@@ -141,25 +152,34 @@ export class StructuralCodec implements ObjectCodec {
     this.#compile().applyDefaults(draft);
   }
 
-  /** Returns what is wrong with a new object, its own metadata apart: by the keywords of the schema, and then by its rules. */
+  /**
+   * Returns the errors of a new object, except for its own metadata: first those of the schema's
+   * keywords, then those of its rules.
+   */
   validate(object: Body, options: ObjectValidation = {}): FieldErrorList {
     return runSteps(this.validateInSteps(object, options));
   }
 
-  /** As validate, of an update. What did not change need not meet rules that it did not meet before. */
+  /**
+   * Returns the errors of an update. Unchanged values need not meet rules that they did not meet
+   * before.
+   */
   validateUpdate(object: Body, old: Body, options: ObjectValidation = {}): FieldErrorList {
     return runSteps(this.validateUpdateInSteps(object, old, options));
   }
 
   /**
-   * As validateUpdate, of an update of the status: only that part is checked by the schema's keywords, and embedded resources are not
-   * looked at. The rules of the whole object are evaluated, though.
+   * Returns the errors of a status update: the schema's keywords are checked for the status only,
+   * and embedded resources are not checked. The rules of the whole object are evaluated.
    */
   validateStatusUpdate(object: Body, old: Body, options: ObjectValidation = {}): FieldErrorList {
     return runSteps(this.validateStatusUpdateInSteps(object, old, options));
   }
 
-  /** As validate. Evaluating rules may take a second in all, but no step takes more than some milliseconds. */
+  /**
+   * Does the same as validate in steps of some milliseconds. Evaluating rules may take a second in
+   * all.
+   */
   *validateInSteps(object: Body, options: ObjectValidation = {}): Steps<FieldErrorList> {
     const { schema, validator, rules } = this.#compile();
     const errors = [
@@ -223,7 +243,10 @@ export class StructuralCodec implements ObjectCodec {
     return [...errors, ...ofRules];
   }
 
-  /** Lists whose items must be unique have ratcheting as a whole: one that was wrong before may stay so, and all others with it. */
+  /**
+   * Validates lists with unique items. They have ratcheting as a whole: if one was invalid before,
+   * all of them may stay invalid.
+   */
   #validateUpdatedLists(object: Body, old: Body): FieldErrorList {
     const { schema } = this.#compile();
     return validateLists(schema, old).length > 0 ? [] : validateLists(schema, object);
@@ -247,14 +270,14 @@ export class StructuralCodec implements ObjectCodec {
 }
 
 interface ResourceFields {
-  /** apiVersion, kind and metadata, as far as they are there. */
+  /** apiVersion, kind and metadata, if present. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly rest: Readonly<Record<string, unknown>>;
   /** Paths inside of the metadata. */
   readonly unknownFields: readonly string[];
 }
 
-/** Reads what every object has. Throws DecodeError. */
+/** Decodes the fields of every object. Throws DecodeError. */
 function readResourceFields(json: Readonly<Record<string, unknown>>): ResourceFields {
   const { apiVersion, kind, metadata, ...rest } = json;
   const fields: Record<string, unknown> = {};

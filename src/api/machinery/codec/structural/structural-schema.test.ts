@@ -17,7 +17,7 @@ test('the schema of a definition has a structural form', () => {
       any: { type: 'object', additionalProperties: true },
     },
   };
-  // Neither type may have a keyword that the other lacks, but for what the codec does not read.
+  // Both types must have the same keywords, except for those that the codec does not use.
   const keywords: Record<keyof JSONSchemaProps, true> = {} as Record<
     keyof apiextensions.JSONSchemaProps,
     true

@@ -1,12 +1,13 @@
-// The normalized form of a CustomResourceDefinition's schema. A schema is structural if its parts outside of allOf, anyOf, oneOf and not
-// say of every value which type it has: decoding, pruning, defaulting and merging read only those parts. Value validations (minimum,
-// pattern, the junctors …) stay in the source, which values.ts compiles.
+// The normalized form of a CustomResourceDefinition's schema. A schema is structural if its parts
+// outside of allOf, anyOf, oneOf and not define the type of every value: decoding, pruning,
+// defaulting and merging use only those parts. Value validations (minimum, pattern, the junctors …)
+// stay in the source, which values.ts compiles.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
 
-/** One node. Immutable; nodes of one schema form a tree. */
+/** One node. Immutable; the nodes of one schema form a tree. */
 export interface StructuralSchema {
-  /** The node as it was given, with everything that only validation and OpenAPI need. */
+  /** The original node, with the keywords that only validation and OpenAPI need. */
   readonly source: JSONSchemaProps;
   /** '' is any type: with preserveUnknownFields or intOrString. */
   readonly type: string;
@@ -15,7 +16,7 @@ export interface StructuralSchema {
   readonly default: unknown;
   readonly items: StructuralSchema | undefined;
   readonly properties: ReadonlyMap<string, StructuralSchema>;
-  /** Undefined: not given. */
+  /** Undefined: not specified. */
   readonly additionalProperties: StructuralSchema | boolean | undefined;
   readonly preserveUnknownFields: boolean;
   readonly embeddedResource: boolean;
@@ -25,7 +26,7 @@ export interface StructuralSchema {
   readonly mapType: string | undefined;
 }
 
-/** A schema that has no structural form at all: it uses a keyword that custom resources do not support. */
+/** The schema has no structural form: it uses a keyword that custom resources do not support. */
 export class UnsupportedSchemaError extends Error {
   constructor(message: string) {
     super(message);
@@ -34,8 +35,8 @@ export class UnsupportedSchemaError extends Error {
 }
 
 /**
- * Builds the structural form of a schema. Throws UnsupportedSchemaError. Whether the schema meets the rules of structural schemas is
- * validateStructural's question.
+ * Returns the structural form of a schema. Throws UnsupportedSchemaError. validateStructural checks
+ * the rules of structural schemas.
  */
 export function structuralSchema(source: JSONSchemaProps): StructuralSchema {
   rejectUnsupported(source);
@@ -65,7 +66,10 @@ export function structuralSchema(source: JSONSchemaProps): StructuralSchema {
   };
 }
 
-/** Returns the schema of a field of an object: that of the property, or that of all other fields. Undefined: it has none. */
+/**
+ * Returns the schema of an object's field: that of the property, or that of all other fields.
+ * Undefined: it has none.
+ */
 export function schemaOfField(
   schema: StructuralSchema | undefined,
   name: string,
@@ -88,10 +92,13 @@ function nestedIn({ allOf, anyOf, oneOf, not }: JSONSchemaProps): readonly JSONS
   ];
 }
 
-/** Keywords whose false and '' mean something. */
+/** Keywords for which false and '' have a meaning. */
 const WITH_ANY_VALUE: ReadonlySet<string> = new Set(['default', 'example', 'additionalProperties']);
 
-/** Reports whether the keyword says something: null, false, '' and an empty list mostly are what they are where it is missing. */
+/**
+ * Reports whether the keyword has an effect: null, false, '' and an empty list are mostly equal to
+ * a missing one.
+ */
 export function isSaid(keyword: string, value: unknown): boolean {
   if (value === undefined || value === null) return false;
   if (WITH_ANY_VALUE.has(keyword)) return true;

@@ -1,4 +1,5 @@
-// The codec against upstream's answers to the same schemas and objects, which are recorded in testing/upstream.json.
+// Compares the codec with upstream's results for the same schemas and objects, recorded in
+// testing/upstream.json.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +26,7 @@ describe("upstream's answers", () => {
     expect(expected).toBeDefined();
     const ours = await answer(given);
     expect(ours).toEqual(expected);
-    // The order of keys, too.
+    // The order of keys counts, too.
     expect(JSON.stringify(ours.objects)).toBe(JSON.stringify(expected?.objects));
   });
 });

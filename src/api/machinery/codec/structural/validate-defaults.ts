@@ -1,8 +1,7 @@
-// Validates the defaults of a schema: a default must be a value that an object could have there.
+// Validates the defaults of a schema: a default must be valid as a value of an object.
 
 import { Budget } from '#cel/index.ts';
-import { runSteps } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import { Pace } from './pace.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -14,7 +13,7 @@ import { ruleNodeOf } from './rules/rule-node.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 import { validateValue } from './validate-value.ts';
 
-/** What validating the defaults of one schema has found, and what it may still cost. */
+/** The errors of one validation of defaults, and its remaining budget. */
 interface Run {
   readonly errors: FieldErrorList;
   /** The rules of all defaults share one budget. */
@@ -23,10 +22,13 @@ interface Run {
   readonly pace: Pace;
 }
 
-/** Builds a resource around a default that is in its metadata. */
+/** Returns a resource around a default in its metadata. */
 type Surround = (value: unknown) => Record<string, unknown>;
 
-/** Returns what is wrong with the defaults of the schema. `allowUnknownFields`: defaults may have fields that reading drops. */
+/**
+ * Returns the errors of the schema's defaults. `allowUnknownFields`: defaults may have fields that
+ * decoding drops.
+ */
 export function validateDefaults(
   schema: StructuralSchema,
   at: FieldPath,
@@ -35,7 +37,7 @@ export function validateDefaults(
   return runSteps(validateDefaultsInSteps(schema, at, allowUnknownFields));
 }
 
-/** The same, in steps. */
+/** Does the same as validateDefaults in steps. */
 export function* validateDefaultsInSteps(
   schema: StructuralSchema,
   at: FieldPath,
@@ -46,7 +48,7 @@ export function* validateDefaultsInSteps(
   return run.errors;
 }
 
-/** `surround`: the node is in the metadata of a resource. */
+/** Validates the defaults of a node. `surround`: the node is in the metadata of a resource. */
 function* validateNode(
   schema: StructuralSchema,
   at: FieldPath,
@@ -57,7 +59,7 @@ function* validateNode(
   if (run.pace.isStepOver) yield;
   const inMeta = schema.embeddedResource ? undefined : surround;
   if (schema.default !== undefined) validateDefault(schema, at.child('default'), inMeta, run);
-  // There are no defaults below additionalProperties of metadata; elsewhere upstream does not look below them.
+  // Metadata has no defaults below additionalProperties; upstream does not check them elsewhere.
   const { items } = schema;
   if (items !== undefined) {
     yield* validateNode(
@@ -114,7 +116,10 @@ function validateDefault(
   run.errors.push(...errors);
 }
 
-/** Evaluates the rules for the default as the value of an update that changes nothing, and as a new value. */
+/**
+ * Evaluates the rules for the default as the value of an update without changes, and as a new
+ * value.
+ */
 function validateByRules(schema: StructuralSchema, at: FieldPath, { budget }: Run): FieldErrorList {
   const node = ruleNodeOf(schema);
   const value = schema.default;
@@ -126,7 +131,7 @@ function validateByRules(schema: StructuralSchema, at: FieldPath, { budget }: Ru
   return errors;
 }
 
-/** Returns what reading the default reported, or the error of the first field that cannot be read. */
+/** Decodes the default. Returns the result, or the error of the first invalid field. */
 function readDefault(
   schema: StructuralSchema,
   value: unknown,

@@ -1,5 +1,6 @@
-// The rules of schemas in definitions beyond those that make them structural: keywords that are not supported, and extensions that must fit
-// the type and each other. Upstream has them in apiextensions-apiserver, pkg/apis/apiextensions/validation.
+// The rules for schemas in definitions beyond those of structural schemas: unsupported keywords,
+// and extensions that must fit the type and each other. Upstream has them in
+// apiextensions-apiserver, pkg/apis/apiextensions/validation.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -14,15 +15,22 @@ import { RuleScope } from './rules/scope.ts';
 import { validateExpressions, validateRuleFields } from './rules/validate-rules.ts';
 
 export interface KeywordOptions extends Ratchets {
-  /** Whether rules (x-kubernetes-validations) are compiled. They can be only if the schema is structural. Default: true. */
+  /**
+   * Compile rules (x-kubernetes-validations), which requires a structural schema. Default: true.
+   */
   readonly compilesRules?: boolean;
-  /** The schema was accepted before as it is: single rules may cost more than a new one may. Default: false. */
+  /**
+   * The unchanged schema was accepted before: single rules may cost more than new ones. Default:
+   * false.
+   */
   readonly isUnchanged?: boolean;
   /** Rules that were compiled before: see compileRulesOf. */
-  readonly compiledRules?: CompiledRules | undefined;
+  readonly compiledRules?: CompiledRules;
 }
 
-/** Rules that a definition need not meet if it did not meet them before. Default: it must meet all. */
+/**
+ * Rules that a definition need not meet if it did not meet them before. Default: it must meet all.
+ */
 export interface Ratchets {
   /** Types may be any text. */
   readonly allowUnknownTypes?: boolean;
@@ -32,14 +40,14 @@ export interface Ratchets {
   readonly allowNullableItems?: boolean;
 }
 
-/** Where a node is. */
+/** The position of a node. */
 interface Place {
   readonly isRoot: boolean;
-  /** In the metadata (or type) of a resource. */
+  /** The node is in the metadata (or type) of a resource. */
   readonly insideMeta: boolean;
-  /** Why there may be no default here; undefined: there may be one. */
+  /** The reason why no default is allowed here; undefined: it is allowed. */
   readonly forbidsDefaults: string | undefined;
-  /** The list around the node whose items have no old values; undefined: there is none. */
+  /** The enclosing list whose items have no old values; undefined: there is none. */
   readonly uncorrelatable: FieldPath | undefined;
   /** Undefined: rules are not compiled here. */
   readonly rules: RuleScope | undefined;
@@ -97,7 +105,7 @@ class KeywordValidator {
     if (this.#options.allowNullableItems !== true)
       this.#errors.push(...validateUniqueItems(source, at));
     this.#errors.push(...validateRuleFields(source, at));
-    // What is wrong with the schema would show as errors of expressions that cannot be understood.
+    // Errors of the schema would cause misleading errors of expressions.
     if (place.rules === undefined || this.#errors.length > before) return;
     const { isUnchanged = false, compiledRules } = this.#options;
     const context = {
@@ -205,7 +213,7 @@ function validateSupported(
   return errors;
 }
 
-/** Extensions that need a type, and what they may be. */
+/** Validates extensions that require a type. */
 function validateExtensions(
   source: JSONSchemaProps,
   at: FieldPath,
@@ -253,7 +261,7 @@ function validateKindOf(
   return errors;
 }
 
-/** Items of a set are compared as a whole. */
+/** Validates the items of a set, which are compared as a whole. */
 function validateSetItems(items: JSONSchemaProps, at: FieldPath): FieldErrorList {
   const detail = 'must be atomic as item of a list with x-kubernetes-list-type=set';
   const listType = items['x-kubernetes-list-type'];
@@ -327,7 +335,9 @@ function validateListKeys(source: JSONSchemaProps, at: FieldPath): FieldErrorLis
   return errors;
 }
 
-/** Items of sets and of lists with keys must not be null, and every item must have its keys. */
+/**
+ * Validates items of sets and of lists with keys: they must not be null and must have their keys.
+ */
 function validateUniqueItems(source: JSONSchemaProps, at: FieldPath): FieldErrorList {
   const listType = source['x-kubernetes-list-type'];
   const { items } = source;
@@ -361,7 +371,7 @@ function isGiven<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null;
 }
 
-/** Reports whether the type of the node (not of those inside) is none that schemas know. */
+/** Reports whether the type of the node (not of nested ones) is unknown. */
 export function hasUnknownType({ type = '' }: JSONSchemaProps): boolean {
   return type !== '' && !TYPES.includes(type);
 }
@@ -372,7 +382,7 @@ export function hasGranularSet(source: JSONSchemaProps): boolean {
   return validateSetItems(source.items, field.path('')).length > 0;
 }
 
-/** Reports whether the node is a list of which items could be null, or have no key. */
+/** Reports whether the node is a list whose items could be null, or lack a key. */
 export function hasNullableItems(source: JSONSchemaProps): boolean {
   return validateUniqueItems(source, field.path('')).length > 0;
 }

@@ -1,8 +1,7 @@
-// Validates the schema of a definition: everything that must hold before a codec can be made of it.
+// Validates the schema of a definition: everything that a codec requires.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
-import { runSteps } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { patternProblem, sizeOfPattern } from './pattern.ts';
@@ -20,17 +19,20 @@ import { type KeywordOptions, validateKeywords } from './validate-keywords.ts';
 import { validateStructuralInSteps } from './validate-structural.ts';
 
 export interface ValidateSchemaOptions extends Omit<KeywordOptions, 'compilesRules'> {
-  /** Whether the kind has the status subresource: its schema is then taken out of the whole. Default: false. */
+  /**
+   * The kind has the status subresource: its schema is then extracted from the whole. Default:
+   * false.
+   */
   readonly statusEnabled?: boolean;
-  /** Whether the schema need not be structural: it was not before. Default: false. */
+  /** Allow a schema that is not structural, because it was not before. Default: false. */
   readonly allowNonStructural?: boolean;
-  /** Whether defaults may have fields that the schema does not: they had before. Default: false. */
+  /** Allow unknown fields in defaults, because there were some before. Default: false. */
   readonly allowUnknownFieldsInDefaults?: boolean;
 }
 
 /**
- * Keywords in the order in which upstream looks at them. Those with `false` would be lost for the status, if its schema were taken out of
- * one that has them at its root.
+ * Keywords in the order in which upstream checks them. Those with `false` would be lost for the
+ * status if its schema were extracted from a root that has them.
  */
 const ROOT_KEYWORDS: readonly (readonly [keyof JSONSchemaProps, string | false])[] = [
   ['id', false],
@@ -83,8 +85,9 @@ const ALLOWED_WITH_STATUS = ROOT_KEYWORDS.flatMap(([, name]) =>
 ).join(' ');
 
 /**
- * Returns what is wrong with the schema, rules included. `at`: its path, such as spec.validation.openAPIV3Schema. Rules that are not in
- * `compiledRules` are compiled at once, which takes up to a millisecond each.
+ * Returns the errors of the schema, rules included. `at`: its path, such as
+ * spec.validation.openAPIV3Schema. Rules that are not in `compiledRules` are compiled
+ * synchronously, which takes up to a millisecond each.
  */
 export function validateSchema(
   source: JSONSchemaProps,
@@ -94,7 +97,10 @@ export function validateSchema(
   return runSteps(validate(source, at, options));
 }
 
-/** The same in steps of a few milliseconds, the compilation of rules included. */
+/**
+ * Does the same as validateSchema in steps of a few milliseconds, the compilation of rules
+ * included.
+ */
 export function* validateSchemaInSteps(
   source: JSONSchemaProps,
   at: FieldPath,
@@ -107,17 +113,23 @@ export function* validateSchemaInSteps(
   return yield* validate(source, at, { ...options, compiledRules });
 }
 
-/** Schemas in schemas: validation, and everything that reads objects, is recursive. Upstream's only limit is that of JSON, 10,000. */
+/**
+ * The maximum depth of nested schemas: validation and decoding are recursive. Upstream's only limit
+ * is that of JSON, 10,000.
+ */
 const MAX_DEPTH = 300;
-/** Characters of patterns that are compiled in one step. */
+/** The number of pattern characters that are compiled in one step. */
 const PATTERNS_PER_STEP = 1000;
-/** What a node counts as. */
+/** The length that a node counts. */
 const NODE_LENGTH = 10;
 
-/** What the patterns of a schema may come to in all (sizeOfPattern). Upstream limits the body only. */
+/** The maximum total size of a schema's patterns (sizeOfPattern). Upstream limits the body only. */
 const MAX_PATTERNS_SIZE = 400_000;
 
-/** Compiles the patterns of a schema, so that validation has the answers. Returns an error if there is too much to do. */
+/**
+ * Compiles the patterns of a schema, so that validation finds them in the cache. Returns an error
+ * if they are too large.
+ */
 function* compilePatterns(root: JSONSchemaProps): Steps<string | undefined> {
   const left: (readonly [schema: JSONSchemaProps, depth: number])[] = [[root, 0]];
   let length = 0;
@@ -168,7 +180,7 @@ function* validate(
     yield;
   }
   errors.push(...(yield* validateKeywords(source, at, { ...options, compilesRules })));
-  // The keywords say the same better.
+  // The errors of the keywords are more precise.
   if (errors.length === 0 && problem !== undefined)
     errors.push(field.invalid(at, '', problem.message));
   return errors;
@@ -193,7 +205,9 @@ function validateRootWithStatus(source: JSONSchemaProps, at: FieldPath): FieldEr
       return [field.invalid(at.child('type'), source.type, detail)];
     }
     if (name !== false) continue;
-    const detail = `only [${ALLOWED_WITH_STATUS}] fields are allowed at the root of the schema if the status subresource is enabled`;
+    const detail =
+      `only [${ALLOWED_WITH_STATUS}] fields are allowed at the root of the schema if the ` +
+      'status subresource is enabled';
     return [field.invalid(at, shownSchema(source), detail)];
   }
   return [];

@@ -1,23 +1,23 @@
-// The rules that make a schema structural. Upstream has the same in apiextensions-apiserver, pkg/apiserver/schema.
+// The rules of structural schemas. Upstream has the same in apiextensions-apiserver,
+// pkg/apiserver/schema.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
-import { runSteps } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { isSaid, isSchema, type StructuralSchema } from './structural-schema.ts';
 import { Pace } from './pace.ts';
 import { patternProblem } from './pattern.ts';
 
-/** Where a node is: the whole object, an item of a list, or a field. */
+/** The position of a node: the whole object, an item of a list, or a field. */
 type Level = 'root' | 'item' | 'field';
 
-/** Returns what keeps the schema from being structural, sorted by message. */
+/** Returns the reasons why the schema is not structural, sorted by message. */
 export function validateStructural(schema: StructuralSchema, at: FieldPath): FieldErrorList {
   return runSteps(validateStructuralInSteps(schema, at));
 }
 
-/** The same, in steps. */
+/** Does the same as validateStructural in steps. */
 export function* validateStructuralInSteps(
   schema: StructuralSchema,
   at: FieldPath,
@@ -116,7 +116,7 @@ function validateExtensions(schema: StructuralSchema, at: FieldPath, errors: Fie
     errors.push(field.invalid(at.child('x-kubernetes-embedded-resource'), true, detail));
 }
 
-/** What a schema may say of an object's metadata at the root; the rest is the same for every kind. */
+/** The keywords that are allowed for metadata at the root; the rest is the same for every kind. */
 const METADATA_KEYWORDS: ReadonlySet<string> = new Set(['type', 'default', 'properties']);
 
 function validateMetadata(
@@ -148,7 +148,10 @@ function keywordsOf(source: JSONSchemaProps): string[] {
     .map(([keyword]) => keyword);
 }
 
-/** The one place where types are allowed in a junctor: integer or string, in this order. */
+/**
+ * Reports whether the list is integer or string, in this order: the only types that are allowed in
+ * a junctor.
+ */
 function isIntOrString(anyOf: readonly JSONSchemaProps[] | null | undefined): boolean {
   if (anyOf?.length !== 2) return false;
   const types = anyOf.map((source) => (keywordsOf(source).length === 1 ? source.type : undefined));
@@ -195,7 +198,7 @@ function validateValues(
   }
 }
 
-/** Validates a schema inside of a junctor: it may restrict values, and not say what they are. */
+/** Validates a schema inside of a junctor: it may restrict values, but not define their types. */
 function validateNested(
   source: JSONSchemaProps,
   level: Level,
@@ -210,7 +213,7 @@ function validateNested(
   }
   for (const [keyword, detail] of FORBIDDEN_IN_JUNCTORS) {
     const value = source[keyword];
-    // As a validation, `additionalProperties: false` is the same as none.
+    // As a validation, `additionalProperties: false` has no effect.
     if (!isSaid(keyword, value) || (keyword === 'additionalProperties' && value === false))
       continue;
     errors.push(field.forbidden(at.child(keyword), `must be ${detail} to be structural`));
@@ -241,7 +244,10 @@ const FORBIDDEN_IN_JUNCTORS: readonly (readonly [keyof JSONSchemaProps, string])
   ['x-kubernetes-validations', 'empty'],
 ];
 
-/** Everything that a junctor restricts must be defined outside of it, too. `at`: of the definition; `from`: of the restriction. */
+/**
+ * Checks that everything a junctor restricts is defined outside of it, too. `at`: the path of the
+ * definition. `from`: the path of the restriction.
+ */
 function validateCompleteness(
   source: JSONSchemaProps,
   schema: StructuralSchema,

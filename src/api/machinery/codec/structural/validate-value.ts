@@ -1,4 +1,4 @@
-// Validates a value by a schema's keywords, from beginning to end.
+// Validates a value by a schema's keywords.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -14,7 +14,7 @@ export interface ValidateValueOptions {
   readonly ofObjects?: boolean;
 }
 
-/** Validates a value once. Validators of objects are kept instead: see runValidator. */
+/** Validates a value once. Validators of objects are cached instead: see runValidator. */
 export function validateValue(
   source: JSONSchemaProps,
   value: unknown,
@@ -24,7 +24,7 @@ export function validateValue(
   return runValidator(new ValueValidator(source, { ofObjects }), value, base);
 }
 
-/** Runs a validator. `correlation`: of an update. */
+/** Runs a validator. `correlation`: for an update. */
 export function runValidator(
   validator: ValueValidator,
   value: unknown,

@@ -1,4 +1,5 @@
-// What validating a value by its schema found, in the words of upstream's OpenAPI validator, and as field errors.
+// The errors of validating a value by its schema: with the texts of upstream's OpenAPI validator,
+// and as field errors.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldError, FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -6,11 +7,13 @@ import type { FieldError, FieldErrorList, FieldPath } from '#machinery/validatio
 export interface ValueError {
   /** Identifies the error: upstream reports each text once. */
   readonly message: string;
-  /** Makes the field error. `base`: the path of the value that validation began with; undefined for a whole object. */
+  /**
+   * Returns the field error. `base`: the path of the validated value; undefined for a whole object.
+   */
   readonly toFieldError: (base: FieldPath | undefined) => FieldError;
 }
 
-/** The errors of one schema for one value, and how far they got. */
+/** The errors of one schema for one value, and the number of passed checks. */
 export class ValueErrors {
   readonly #errors = new Map<string, ValueError>();
 
@@ -31,7 +34,7 @@ export class ValueErrors {
   }
 }
 
-/** An error of the value at `name`. `make` makes the field error. */
+/** Returns an error of the value at `name`. `make` creates the field error. */
 export function errorAt(
   name: string,
   message: string,
@@ -40,12 +43,15 @@ export function errorAt(
   return { message, toFieldError: (base) => make(pathOf(base, name)) };
 }
 
-/** The value is wrong in itself. `shown`: what the error shows of it. */
+/** Returns the error for an invalid value. `shown`: the part of it that the error contains. */
 export function invalidValue(name: string, shown: unknown, message: string): ValueError {
   return errorAt(name, message, (at) => field.invalid(at, shown ?? '', message));
 }
 
-/** The value has another type, or is no text of the format. `given`: the type or the text. */
+/**
+ * Returns the error for a value with another type, or a text of another format. `given`: the type
+ * or the text.
+ */
 export function wrongType(
   name: string,
   expected: string,
@@ -56,7 +62,7 @@ export function wrongType(
   return errorAt(name, message, (at) => field.typeInvalid(at, given, message));
 }
 
-/** An error of the schema as a whole. Upstream reports those without a path. */
+/** Returns an error of the schema as a whole. Upstream reports those without a path. */
 export function schemaError(message: string): ValueError {
   return { message, toFieldError: (base) => field.invalid(base, '', message) };
 }

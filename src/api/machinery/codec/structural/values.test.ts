@@ -1,4 +1,4 @@
-// What upstream.test.ts cannot ask: keywords that definitions must not have.
+// Keywords that definitions must not have, and upstream.test.ts therefore cannot test.
 
 import { expect, test } from 'vitest';
 import { validateValue } from './validate-value.ts';

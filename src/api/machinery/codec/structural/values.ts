@@ -1,5 +1,6 @@
-// Validates values by the keywords of a schema, in upstream's order and words. A validator is compiled per node of the schema when it is
-// first needed. What embedded resources and lists with keys demand beyond that is in embedded.ts and lists.ts.
+// Validates values by the keywords of a schema, in upstream's order and with its messages. A
+// validator is compiled per schema node on first use. The additional rules of embedded resources
+// and lists with keys are in embedded.ts and lists.ts.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
 import { deepEqual, isPlainObject, stableStringify } from '#machinery/deep.ts';
@@ -22,26 +23,26 @@ import {
 } from './value-errors.ts';
 
 /**
- * How much work one validation may do, in values seen by schemas and characters seen by patterns. Upstream has no such limit; a schema
- * with many alternatives and an object with many values would keep it busy for minutes. The
- * largest objects have 50,000 values.
+ * The work limit of one validation, in checked values and matched characters. Upstream has no
+ * limit; a schema with many alternatives and an object with many values would occupy it for
+ * minutes. The largest objects have 50,000 values.
  */
 const MAX_WORK = 2_000_000;
-/** A character that a pattern sees takes less time than a value that a schema sees. */
+/** The number of matched characters that take as long as one checked value. */
 const CHARACTERS_PER_STEP = 16;
 
 /** One validation of one value. */
 export class ValidationRun {
   #work = 0;
-  /** Names and indices on the way to the value. */
+  /** Names and indices on the path to the value. */
   readonly #path: string[] = [];
 
-  /** 'spec.list[0].name'; '' for the value that validation began with. */
+  /** The path, such as 'spec.list[0].name'; '' for the validated value itself. */
   get path(): string {
     return this.#path.join('');
   }
 
-  /** How many names and indices there are on the way to the value. */
+  /** The number of names and indices on the path to the value. */
   get depth(): number {
     return this.#path.length;
   }
@@ -58,7 +59,7 @@ export class ValidationRun {
     this.#path.pop();
   }
 
-  /** Counts work that is about to be done. Returns false if it must not be done. */
+  /** Counts work before it is done. Returns false if it exceeds the limit. */
   spend(work: number): boolean {
     this.#work += work;
     return this.#work <= MAX_WORK;
@@ -70,11 +71,14 @@ export class ValidationRun {
 }
 
 export interface ValueRules {
-  /** Whether `x-kubernetes-int-or-string` restricts the type, and formats that mean nothing are ignored. Defaults are checked without. */
+  /**
+   * Validate objects: `x-kubernetes-int-or-string` restricts the type, and unknown formats are
+   * ignored. False for defaults.
+   */
   readonly ofObjects: boolean;
 }
 
-/** The type and the format of a value, as upstream names them. */
+/** Returns the type of a value, with upstream's names. */
 function typeOfValue(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   switch (typeof value) {
@@ -91,7 +95,10 @@ function typeOfValue(value: unknown): string {
   }
 }
 
-/** Checks one value. Returns how many checks it has passed through: of several alternatives, the one that got farthest is reported. */
+/**
+ * Checks one value. Returns the number of passed checks: of several alternatives, the one that got
+ * farthest is reported.
+ */
 export class ValueValidator {
   readonly #source: JSONSchemaProps;
   readonly #rules: ValueRules;
@@ -116,7 +123,10 @@ export class ValueValidator {
     };
   }
 
-  /** `correlation`: the old value, of an update; errors of parts that did not change are dropped. */
+  /**
+   * Checks a value. `correlation`: the old value of an update; errors of unchanged parts are
+   * dropped.
+   */
   check(
     value: unknown,
     run: ValidationRun,
@@ -151,7 +161,7 @@ export class ValueValidator {
     return passed + 1;
   }
 
-  /** As check, of a part of the value that has an old value: what is wrong in it is no matter if it is as before. */
+  /** Checks a part with an old value: its errors are ignored if it is unchanged. */
   checkUpdated(
     value: unknown,
     run: ValidationRun,
@@ -185,7 +195,7 @@ export class ValueValidator {
         return 0;
       }
     }
-    // A text of some format, and, by an oversight of upstream, a list in its place.
+    // A text of some format. Because of a bug in upstream, a list passes, too.
     if (format !== '' && !allowsNumbers && (type === 'string' || type === 'array')) return 1;
     if (isAllowed) return 1;
     errors.add(wrongType(run.path, types.join(','), type, quote(type)));
@@ -305,7 +315,7 @@ export class ValueValidator {
         (isSchema(this.#source.additionalProperties) && parts.values !== undefined)
       ) {
         run.field(name);
-        // Both servers rewrite these two when they convert; an old value says nothing.
+        // Conversion rewrites these two fields, so an old value is meaningless.
         const isType = run.depth === 1 && (name === 'kind' || name === 'apiVersion');
         const old = isType ? undefined : correlation?.field(name);
         passed += checkPart(
@@ -386,7 +396,10 @@ function attempt(validator: ValueValidator, value: unknown, run: ValidationRun):
   return { passed: validator.check(value, run, errors), errors };
 }
 
-/** At least one must hold. Reported is what is wrong with the alternative that got farthest. */
+/**
+ * Checks anyOf: at least one alternative must hold. The errors of the alternative that got farthest
+ * are reported.
+ */
 function checkAnyOf(
   validators: readonly ValueValidator[],
   value: unknown,
@@ -405,7 +418,7 @@ function checkAnyOf(
   return best.passed;
 }
 
-/** Exactly one must hold. */
+/** Checks oneOf: exactly one alternative must hold. */
 function checkOneOf(
   validators: readonly ValueValidator[],
   value: unknown,
@@ -465,7 +478,7 @@ function checkNot(
 
 interface CompiledParts {
   readonly properties: ReadonlyMap<string, ValueValidator>;
-  /** Of fields that are no properties. */
+  /** The validator of fields that are no properties. */
   readonly values: ValueValidator | undefined;
   readonly items: ValueValidator | undefined;
   readonly hasJunctors: boolean;
@@ -473,7 +486,7 @@ interface CompiledParts {
   readonly anyOf: readonly ValueValidator[];
   readonly oneOf: readonly ValueValidator[];
   readonly not: ValueValidator | undefined;
-  /** The text says why the pattern cannot be compiled. */
+  /** A text is the reason why the pattern cannot be compiled. */
   readonly pattern: RE2JS | string | undefined;
   readonly format: ((text: string) => boolean) | undefined;
 }
@@ -500,7 +513,10 @@ function compileParts(source: JSONSchemaProps, format: string, rules: ValueRules
   };
 }
 
-/** Upstream converts the value to the type of the allowed value before it compares them. */
+/**
+ * Compares a value with an allowed one. Upstream converts the value to the type of the allowed
+ * value first.
+ */
 function isEnumValue(value: unknown, allowed: unknown): boolean {
   if (value === null || allowed === null) return false;
   if (typeof value === 'number' && typeof allowed === 'number') {
@@ -513,7 +529,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isPlainObject(value);
 const isNumber = (value: number | null | undefined): value is number => typeof value === 'number';
 
-/** In characters (code points). */
+/** Returns the length in characters (code points). */
 function lengthOf(text: string): number {
   let length = text.length;
   for (let i = 0; i + 1 < text.length; i++) {

@@ -1,4 +1,4 @@
-// Rules of conditions of the shared type (metav1.Condition): the same wherever an object's status has them.
+// The rules of metav1.Condition, for every status that has such conditions.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -12,7 +12,9 @@ const MAX_MESSAGE = 32 * 1024;
 const REASON_SOURCE = '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?';
 const REASON = new RegExp(`^${REASON_SOURCE}$`);
 const REASON_MESSAGE = validation.regexError(
-  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
+  'a condition reason must start with alphabetic character, ' +
+    "optionally followed by a string of alphanumeric characters or '_,:', " +
+    "and must end with an alphanumeric character or '_'",
   REASON_SOURCE,
   'my_name',
   'MY_NAME',
@@ -21,7 +23,10 @@ const REASON_MESSAGE = validation.regexError(
   'ReasonA:ReasonB',
 );
 
-/** Every problem of the list at `at`: each type once, each condition complete. */
+/**
+ * Returns every error of the list at `at`: each type must occur once, and each condition be
+ * complete.
+ */
 export function validateConditions(
   list: readonly Immutable<meta.Condition>[] | null | undefined,
   at: FieldPath,

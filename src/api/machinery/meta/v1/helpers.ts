@@ -1,12 +1,13 @@
-// Type-level views of API types, what may be written (New) and what was read (Immutable), and what all objects have in common.
+// Type-level views of API types for writes (New) and reads (Immutable), and the common fields of
+// all objects.
 
 import type { ObjectMeta } from './types.ts';
 
 type Primitive = string | number | boolean | bigint | null | undefined;
 
 /**
- * The form in which an object is created or applied: every field may be absent, at every depth. What the server fills in
- * (uid, status, defaults) need not be given. Accepts what was read, too.
+ * The form in which an object is created or applied: every field may be absent, at every depth. The
+ * server sets uid, status and defaults. Accepts objects that were read, too.
  */
 export type New<T> = T extends Primitive
   ? T
@@ -16,7 +17,7 @@ export type New<T> = T extends Primitive
       ? { readonly [Key in keyof T]?: New<T[Key]> | undefined }
       : T;
 
-/** The form in which objects are read: immutable at any depth. Copy before changing. */
+/** The form of objects that were read: immutable at any depth. Copy before modifying. */
 export type Immutable<T> = T extends Primitive
   ? T
   : T extends readonly (infer Item)[]

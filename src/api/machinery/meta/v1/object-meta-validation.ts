@@ -1,17 +1,17 @@
-// Validates the metadata of objects: the same rules for every kind, and for objects inside of others. Only what a name may look like
-// differs.
+// Validates the metadata of objects: the same rules for every kind, and for embedded objects. Only
+// the rules of names differ.
 
 import type { KubeObject } from './index.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as validation from '#machinery/validation/validation.ts';
 
-/** The largest size of all annotations together, keys included. */
+/** The maximum size of all annotations together, keys included. */
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
 type Metadata = KubeObject['metadata'];
 
-/** The paths that errors are reported at. Those of whole objects are made once. */
+/** The paths of errors. Those of whole objects are created once. */
 export class MetadataPaths {
   readonly root: FieldPath;
   readonly name: FieldPath;
@@ -35,7 +35,10 @@ export class MetadataPaths {
 }
 
 export interface NameRules {
-  /** `object`: the whole object, if there is one: the names of some kinds follow from the rest. */
+  /**
+   * Validates a name. `object`: the whole object, if available: the names of some kinds depend on
+   * other fields.
+   */
   validateName?(name: string, prefix: boolean, object?: unknown): readonly string[];
   readonly anyFinalizer?: boolean;
   readonly checksNameOnUpdate?: boolean;
@@ -85,17 +88,19 @@ function nameProblems(
   return subdomainName(name, prefix);
 }
 
-/** The rule of most kinds. A prefix may end in a dash: something comes behind it. */
+/**
+ * Validates a name by the rule of most kinds. A prefix may end in a dash, since more text follows.
+ */
 export function subdomainName(name: string, prefix: boolean): readonly string[] {
   return validation.isDNS1123Subdomain(prefix ? withoutTrailingDash(name) : name);
 }
 
-/** The rule of kinds whose names become host names or labels (namespaces, services). */
+/** Validates a name that becomes a host name or label (namespaces, services). */
 export function labelName(name: string, prefix: boolean): readonly string[] {
   return validation.isDNS1123Label(prefix ? withoutTrailingDash(name) : name);
 }
 
-/** The rule of kinds whose names only must be a segment of a path (roles). */
+/** Validates a name that only has to be a path segment (roles). */
 export function pathSegmentName(name: string, prefix: boolean): readonly string[] {
   if (!prefix && (name === '.' || name === '..')) return [`may not be '${name}'`];
   return ['/', '%']
@@ -152,7 +157,7 @@ export function validateAnnotations(
   const errors: FieldErrorList = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {
-    // Case is no matter here, for compatibility with the first clients.
+    // Case is ignored here, for compatibility with the first clients.
     for (const problem of validation.isQualifiedName(key.toLowerCase()))
       errors.push(field.invalid(at, key, problem));
     size += Buffer.byteLength(key) + Buffer.byteLength(value);
@@ -163,7 +168,7 @@ export function validateAnnotations(
 
 type OwnerReferences = NonNullable<Metadata['ownerReferences']>;
 
-/** Mistakes are told of the list: clients of upstream's know no index here. */
+/** Validates owner references. Errors are reported at the list: upstream has no index here. */
 function validateOwnerReferences(references: OwnerReferences, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   let controller: string | undefined;
@@ -187,14 +192,16 @@ function validateOwnerReferences(references: OwnerReferences, at: FieldPath): Fi
     if (isController !== true) continue;
     const current = `${kind}/${name}`;
     if (controller !== undefined) {
-      const message = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${current}`;
+      const message =
+        'Only one reference can have Controller set to true. Found "true" in references for ' +
+        `${controller} and ${current}`;
       errors.push(field.invalid(at, references, message));
     } else controller = current;
   }
   return errors;
 }
 
-/** Finalizers without a domain that the server itself knows. */
+/** Finalizers without a domain that the server itself uses. */
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set([
   'kubernetes',
   'orphan',

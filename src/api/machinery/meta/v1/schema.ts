@@ -1,4 +1,5 @@
-// Every type of meta.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of meta.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts
+// and index.ts from it.
 
 import { STATUS_REASONS } from '#machinery/apierrors.ts';
 import {

@@ -84,7 +84,8 @@ export const extension: Descriptions = {
     type: 'An expression that must be true.',
     fields: {
       expression:
-        'The CEL expression. Its variables are object, oldObject, request, params, namespaceObject, authorizer and variables.',
+        'The CEL expression. Its variables are object, oldObject, request, params, ' +
+        'namespaceObject, authorizer and variables.',
       message: 'The message if the expression is false.',
       reason:
         'The reason in the response: Unauthorized, Forbidden, Invalid or RequestEntityTooLarge. Default: Invalid.',

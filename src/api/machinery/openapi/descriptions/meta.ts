@@ -1,4 +1,4 @@
-// Descriptions of what all kinds share.
+// Descriptions of the types that all kinds share.
 
 import type { Descriptions } from './form.ts';
 

@@ -1,4 +1,5 @@
-// Descriptions of events, quotas, options, discovery, tables and whatever else has no page of its own.
+// Descriptions of events, quotas, options, discovery, tables and other types without a page of
+// their own.
 
 import type { Descriptions } from './form.ts';
 

@@ -1,4 +1,4 @@
-// Descriptions of pods, but for their containers.
+// Descriptions of pods, without their containers.
 
 import type { Descriptions } from './form.ts';
 
@@ -15,7 +15,8 @@ export const pod: Descriptions = {
     fields: {
       volumes: 'Volumes that the containers can mount.',
       initContainers:
-        'Containers that run to completion one after the other before the others start. Those with restartPolicy Always keep running as sidecars.',
+        'Containers that run to completion one after the other before the others start. ' +
+        'Those with restartPolicy Always keep running as sidecars.',
       containers: 'The containers; there is at least one, and each has its own name.',
       ephemeralContainers: 'Containers that were added to the running pod for debugging.',
       restartPolicy: 'When containers are restarted: Always, OnFailure or Never. Default: Always.',

@@ -1,4 +1,4 @@
-// Descriptions of what decides where pods run: affinity, spreading, priorities, and resources of containers.
+// Descriptions of scheduling: affinity, spreading, priorities, and resources of containers.
 
 import type { Descriptions } from './form.ts';
 

@@ -1,4 +1,4 @@
-// Descriptions of what controls pods: apps, batch, autoscaling, policy.
+// Descriptions of workload controllers: apps, batch, autoscaling, policy.
 
 import type { Descriptions } from './form.ts';
 

@@ -1,4 +1,5 @@
-// How a webhook is reached: by a URL or through a service. Messages and paths are Kubernetes' own (apiserver pkg/util/webhook).
+// The address of a webhook: a URL or a service. Messages and paths are upstream's (apiserver
+// pkg/util/webhook).
 
 import { quote } from '#machinery/text/go-format.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -10,7 +11,7 @@ import type * as admission from '../types.ts';
 const FORM = '; desired format: https://host[/path]';
 const URL_PARTS =
   /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s;
-/** As Go's net/url has it. */
+/** The URL as Go's net/url parses it. */
 // oxlint-disable-next-line no-control-regex -- what is ASCII
 const NOT_IN_HOSTS = /[^\u0080-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"%]/u;
 
@@ -53,7 +54,7 @@ function webhookUrl(url: string, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** What makes a text no URL at all. */
+/** Returns the reason why a text is no URL; undefined if it is one. */
 function urlProblem(url: string): string | undefined {
   // oxlint-disable-next-line no-control-regex -- these are what is looked for
   if (/[\u0000-\u001f\u007f]/.test(url)) return 'net/url: invalid control character in URL';
@@ -79,7 +80,7 @@ function webhookService(
 ): FieldErrorList {
   const { name, namespace, path, port = 0 } = service;
   const errors: FieldErrorList = [];
-  // Each of the two is told under the other's name: so it is in Kubernetes.
+  // As in upstream, each of these two errors has the path of the other field.
   if (namespace === '') errors.push(field.required(at.child('name')));
   if (name === '') errors.push(field.required(at.child('namespace')));
   const problems = validation.isValidPortNum(port);
@@ -90,18 +91,18 @@ function webhookService(
 
 function webhookPath(path: string, at: FieldPath): FieldErrorList {
   if (path === '' || path === '/') return [];
-  const told = (message: string): FieldErrorList => [field.invalid(at, path, message)];
-  if (path === '//') return told('segment[0] may not be empty');
-  const errors = path.startsWith('/') ? [] : told("must start with a '/'");
+  const invalid = (message: string): FieldErrorList => [field.invalid(at, path, message)];
+  if (path === '//') return invalid('segment[0] may not be empty');
+  const errors = path.startsWith('/') ? [] : invalid("must start with a '/'");
   const steps = path.slice(1).replace(/\/$/, '').split('/');
   return [
     ...errors,
     ...steps.flatMap((step, index) =>
       step === ''
-        ? told(`segment[${index}] may not be empty`)
+        ? invalid(`segment[${index}] may not be empty`)
         : validation
             .isDNS1123Subdomain(step)
-            .flatMap((problem) => told(`segment[${index}]: ${problem}`)),
+            .flatMap((problem) => invalid(`segment[${index}]: ${problem}`)),
     ),
   ];
 }

@@ -1,4 +1,5 @@
-// The expressions of webhooks and policies, compiled when they are written: what they may use in which place.
+// The expressions of webhooks and policies, compiled when the object is written: the variables that
+// each of them may use.
 
 import { describe, expect, test } from 'vitest';
 
@@ -66,9 +67,10 @@ const variables = (...expressions: string[]): object => ({
   variables: expressions.map((expression, index) => ({ name: `v${index}`, expression })),
 });
 
-/** An error at the place of an expression that does not compile. */
+/** Returns the error for an expression that does not compile. */
 const wrong = (path: string, expression: string, place: number, what: string): string =>
-  `${path}: Invalid value: ${JSON.stringify(expression)}: compilation failed: ERROR: <input>:1:${place}: ${what}\n | ${expression}\n | ${'.'.repeat(place - 1)}^`;
+  `${path}: Invalid value: ${JSON.stringify(expression)}: compilation failed: ERROR: ` +
+  `<input>:1:${place}: ${what}\n | ${expression}\n | ${'.'.repeat(place - 1)}^`;
 const unknown = (name: string): string => `undeclared reference to '${name}' (in container '')`;
 const result = (path: string, expression: string, type: string, got: string): string =>
   `${path}: Invalid value: ${JSON.stringify(expression)}: must evaluate to ${type} but got ${got}`;
@@ -181,7 +183,7 @@ describe('validating policies', () => {
         variables('variables.v1', '1'),
         [wrong('spec.variables[0].expression', 'variables.v1', 10, "undefined field 'v1'")],
       ],
-      // What uses a variable that is wrong is not wrong for that.
+      // An expression that uses an invalid variable has no error of its own.
       [
         { ...variables('nothing'), ...validates('variables.v0 > 1') },
         [wrong('spec.variables[0].expression', 'nothing', 1, unknown('nothing'))],

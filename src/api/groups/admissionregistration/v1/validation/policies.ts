@@ -1,4 +1,5 @@
-// Rules of admission policies and their bindings. Messages and paths are Kubernetes' own (pkg/apis/admissionregistration/validation).
+// Validation of admission policies and their bindings. Messages and paths are upstream's
+// (pkg/apis/admissionregistration/validation).
 
 import { deepEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -35,15 +36,17 @@ const MAX_AUDIT_ANNOTATIONS = 20;
 const MAX_AUDIT_EXPRESSION = 5 * 1024;
 const NOTHING = 'validations or auditAnnotations must contain at least one item';
 const BOTH =
-  'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)';
+  'must not contain both Deny and Warn (repeating the same validation failure information ' +
+  'in the API response and headers serves no purpose)';
 const IDENTIFIER = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
 const RESERVED: ReadonlySet<string> = new Set(
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
-    ' ',
-  ),
+  (
+    'true false null in as break const continue else for function if import let loop package ' +
+    'namespace return var void while'
+  ).split(' '),
 );
 
-/** `old`: absent when it is created. */
+/** Validates a policy. `old`: absent on create. */
 export function validateValidatingAdmissionPolicy(
   policy: ValidatingPolicy,
   old?: ValidatingPolicy,
@@ -114,7 +117,7 @@ function commonRules(
   old: Policy | undefined,
   compiler: ExpressionCompiler,
 ): FieldErrorList {
-  // What was allowed once under the same circumstances stays so.
+  // Conditions that were accepted before stay valid in the same context.
   const sameConditions =
     old !== undefined &&
     deepEqual(spec.paramKind, old.spec.paramKind) &&

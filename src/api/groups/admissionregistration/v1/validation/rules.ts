@@ -1,5 +1,6 @@
-// Rules about what admission is asked: operations, groups, versions and resources, by name, by selector, and under conditions. Shared
-// by webhooks and policies. Messages and paths are Kubernetes' own (pkg/apis/admissionregistration/validation).
+// Validation of matched requests: operations, groups, versions and resources, by name, by selector,
+// and under conditions. Webhooks and policies share it. Messages and paths are upstream's
+// (pkg/apis/admissionregistration/validation).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -41,7 +42,7 @@ export function ruleWithOperations(rule: RuleWithOperations, at: FieldPath): Fie
   ];
 }
 
-/** At least one, and `*` only by itself. */
+/** Requires at least one item; `*` must be the only one. */
 function wildcardAlone(list: readonly string[], what: string, at: FieldPath): FieldErrorList {
   if (list.length === 0) return [field.required(at)];
   if (list.length === 1 || !list.includes('*')) return [];
@@ -51,7 +52,7 @@ function wildcardAlone(list: readonly string[], what: string, at: FieldPath): Fi
 function resourcesAndSubresources(resources: readonly string[], at: FieldPath): FieldErrorList {
   if (resources.length === 0) return [field.required(at)];
   const errors: FieldErrorList = [];
-  /** Of x/*, and of *\/x. */
+  /** The resources in x/*, and the subresources in *\/x. */
   const allOf = new Set<string>();
   const ofAll = new Set<string>();
   let last = '';
@@ -82,7 +83,7 @@ function resourcesAndSubresources(resources: readonly string[], at: FieldPath): 
       field.invalid(at, resources, "if '*/*' is present, must not specify other resources"),
     );
   }
-  // Only the last resource without a subresource counts: so it is in Kubernetes.
+  // As in upstream, only the last resource without a subresource counts.
   if (resources.includes('*') && last !== '*') {
     const message = "if '*' is present, must not specify other resources without subresources";
     errors.push(field.invalid(at, resources, message));
@@ -118,7 +119,7 @@ export function matchResources(match: MatchResources, at: FieldPath): FieldError
   ];
 }
 
-/** What is being deleted cannot be changed any more. */
+/** Rejects DELETE: a mutation of an object that is being deleted has no effect. */
 export function mutableOperations(match: MatchResources, at: FieldPath): FieldErrorList {
   const path = at.child('resourceRules', 'operations');
   return (match.resourceRules ?? []).flatMap(({ operations = [] }) =>
@@ -126,7 +127,10 @@ export function mutableOperations(match: MatchResources, at: FieldPath): FieldEr
   );
 }
 
-/** The constraints of a policy: there must be some, or nobody would know what types its expressions are about. */
+/**
+ * Validates the constraints of a policy. At least one rule is required, because the types of its
+ * expressions depend on it.
+ */
 export function matchConstraints(match: MatchResources | undefined, at: FieldPath): FieldErrorList {
   if (match === undefined) return [field.required(at)];
   const errors = matchResources(match, at);
@@ -163,7 +167,7 @@ export function matchConditions(
   return errors;
 }
 
-/** Compiles an expression and returns what is wrong with it. `shown`: the expression as the error shows it. */
+/** Compiles an expression and returns its errors. `shown`: the expression in the error. */
 export function compiled(
   compile: () => CompiledExpression,
   shown: string,
@@ -187,7 +191,7 @@ function requiredSelector(selector: Selector, at: FieldPath): FieldErrorList {
   return selector === undefined ? [field.required(at)] : validateLabelSelector(selector, at);
 }
 
-/** Problems of a name that is to be a segment of a path. */
+/** Returns the problems of a name that becomes a path segment. */
 export function pathSegment(name: string): readonly string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
   return ['/', '%']

@@ -1,5 +1,5 @@
-// What is wrong with webhooks and admission policies, in Kubernetes' words: each line is a change to one that is good, and the fields
-// that are wrong then.
+// Errors of webhooks and admission policies, with upstream's messages. Each row is a change to a
+// valid object, and the resulting errors.
 
 import { describe, expect, test } from 'vitest';
 
@@ -35,7 +35,9 @@ const metadata = { name: 'it' };
 const PATCH = '[JSONPatch{op: "remove", path: "/spec/x"}]';
 
 const OLD_LABEL =
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
+  'start with an alphabetic character, and end with an alphanumeric character (e.g. ' +
+  "'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
 describe('webhooks', () => {
   const of = (patch: object): admission.MutatingWebhookConfiguration =>
@@ -159,7 +161,8 @@ describe('webhooks', () => {
     [
       rules({ operations: ['PATCH'] }),
       [
-        'rules[0].operations[0]: Unsupported value: "PATCH": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"',
+        'rules[0].operations[0]: Unsupported value: "PATCH": supported values: "*", ' +
+          '"CONNECT", "CREATE", "DELETE", "UPDATE"',
       ],
     ],
     [rules({ operations: ['*'] }), []],
@@ -213,13 +216,15 @@ describe('webhooks', () => {
     [
       resources('*', 'a'),
       [
-        'rules[0].resources: Invalid value: ["*","a"]: if \'*\' is present, must not specify other resources without subresources',
+        'rules[0].resources: Invalid value: ["*","a"]: if \'*\' is present, ' +
+          'must not specify other resources without subresources',
       ],
     ],
     [
       resources('*', 'a/b', 'a/*', '*/*'),
       [
-        'rules[0].resources: Invalid value: ["*","a/b","a/*","*/*"]: if \'*/*\' is present, must not specify other resources',
+        'rules[0].resources: Invalid value: ["*","a/b","a/*","*/*"]: if \'*/*\' is ' +
+          'present, must not specify other resources',
       ],
     ],
     [
@@ -233,14 +238,16 @@ describe('webhooks', () => {
     [
       { clientConfig: { url: '' } },
       [
-        'clientConfig.url: Invalid value: "": \'https\' is the only allowed URL scheme; desired format: https://host[/path]',
+        'clientConfig.url: Invalid value: "": \'https\' is the only allowed URL scheme; ' +
+          'desired format: https://host[/path]',
         'clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]',
       ],
     ],
     [
       { clientConfig: { url: 'http://example.com' } },
       [
-        'clientConfig.url: Invalid value: "http": \'https\' is the only allowed URL scheme; desired format: https://host[/path]',
+        'clientConfig.url: Invalid value: "http": \'https\' is the only allowed URL ' +
+          'scheme; desired format: https://host[/path]',
       ],
     ],
     [
@@ -274,13 +281,15 @@ describe('webhooks', () => {
     [
       { clientConfig: { url: 'https://e x.com' } },
       [
-        'clientConfig.url: Required value: url must be a valid URL: parse "https://e x.com": invalid character " " in host name; desired format: https://host[/path]',
+        'clientConfig.url: Required value: url must be a valid URL: parse "https://e ' +
+          'x.com": invalid character " " in host name; desired format: https://host[/path]',
       ],
     ],
     [
       { clientConfig: { url: 'ftp://a@b?c#d' } },
       [
-        'clientConfig.url: Invalid value: "ftp": \'https\' is the only allowed URL scheme; desired format: https://host[/path]',
+        'clientConfig.url: Invalid value: "ftp": \'https\' is the only allowed URL scheme; ' +
+          'desired format: https://host[/path]',
         'clientConfig.url: Invalid value: "a": user information is not permitted in the URL',
         'clientConfig.url: Invalid value: "d": fragments are not permitted in the URL',
         'clientConfig.url: Invalid value: "c": query parameters are not permitted in the URL',
@@ -377,7 +386,7 @@ describe('webhooks', () => {
     expect(check(patch).map((message) => message.replace('webhooks[0].', ''))).toEqual(errors);
   });
 
-  test('names are told once', () => {
+  test('duplicate names are reported once', () => {
     const two = make<admission.ValidatingWebhookConfiguration>(
       'ValidatingWebhookConfiguration',
       { metadata },
@@ -389,7 +398,7 @@ describe('webhooks', () => {
     expect(validation.validateWebhookConfigurationUpdate(two, two)).toEqual([]);
   });
 
-  test('what was wrong before may stay so', () => {
+  test('existing errors are accepted', () => {
     const bad = {
       sideEffects: 'Unknown',
       admissionReviewVersions: ['v3'],
@@ -455,7 +464,8 @@ describe('validating policies', () => {
     [
       { validations: [{ expression: 'true', reason: 'other' }] },
       [
-        'spec.validations[0].reason: Unsupported value: "other": supported values: "Forbidden", "Invalid", "RequestEntityTooLarge"',
+        'spec.validations[0].reason: Unsupported value: "other": supported values: ' +
+          '"Forbidden", "Invalid", "RequestEntityTooLarge"',
       ],
     ],
     [{ failurePolicy: 'Ignore' }, []],
@@ -479,7 +489,8 @@ describe('validating policies', () => {
       [
         'spec.matchConstraints.namespaceSelector.matchLabels: Invalid value: "": name part must be non-empty',
         `spec.matchConstraints.namespaceSelector.matchLabels: Invalid value: "": ${NAME_MESSAGES.namePart}`,
-        "spec.matchConstraints.objectSelector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        'spec.matchConstraints.objectSelector.matchExpressions[0].values: Required value: ' +
+          "must be specified when `operator` is 'In' or 'NotIn'",
       ],
     ],
     [
@@ -549,7 +560,8 @@ describe('validating policies', () => {
         ),
       },
       [
-        'spec.validations[0].reason: Unsupported value: "Unauthorized": supported values: "Forbidden", "Invalid", "RequestEntityTooLarge"',
+        'spec.validations[0].reason: Unsupported value: "Unauthorized": supported values: ' +
+          '"Forbidden", "Invalid", "RequestEntityTooLarge"',
       ],
     ],
     [{ paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } }, []],
@@ -719,7 +731,8 @@ describe('mutating policies', () => {
     [
       { mutations: [{ patchType: 'JSONPatch', applyConfiguration: { expression: 'Object{}' } }] },
       [
-        'spec.mutations[0].applyConfiguration: Invalid value: "{applyConfiguration}": must not be specified when patchType is JSONPatch',
+        'spec.mutations[0].applyConfiguration: Invalid value: "{applyConfiguration}": must ' +
+          'not be specified when patchType is JSONPatch',
         'spec.mutations[0].jsonPatch: Required value: must be specified when patchType is JSONPatch',
       ],
     ],
@@ -730,7 +743,8 @@ describe('mutating policies', () => {
     [
       operations('DELETE'),
       [
-        'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
+        'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": ' +
+          'supported values: "*", "CONNECT", "CREATE", "UPDATE"',
       ],
     ],
     [operations('CREATE', 'UPDATE', 'CONNECT'), []],
@@ -759,7 +773,9 @@ describe('bindings', () => {
     [
       { validationActions: ['Deny', 'Warn'] },
       [
-        'spec.validationActions: Invalid value: ["Deny","Warn"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
+        'spec.validationActions: Invalid value: ["Deny","Warn"]: must not contain both ' +
+          'Deny and Warn (repeating the same validation failure information in the API ' +
+          'response and headers serves no purpose)',
       ],
     ],
     [

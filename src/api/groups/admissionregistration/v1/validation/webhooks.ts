@@ -1,4 +1,5 @@
-// Rules of webhook configurations. Some came later than others: objects that broke them already may go on doing so.
+// Validation of webhook configurations. Some rules are newer than others: objects that violated
+// them before may continue to do so.
 
 import { deepEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -28,7 +29,7 @@ const SIDE_EFFECTS = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
 const NO_SIDE_EFFECTS = ['None', 'NoneOnDryRun'];
 const WEBHOOKS = field.path('webhooks');
 
-/** What need not hold, because it did not before. */
+/** Rules that need not hold, because they did not hold before. */
 interface Leniency {
   readonly sideEffects: boolean;
   readonly reviewVersions: boolean;
@@ -44,7 +45,7 @@ const NONE: Leniency = {
   matchConditions: false,
 };
 
-/** Of both kinds. */
+/** Validates both kinds of configurations. */
 export function validateWebhookConfiguration({ webhooks = [] }: Configuration): FieldErrorList {
   return configuration(webhooks, NONE);
 }
@@ -132,7 +133,7 @@ function webhook(each: Webhook, lenient: Leniency, at: FieldPath): FieldErrorLis
 }
 
 function sideEffects(each: Webhook, known: readonly string[], at: FieldPath): FieldErrorList {
-  // Written even where it is absent: then it is null.
+  // The field is always written: null if absent.
   const value = each.sideEffects ?? undefined;
   if (value === undefined) return [field.required(at, `must specify one of ${known.join(', ')}`)];
   return optionalOneOf(value, known, at);
@@ -148,7 +149,7 @@ function selectors(
   );
 }
 
-/** Three parts at least, so that it says whose it is. */
+/** Validates a name with at least three parts, so that it contains its owner's domain. */
 function fullyQualifiedName(name: string, at: FieldPath): FieldErrorList {
   if (name === '') return [field.required(at)];
   const problems = validation.isDNS1123Subdomain(name);

@@ -1,4 +1,4 @@
-// Validation of the approval that definitions in Kubernetes' own groups need.
+// Validation of the approval that definitions in Kubernetes' own groups require.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';

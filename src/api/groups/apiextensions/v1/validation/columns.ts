@@ -8,7 +8,7 @@ import { validateSimplePath } from './simple-path.ts';
 const TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 
-/** Validates the columns of a version, or those that all versions have. */
+/** Validates the columns of a version, or those common to all versions. */
 export function validateColumns(
   columns: readonly Column[] | undefined,
   at: FieldPath,

@@ -1,5 +1,5 @@
-// Validation of the conversion between the versions of a kind. The paths are those of Kubernetes' internal version: webhookClientConfig
-// stands for webhook.clientConfig.
+// Validation of the conversion between the versions of a kind. The paths are those of upstream's
+// internal version: webhookClientConfig instead of webhook.clientConfig.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -9,17 +9,20 @@ import { caBundleProblem } from '../ca-bundle.ts';
 import type { Conversion } from './definition.ts';
 
 const STRATEGIES = ['None', 'Webhook'];
-/** The versions of ConversionReview that some server of a cluster can have. */
+/** The versions of ConversionReview that servers of a cluster may support. */
 const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 
 export interface ConversionOptions {
-  /** None of the versions of ConversionReview need be known: none was before. */
+  /** Accept a list without supported versions of ConversionReview, because it had none before. */
   readonly allowUnrecognizedReviewVersions: boolean;
-  /** The certificates may be unusable: the definition is not established, or they have been so before. */
+  /**
+   * Accept an unusable CA bundle: the definition is not established, or the bundle was unusable
+   * before.
+   */
   readonly allowInvalidCABundle: boolean;
 }
 
-/** Reports whether one of the versions is known, or there is none. */
+/** Reports whether one of the versions is supported, or the list is empty. */
 export function hasRecognizedReviewVersion(versions: readonly string[]): boolean {
   return versions.length === 0 || versions.some((version) => REVIEW_VERSIONS.includes(version));
 }

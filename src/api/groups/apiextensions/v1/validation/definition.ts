@@ -1,4 +1,4 @@
-// The types that validation reads.
+// The types that validation uses.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as apiextensions from '../types.ts';

@@ -1,4 +1,4 @@
-// Validation of the warning that a deprecated version gives its clients.
+// Validation of the warning for clients of a deprecated version.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';

@@ -1,10 +1,11 @@
-// The form in which Kubernetes validates a definition: its internal version. What all versions have in common is in the spec there, and
-// error messages have the paths of that form (spec.validation.openAPIV3Schema instead of spec.versions[0].schema.openAPIV3Schema).
+// The form in which upstream validates a definition: its internal version. Its spec contains the
+// fields common to all versions, and error messages have the paths of that form
+// (spec.validation.openAPIV3Schema instead of spec.versions[0].schema.openAPIV3Schema).
 
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Spec, Version } from './definition.ts';
 
-/** The fields of a version that move to the spec if they are the same in all versions. */
+/** The fields of a version that move to the spec if they are equal in all versions. */
 export type CommonFields = Pick<
   Version,
   'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields'
@@ -13,9 +14,9 @@ export type CommonFields = Pick<
 const COMMON = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
 
 export interface InternalForm {
-  /** The fields that all versions have in common. */
+  /** The fields common to all versions. */
   readonly common: CommonFields;
-  /** The versions without these. */
+  /** The versions without the common fields. */
   readonly versions: readonly Version[];
 }
 

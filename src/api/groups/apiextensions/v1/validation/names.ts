@@ -1,18 +1,18 @@
-// Validation of the names of a kind: those that a definition asks for, and those that it has been given.
+// Validation of the names of a kind: the requested names, and the accepted ones.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import type { Names } from './definition.ts';
 
-/** Validates the names that must be there in a spec. */
+/** Validates the required names in a spec. */
 export function validateRequiredNames(names: Names, at: FieldPath): FieldErrorList {
   return (['plural', 'singular', 'kind', 'listKind'] as const)
     .filter((name) => (names[name] ?? '') === '')
     .map((name) => field.required(at.child(name)));
 }
 
-/** Validates names of which some may be missing. */
+/** Validates names, some of which may be missing. */
 export function validateNames(names: Names, at: FieldPath): FieldErrorList {
   const { plural, singular = '', kind, listKind = '', shortNames, categories } = names;
   const errors: FieldErrorList = [
@@ -35,7 +35,7 @@ export function validateNames(names: Names, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** Validates a DNS-1035 label. All that is wrong with it is one error. */
+/** Validates a DNS-1035 label. All problems form one error. */
 export function validateLabel(name: string, at: FieldPath): FieldErrorList {
   const problems = validation.isDNS1035Label(name);
   return problems.length === 0 ? [] : [field.invalid(at, name, problems.join(','))];

@@ -1,10 +1,11 @@
-// Rules that an update need not meet if the definition did not meet them before: definitions that older servers accepted stay usable.
+// Rules that an update need not meet if the definition did not meet them before, so that
+// definitions from older servers stay usable.
 
 import {
   structuralSchema,
+  type StructuralSchema,
   UnsupportedSchemaError,
 } from '#api/machinery/codec/structural/structural-schema.ts';
-import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import { validateDefaults } from '#api/machinery/codec/structural/validate-defaults.ts';
 import {
@@ -25,7 +26,7 @@ import { MAX_SELECTABLE_FIELDS } from './selectable-fields.ts';
 import { schemaOf, someSchema } from './schema-walk.ts';
 
 export interface Options {
-  /** Versions may have no schema. */
+  /** Versions may lack a schema. */
   readonly allowMissingSchemas: boolean;
   /** Schemas need not be structural. */
   readonly allowNonStructural: boolean;
@@ -33,16 +34,21 @@ export interface Options {
   readonly allowGranularSets: boolean;
   readonly allowNullableItems: boolean;
   readonly allowUnknownFieldsInDefaults: boolean;
-  /** The conversion webhook need not know a version of ConversionReview that this server knows. */
+  /**
+   * The conversion webhook need not support a version of ConversionReview that this server
+   * supports.
+   */
   readonly allowUnrecognizedReviewVersions: boolean;
   readonly allowInvalidCABundle: boolean;
-  /** Reports whether the schema of a version is as it was: its rules may cost more than new ones may. */
+  /**
+   * Reports whether the schema of a version is unchanged: its rules may cost more than new ones.
+   */
   isUnchanged(version: string): boolean;
   /** Reports whether a version ('': the common fields) may have too many selectable fields. */
   allowsManySelectableFields(version: string): boolean;
 }
 
-/** The options of a new definition. It is not established yet, so its certificates may still be missing. */
+/** The options of a new definition. It is not established yet, so its CA bundle may be missing. */
 export const STRICT: Options = {
   allowMissingSchemas: false,
   allowNonStructural: false,
@@ -56,7 +62,7 @@ export const STRICT: Options = {
   allowsManySelectableFields: () => false,
 };
 
-/** Returns the options that can be decided without looking at the old schemas. */
+/** Returns the options that do not depend on the old schemas. */
 export function strictForUpdate(old: Definition): Options {
   const oldWebhook = old.spec.conversion?.webhook;
   return {
@@ -70,7 +76,10 @@ export function strictForUpdate(old: Definition): Options {
   };
 }
 
-/** Returns what the update of a definition may do because it was so before. Takes long if the schemas are large. */
+/**
+ * Returns the rules that an update may violate because the definition did before. Takes long if the
+ * schemas are large.
+ */
 export function* ratchetsOf(definition: Definition, old: Definition): Steps<Options> {
   const { spec } = old;
   const allowUnknownTypes = someSchema(spec, hasUnknownType);
@@ -125,7 +134,7 @@ function unchangedVersions(definition: Definition, old: Definition): ReadonlySet
   const own = new Map(before.versions.toReversed().map(({ name, schema }) => [name, schema]));
   const hasOwn = before.versions.some(({ schema }) => schema !== undefined);
   const isUnchanged = ({ name, schema }: Version): boolean => {
-    // A schema that all versions had counts as that of a new version, too.
+    // A schema common to all versions counts as that of a new version, too.
     if (!hasOwn)
       return (
         (own.has(name) || before.common.schema !== undefined) &&

@@ -4,12 +4,15 @@ import { partsOf } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import type { Spec, Version } from './definition.ts';
 
-/** Returns the schema of a version, as the codec's modules read schemas. */
+/** Returns the schema of a version, with the type of the codec's modules. */
 export function schemaOf({ schema }: Pick<Version, 'schema'>): JSONSchemaProps | undefined {
   return schema?.openAPIV3Schema as JSONSchemaProps | undefined;
 }
 
-/** Returns the schema and all schemas in it, in no order that has a meaning. Not recursive: schemas may be deep. */
+/**
+ * Yields the schema and all schemas in it, in unspecified order. Not recursive: schemas may be
+ * deep.
+ */
 export function* schemasIn(root: JSONSchemaProps): Generator<JSONSchemaProps, void> {
   const left = [root];
   for (let schema = left.pop(); schema !== undefined; schema = left.pop()) {
@@ -18,7 +21,7 @@ export function* schemasIn(root: JSONSchemaProps): Generator<JSONSchemaProps, vo
   }
 }
 
-/** Reports whether a schema of a definition, or one inside of them, meets the condition. */
+/** Reports whether a schema of a definition, or a nested one, meets the condition. */
 export function someSchema(
   { versions }: Pick<Spec, 'versions'>,
   condition: (schema: JSONSchemaProps) => boolean,

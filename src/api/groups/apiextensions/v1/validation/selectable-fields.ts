@@ -1,12 +1,12 @@
-// Validation of the fields that field selectors may name.
+// Validation of the fields in field selectors.
 
 import { findField } from '#api/machinery/codec/structural/find-field.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import {
   structuralSchema,
+  type StructuralSchema,
   UnsupportedSchemaError,
 } from '#api/machinery/codec/structural/structural-schema.ts';
-import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import type { SelectableField } from './definition.ts';
@@ -15,14 +15,14 @@ export const MAX_SELECTABLE_FIELDS = 8;
 const TYPES = ['string', 'boolean', 'integer'];
 
 export interface SelectableFieldsOptions {
-  /** The path of what the schema belongs to. */
+  /** The path of the schema's owner. */
   readonly at: FieldPath;
-  /** The error if there is no schema. */
+  /** The error for a missing schema. */
   readonly missing: string;
   readonly allowMany: boolean;
 }
 
-/** Validates the selectable fields of a version, or those that all versions have. */
+/** Validates the selectable fields of a version, or those common to all versions. */
 export function validateSelectableFields(
   fields: readonly SelectableField[] | undefined,
   source: JSONSchemaProps | undefined,
@@ -35,7 +35,7 @@ export function validateSelectableFields(
   try {
     schema = structuralSchema(source);
   } catch (error) {
-    // Its fields cannot be found.
+    // An unsupported schema has no fields to select.
     if (error instanceof UnsupportedSchemaError)
       return [field.invalid(at.child('schema.openAPIV3Schema'), '', error.message)];
     throw error;
@@ -50,7 +50,7 @@ export function validateSelectableFields(
   return errors;
 }
 
-/** `unique`: the paths of the fields before. */
+/** Validates a field. `unique`: the paths of the previous fields. */
 function validateField(
   { jsonPath }: SelectableField,
   schema: StructuralSchema,
@@ -66,7 +66,8 @@ function validateField(
     errors.push(field.invalid(at, jsonPath, 'must not point to fields in metadata'));
   if (found.schema === undefined || !TYPES.includes(found.schema.type)) {
     const detail =
-      'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
+      'must point to a field of type string, boolean or integer. Enum string fields and ' +
+      'strings with formats are allowed.';
     errors.push(field.invalid(at, jsonPath, detail));
   }
   const path = found.path.join('.');

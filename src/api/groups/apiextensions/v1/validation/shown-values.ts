@@ -1,19 +1,20 @@
-// Values as error messages show them: Kubernetes prints its internal types as JSON, with the names and the order of their Go fields.
+// Values in error messages: Kubernetes prints its internal types as JSON, with the names and the
+// order of their Go fields.
 
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import { SchemaWriter } from '#api/machinery/codec/structural/shown-schema.ts';
 import { omitValue } from '#machinery/validation/field.ts';
 import type { Version } from './definition.ts';
 
-/** Shows a text as JSON does, not as Go quotes it: Kubernetes has a pointer there. */
+/** Shows a text as JSON instead of Go's quoting: upstream has a pointer there. */
 export function pointerTo(text: string): unknown {
   return { toJSON: () => text };
 }
 
-/** More versions are left out of messages. */
+/** The number of versions above which they are left out of messages. */
 const MAX_SHOWN_VERSIONS = 100;
 
-/** Returns versions as a message shows them. */
+/** Returns versions in the form of messages. */
 export function shownVersions(versions: readonly Version[]): unknown {
   if (versions.length > MAX_SHOWN_VERSIONS) return omitValue;
   const writer = new SchemaWriter();

@@ -1,4 +1,5 @@
-// Validation of the paths of columns and of the scale subresource: field names with a dot before each.
+// Validation of the paths of columns and of the scale subresource: field names with a dot before
+// each.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';

@@ -1,4 +1,4 @@
-// Validation of the spec of a definition. The order of the errors is that of Kubernetes.
+// Validation of the spec of a definition. The order of the errors is upstream's.
 
 import type { Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -78,7 +78,10 @@ export function* validateSpec(spec: Spec, options: Options): Steps<FieldErrorLis
   return errors;
 }
 
-/** Returns which versions have the subresource status; of several with one name, whether the first has. */
+/**
+ * Returns the versions with a status subresource; for several versions with one name, the first
+ * counts.
+ */
 function statusOfVersions({ versions }: Spec): ReadonlyMap<string, boolean> {
   return new Map(
     versions
@@ -103,7 +106,7 @@ function validateScope(scope: string): FieldErrorList {
   return SCOPES.includes(scope) ? [] : [field.notSupported(at, scope, SCOPES)];
 }
 
-/** Validates that the versions have schemas: all of them, or at least those that are served. */
+/** Validates that all versions have schemas, or at least the served ones. */
 function validateSchemasThere(spec: Spec, { allowMissingSchemas }: Options): FieldErrorList {
   if (internalForm(spec).common.schema?.openAPIV3Schema !== undefined) return [];
   const { preserveUnknownFields = false } = spec;

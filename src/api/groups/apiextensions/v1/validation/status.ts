@@ -7,12 +7,12 @@ import { validateNames } from './names.ts';
 
 const STATUS = field.path('status');
 
-/** Validates what the status subresource may change. */
+/** Validates the fields that the status subresource may change. */
 export function validateStatus(status: Status): FieldErrorList {
   return validateNames(status.acceptedNames, STATUS.child('acceptedNames'));
 }
 
-/** Validates that every version in which objects may be stored is there. */
+/** Validates that every version with stored objects exists. */
 export function validateStoredVersions({ spec, status }: Definition): FieldErrorList {
   const at = STATUS.child('storedVersions');
   const { storedVersions } = status;
@@ -28,7 +28,8 @@ export function validateStoredVersions({ spec, status }: Definition): FieldError
   }
   for (const name of left) {
     const detail =
-      `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage ` +
+      `missing from spec.versions; ${name} was previously a storage version, ` +
+      'and must remain in spec.versions until a storage ' +
       `migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
     errors.push(field.invalid(at.index(storedVersions.lastIndexOf(name)), name, detail));
   }

@@ -6,7 +6,7 @@ import type { Subresources } from './definition.ts';
 import { pointerTo } from './shown-values.ts';
 import { validateSimplePath } from './simple-path.ts';
 
-/** Validates the subresources of a version, or those that all versions have. */
+/** Validates the subresources of a version, or those common to all versions. */
 export function validateSubresources(
   subresources: Subresources | undefined,
   at: FieldPath,

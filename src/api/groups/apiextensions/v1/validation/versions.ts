@@ -1,4 +1,5 @@
-// Validation of what a version has, and of what all versions have in common: schema, subresources, columns and selectable fields.
+// Validation of a version, and of the fields common to all versions: schema, subresources, columns
+// and selectable fields.
 
 import { validateSchemaInSteps } from '#api/machinery/codec/structural/validate-schema.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -12,7 +13,10 @@ import { schemaOf } from './schema-walk.ts';
 import { validateSelectableFields } from './selectable-fields.ts';
 import { validateSubresources } from './subresources.ts';
 
-/** Validates a version. `version`: in the internal form. `statusEnabled`: the version has the subresource status. */
+/**
+ * Validates a version. `version`: in the internal form. `statusEnabled`: the version has the status
+ * subresource.
+ */
 export function* validateVersion(
   version: Version,
   statusEnabled: boolean,
@@ -34,7 +38,7 @@ export function* validateVersion(
   return errors;
 }
 
-/** Validates what all versions have in common. */
+/** Validates the fields common to all versions. */
 export function* validateCommonFields(
   common: CommonFields,
   spec: Spec,

@@ -1,4 +1,4 @@
-// Rules that several kinds of workloads share.
+// Validation shared by several kinds of workloads.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -15,7 +15,7 @@ import { invalidEach, nonNegative } from '#api/groups/core/v1/validation/common.
 export const SPEC = new field.FieldPath('spec');
 export const STATUS = new field.FieldPath('status');
 
-/** A selector that must be given and restrict something. `owner`: whose it is, as the message says. */
+/** Validates a selector that must not be empty. `owner`: the kind in the message. */
 export function requiredSelector(
   selector: LabelSelector | null | undefined,
   owner: string,
@@ -33,8 +33,8 @@ export function isEmpty({ matchLabels, matchExpressions }: LabelSelector): boole
 }
 
 /**
- * Whether the selector finds the pods that the template makes; undefined if it is no valid selector. One that is not given
- * finds nothing, an empty one everything.
+ * Reports whether the selector matches the pods of the template; undefined for an invalid selector.
+ * A missing selector matches nothing, an empty one everything.
  */
 export function selectsTemplate(
   selector: LabelSelector | null | undefined,
@@ -43,12 +43,15 @@ export function selectsTemplate(
   try {
     return labelSelectorAsSelector(selector).matches(labels);
   } catch {
-    // What is wrong with it is told where the selector itself is checked.
+    // Its errors are reported by the validation of the selector.
     return undefined;
   }
 }
 
-/** That the selector does not find the template's pods, at the template. */
+/**
+ * Returns the error for a selector that does not match the template's labels, reported at the
+ * template's path.
+ */
 export function selectorMismatch(
   labels: Readonly<Record<string, string>> | undefined,
   template: FieldPath,
@@ -66,7 +69,7 @@ export function immutableField(value: unknown, old: unknown, at: FieldPath): Fie
   return semanticEqual(value, old) ? [] : [field.invalid(at, value ?? null, 'field is immutable')];
 }
 
-/** A number that is not negative, or a percentage. */
+/** Validates a number that is not negative, or a percentage. */
 export function positiveIntOrPercent(value: IntOrString, at: FieldPath): FieldErrorList {
   return typeof value === 'number'
     ? nonNegative(value, at)
@@ -79,7 +82,7 @@ export function notMoreThan100Percent(value: IntOrString, at: FieldPath): FieldE
     : [];
 }
 
-/** The number, be it a count or a percentage. */
+/** Returns the number of a count or a percentage. */
 export function intOrPercentValue(value: IntOrString): number {
   return percentage(value) ?? intValue(value);
 }
@@ -89,7 +92,7 @@ function percentage(value: IntOrString): number | undefined {
   return Number(value.slice(0, -1));
 }
 
-/** Counts of a status. */
+/** Validates that the counts of a status are not negative. */
 export function nonNegativeEach<K extends string>(
   status: { readonly [Name in K]?: number },
   names: readonly K[],
@@ -98,7 +101,7 @@ export function nonNegativeEach<K extends string>(
   return names.flatMap((name) => nonNegative(status[name], at.child(name)));
 }
 
-/** Counts of which none may be greater than that of all replicas. */
+/** Validates that none of the counts exceeds the number of replicas. */
 export function atMostReplicas<K extends string>(
   status: { readonly replicas?: number } & { readonly [Name in K]?: number },
   names: readonly K[],
@@ -112,7 +115,7 @@ export function atMostReplicas<K extends string>(
     );
 }
 
-/** Collisions of names only become more. */
+/** Validates that the collision count does not decrease. */
 export function collisionCountUpdate(
   count: number | undefined,
   old: number | undefined,

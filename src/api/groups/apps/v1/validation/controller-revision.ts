@@ -1,4 +1,4 @@
-// Rules of controller revisions: what a workload was at some time, which nobody can change afterwards.
+// Validation of controller revisions: immutable snapshots of a workload.
 
 import { isPlainObject } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -11,7 +11,7 @@ const DATA = new field.FieldPath('data');
 
 export function validateControllerRevision({ data, revision }: ControllerRevision): FieldErrorList {
   const errors = nonNegative(revision, field.path('revision'));
-  // The data may be secret, and is not told.
+  // The data may be secret and is not in the message.
   if (data === null || data === undefined) errors.push(field.required(DATA, 'data is mandatory'));
   else if (!isPlainObject(data))
     errors.push(field.invalid(DATA, '<value omitted>', 'data must be a valid JSON object'));

@@ -1,4 +1,4 @@
-// What is wrong with a daemon set, in Kubernetes' words. A case is a change to a good one.
+// Errors of daemon sets, with upstream's messages. Each case is a change to a valid object.
 
 import { describe, expect, test } from 'vitest';
 
@@ -73,7 +73,8 @@ describe('daemon sets', () => {
       'a selector without values',
       { selector: '{matchExpressions: [{key: a, operator: In}]}' },
       [
-        "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        'spec.selector.matchExpressions[0].values: Required value: must be specified when ' +
+          "`operator` is 'In' or 'NotIn'",
       ],
     ],
     [
@@ -92,7 +93,11 @@ describe('daemon sets', () => {
       'a bad pod',
       { pod: 'serviceAccountName: "-"' },
       [
-        `spec.template.spec.serviceAccountName: Invalid value: "-": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+        'spec.template.spec.serviceAccountName: Invalid value: "-": a lowercase RFC 1123 ' +
+          "subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+          "and must start and end with an alphanumeric character (e.g. 'example.com', " +
+          'regex used for validation is ' +
+          "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
       ],
     ],
     [

@@ -20,7 +20,7 @@ import {
 } from './common.ts';
 import type { DaemonSet, DaemonSetUpdateStrategy } from './types.ts';
 
-/** `old`: the daemon set before, if it changes. */
+/** Validates a daemon set. `old`: absent on create. */
 export function validateDaemonSet({ spec }: DaemonSet, old?: DaemonSet): FieldErrorList {
   const { template, selector } = spec;
   const selectorPath = SPEC.child('selector');
@@ -75,7 +75,7 @@ function rollingUpdate(
   ];
   const hasUnavailable = intOrPercentValue(maxUnavailable) !== 0;
   const hasSurge = intOrPercentValue(maxSurge) !== 0;
-  // Either a node's pod goes before the next one comes, or after it.
+  // A node's old pod is deleted either before its successor is created or after, not both.
   if (hasUnavailable && hasSurge) {
     errors.push(
       field.invalid(surgePath, maxSurge, 'may not be set when maxUnavailable is non-zero'),

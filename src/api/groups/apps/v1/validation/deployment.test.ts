@@ -1,4 +1,5 @@
-// What is wrong with a deployment or a replica set, in Kubernetes' words. A case is a change to a good one.
+// Errors of deployments and replica sets, with upstream's messages. Each case is a change to a
+// valid object.
 
 import { describe, expect, test } from 'vitest';
 
@@ -40,9 +41,10 @@ const replicaSet = (parts: Parts = {}): ReplicaSet => manifest('apps/v1.ReplicaS
 const MISMATCH = (labels: string): string =>
   `spec.template.metadata.labels: Invalid value: ${labels}: \`selector\` does not match template \`labels\``;
 const PERCENT =
-  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', " +
+  " or '93%', regex used for validation is '[0-9]+%')";
 
-/** What deployments and replica sets have in common. */
+/** Cases for both deployments and replica sets. */
 const COMMON: [what: string, parts: Parts, errors: string[]][] = [
   ['no selector', { selector: 'null' }, ['spec.selector: Required value', MISMATCH('{"a":"b"}')]],
   [
@@ -57,7 +59,9 @@ const COMMON: [what: string, parts: Parts, errors: string[]][] = [
     { selector: '{matchExpressions: [{key: a, operator: Like, values: [b]}]}' },
     [
       'spec.selector.matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator',
-      'spec.selector: Invalid value: {"matchExpressions":[{"key":"a","operator":"Like","values":["b"]}]}: invalid label selector',
+      'spec.selector: Invalid value: ' +
+        '{"matchExpressions":[{"key":"a","operator":"Like","values":["b"]}]}: invalid label ' +
+        'selector',
     ],
   ],
   [
@@ -78,7 +82,8 @@ const COMMON: [what: string, parts: Parts, errors: string[]][] = [
     'a bad pod',
     { pod: 'dnsPolicy: Sometimes' },
     [
-      'spec.template.spec.dnsPolicy: Unsupported value: "Sometimes": supported values: "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"',
+      'spec.template.spec.dnsPolicy: Unsupported value: "Sometimes": supported values: ' +
+        '"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"',
     ],
   ],
   [
@@ -246,7 +251,7 @@ describe('deployments', () => {
       '',
       [
         `status.readyReplicas: Invalid value: -1: ${NEGATIVE}`,
-        // Which is absurd, but so it is counted.
+        // The message contradicts the values; it is upstream's.
         'status.availableReplicas: Invalid value: 0: cannot be greater than readyReplicas',
       ],
     ],

@@ -17,7 +17,7 @@ import {
 import { replicatedTemplate } from './replica-set.ts';
 import type { Deployment, DeploymentStrategy } from './types.ts';
 
-/** `old`: the deployment before, if it changes. */
+/** Validates a deployment. `old`: absent on create. */
 export function validateDeployment({ spec }: Deployment, old?: Deployment): FieldErrorList {
   const errors = [
     ...nonNegative(spec.replicas, SPEC.child('replicas')),
@@ -30,7 +30,7 @@ export function validateDeployment({ spec }: Deployment, old?: Deployment): Fiel
   if (deadline !== undefined) {
     const at = SPEC.child('progressDeadlineSeconds');
     errors.push(...nonNegative(deadline, at));
-    // Otherwise every pod would be late.
+    // Otherwise every pod would exceed the deadline.
     if (deadline <= minReadySeconds)
       errors.push(field.invalid(at, deadline, 'must be greater than minReadySeconds'));
   }
@@ -70,7 +70,7 @@ function rollingUpdateDeployment(
     ...positiveIntOrPercent(maxUnavailable, unavailablePath),
     ...positiveIntOrPercent(maxSurge, at.child('maxSurge')),
   ];
-  // Nothing could ever be replaced.
+  // Otherwise no pod could ever be replaced.
   if (intOrPercentValue(maxUnavailable) === 0 && intOrPercentValue(maxSurge) === 0) {
     errors.push(
       field.invalid(unavailablePath, maxUnavailable, 'may not be 0 when `maxSurge` is 0'),

@@ -1,5 +1,5 @@
-// More of what is right and wrong with what runs many pods: where each is refused, and how. The words are in the tests of each
-// kind.
+// Further valid and invalid workloads, with the paths and types of the errors. The tests of each
+// kind contain the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -461,7 +461,8 @@ describe('counts', () => {
   );
 
   const OF_DAEMON =
-    'currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady observedGeneration updatedNumberScheduled numberAvailable numberUnavailable';
+    'currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady ' +
+    'observedGeneration updatedNumberScheduled numberAvailable numberUnavailable';
   const NAMES = OF_DAEMON.split(' ');
   const good = [1, 1, 3, 1, 3, 1, 1, 2];
   const negative = (...indexes: number[]): string =>

@@ -1,4 +1,4 @@
-// What is wrong with replica sets, in Kubernetes' words.
+// Errors of replica sets, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -44,17 +44,21 @@ describe('replica sets', () => {
       `selector: {matchExpressions: [{key: a, operator: Like, values: [b]}]}\n${TEMPLATE}`,
       [
         'spec.selector.matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator',
-        'spec.selector: Invalid value: {"matchExpressions":[{"key":"a","operator":"Like","values":["b"]}]}: invalid label selector',
+        'spec.selector: Invalid value: ' +
+          '{"matchExpressions":[{"key":"a","operator":"Like","values":["b"]}]}: invalid ' +
+          'label selector',
       ],
     ],
     [
       'pods that end',
-      `${SELECTOR}\ntemplate: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}`,
+      `${SELECTOR}\ntemplate: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, ` +
+        'containers: [{name: c, image: x}]}}',
       ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'],
     ],
     [
       'pods with a deadline',
-      `${SELECTOR}\ntemplate: {metadata: {labels: {a: b}}, spec: {activeDeadlineSeconds: 5, containers: [{name: c, image: x}]}}`,
+      `${SELECTOR}\ntemplate: {metadata: {labels: {a: b}}, ` +
+        'spec: {activeDeadlineSeconds: 5, containers: [{name: c, image: x}]}}',
       [
         'spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported',
       ],

@@ -1,4 +1,4 @@
-// Rules of replica sets, and of the part that deployments have in common with them.
+// Validation of replica sets, and of the fields shared with deployments.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -13,7 +13,7 @@ import {
 } from './common.ts';
 import type { DeploymentSpec, ReplicaSet } from './types.ts';
 
-/** `old`: the replica set before, if it changes. */
+/** Validates a replica set. `old`: absent on create. */
 export function validateReplicaSet({ spec }: ReplicaSet, old?: ReplicaSet): FieldErrorList {
   return [
     ...nonNegative(spec.replicas, SPEC.child('replicas')),
@@ -29,13 +29,13 @@ export function validateReplicaSetUpdate(replicaSet: ReplicaSet, old: ReplicaSet
   ];
 }
 
-/** The selector and the template of the pods that there are several alike of. */
+/** Validates the selector and the template. */
 export function replicatedTemplate(
   { selector, template }: Pick<DeploymentSpec, 'selector' | 'template'>,
   at: FieldPath,
   old?: DeploymentSpec['template'],
 ): FieldErrorList {
-  // Of a replica set too, the message says that it is one of a deployment.
+  // As in upstream, the message names a deployment also for a replica set.
   const errors = requiredSelector(selector, 'deployment', at.child('selector'));
   const matches = selectsTemplate(selector, template.metadata.labels);
   if (matches === undefined)

@@ -1,4 +1,5 @@
-// What is wrong with a stateful set or with a revision, in Kubernetes' words. A case is a change to a good one.
+// Errors of stateful sets and revisions, with upstream's messages. Each case is a change to a valid
+// object.
 
 import { describe, expect, test } from 'vitest';
 
@@ -45,11 +46,15 @@ const claim = (spec: string, name = 'data'): string =>
 const GOOD_CLAIM = claim('accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}');
 const MOUNT = 'volumeMounts: [{name: data, mountPath: /data}]';
 const LABEL =
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+  "and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', " +
+  "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const MISMATCH = (labels: string): string =>
   `spec.template.metadata.labels: Invalid value: ${labels}: \`selector\` does not match template \`labels\``;
 const FORBIDDEN =
-  "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+  "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', " +
+  "'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', " +
+  "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
 describe('stateful sets', () => {
   test.each<[what: string, parts: Parts]>([
@@ -93,7 +98,11 @@ describe('stateful sets', () => {
       'a selector that is none',
       { selector: '{matchLabels: {a: "?"}}' },
       [
-        `spec.selector.matchLabels: Invalid value: "?": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
+        'spec.selector.matchLabels: Invalid value: "?": a valid label must be an empty ' +
+          "string or consist of alphanumeric characters, '-', '_' or '.', " +
+          "and must start and end with an alphanumeric character (e.g. 'MyValue', " +
+          " or 'my_value',  or '12345', regex used for validation is " +
+          "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
         'spec.selector: Invalid value: {"matchLabels":{"a":"?"}}',
       ],
     ],
@@ -113,7 +122,8 @@ describe('stateful sets', () => {
       'parameters of another strategy',
       { spec: 'updateStrategy: {type: OnDelete, rollingUpdate: {partition: 1}}' },
       [
-        'spec.updateStrategy.rollingUpdate: Invalid value: {"partition":1}: only allowed for updateStrategy \'RollingUpdate\'',
+        'spec.updateStrategy.rollingUpdate: Invalid value: {"partition":1}: only allowed ' +
+          "for updateStrategy 'RollingUpdate'",
       ],
     ],
     [
@@ -146,8 +156,10 @@ describe('stateful sets', () => {
       'a fate of claims that there is not',
       { spec: 'persistentVolumeClaimRetentionPolicy: {whenDeleted: Keep, whenScaled: Lose}' },
       [
-        'spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Keep": supported values: "Retain", "Delete"',
-        'spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: "Lose": supported values: "Retain", "Delete"',
+        'spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Keep": ' +
+          'supported values: "Retain", "Delete"',
+        'spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: "Lose": ' +
+          'supported values: "Retain", "Delete"',
       ],
     ],
     [
@@ -176,7 +188,7 @@ describe('stateful sets', () => {
       ['spec.volumeClaimTemplates[0].spec.resources[storage]: Required value'],
     ],
     [
-      'a claim for nobody',
+      'a claim without access modes',
       { spec: claim('resources: {requests: {storage: 1Gi}}') },
       [
         'spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required',

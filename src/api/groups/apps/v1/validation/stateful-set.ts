@@ -22,12 +22,12 @@ import {
 } from './common.ts';
 import type { StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy } from './types.ts';
 
-/** What is not checked, because it was stored before there was a rule for it, or because it cannot change anyway. */
+/** Fields that are not checked, because they are older than the rule or cannot change anyway. */
 interface Tolerated {
   readonly serviceName?: boolean;
   readonly podTemplate?: boolean;
   readonly claimTemplates?: boolean;
-  /** The template before. */
+  /** The template before the update. */
   readonly before?: StatefulSetSpec['template'];
 }
 
@@ -194,8 +194,8 @@ function template(
 }
 
 /**
- * The template as its pods will be: their host names are given to them, and each claim is a volume of the same name, in front of
- * the template's own.
+ * Returns the template in the form of its pods: with a host name, and with each claim as a volume
+ * of the same name before the template's own volumes.
  */
 function asInPods(
   template: StatefulSetSpec['template'],
@@ -203,7 +203,7 @@ function asInPods(
 ): StatefulSetSpec['template'] {
   const { hostname: _, subdomain: __, ...spec } = template.spec;
   const pods = { ...template, spec };
-  // One without a name makes a volume that is refused for it.
+  // A claim without a name creates a volume whose missing name is an error.
   const names = new Set(
     (claims ?? []).map(({ metadata }) => (metadata as { readonly name?: string }).name ?? ''),
   );

@@ -1,4 +1,4 @@
-// What the rules of this group share.
+// Validation shared by the kinds of this group.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -12,7 +12,7 @@ export function immutableField(value: unknown, old: unknown, at: FieldPath): Fie
   return semanticEqual(value, old) ? [] : [field.invalid(at, value ?? null, 'field is immutable')];
 }
 
-/** One of a closed set; where it is missing, the set is told. */
+/** Validates a required enum. The error for a missing value lists the allowed ones. */
 export function chosenFrom(
   value: string | undefined,
   known: readonly string[],
@@ -23,7 +23,7 @@ export function chosenFrom(
   return known.includes(value) ? [] : [field.notSupported(at, value, known)];
 }
 
-/** '' for an object without one: that is an error, but not of these rules. */
+/** Returns the name; '' for an object without one, which other rules reject. */
 export function nameOf(metadata: { readonly name?: string | undefined }): string {
   return metadata.name ?? '';
 }

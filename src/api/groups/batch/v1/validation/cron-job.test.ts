@@ -1,4 +1,4 @@
-// What is wrong with a cron job, in Kubernetes' words. A case is a change to a good one.
+// Errors of cron jobs, with upstream's messages. Each case is a change to a valid object.
 
 import { describe, expect, test } from 'vitest';
 
@@ -85,14 +85,16 @@ describe('cron jobs', () => {
       'this place',
       { spec: 'timeZone: Local' },
       [
-        'spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones',
+        'spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as ' +
+          'defined in https://www.iana.org/time-zones',
       ],
     ],
     [
       'this place, in small letters',
       { spec: 'timeZone: local' },
       [
-        'spec.timeZone: Invalid value: "local": timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones',
+        'spec.timeZone: Invalid value: "local": timeZone must be an explicit time zone as ' +
+          'defined in https://www.iana.org/time-zones',
         'spec.timeZone: Invalid value: "local": unknown time zone local',
       ],
     ],

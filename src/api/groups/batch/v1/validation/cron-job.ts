@@ -10,7 +10,10 @@ import { nameOf, SPEC } from './common.ts';
 import { jobSpec } from './job-spec.ts';
 import type { CronJob, CronJobSpec, JobSpec } from './types.ts';
 
-/** The name of each job has the cron job's, a dash, and ten digits of the time. */
+/**
+ * The longest name. The name of each job is that of the cron job, a dash, and ten digits of the
+ * time.
+ */
 const MAX_NAME_LENGTH = validation.DNS1035_LABEL_MAX_LENGTH - 11;
 
 export function validateCronJob({ metadata, spec }: CronJob): FieldErrorList {
@@ -34,7 +37,7 @@ function cronJobSpec(spec: CronJobSpec, old: CronJobSpec | undefined): FieldErro
   return [
     ...schedule(spec, old?.schedule.includes('TZ') === true, SPEC.child('schedule')),
     ...nonNegative(spec.startingDeadlineSeconds, SPEC.child('startingDeadlineSeconds')),
-    // One that was taken before may have become unknown since.
+    // A zone that was valid before may be unknown now.
     ...(old !== undefined && old.timeZone === spec.timeZone
       ? []
       : timeZone(spec.timeZone, SPEC.child('timeZone'))),
@@ -45,7 +48,7 @@ function cronJobSpec(spec: CronJobSpec, old: CronJobSpec | undefined): FieldErro
   ];
 }
 
-/** `allowZone`: the schedule named its time zone before that was forbidden. */
+/** Validates a schedule. `allowZone`: it named its time zone before that was forbidden. */
 function schedule(
   { schedule: text, timeZone: zone }: CronJobSpec,
   allowZone: boolean,
@@ -71,7 +74,7 @@ function schedule(
   return errors;
 }
 
-/** A part of a zone's name, which names a file elsewhere. */
+/** A part of a zone's name, which elsewhere is the name of a file. */
 const ZONE_PART = /^[A-Za-z._0-9+][A-Za-z.\-_0-9+]{0,13}$/;
 
 function timeZone(zone: string | undefined, at: FieldPath): FieldErrorList {
@@ -92,7 +95,7 @@ function timeZone(zone: string | undefined, at: FieldPath): FieldErrorList {
 
 function jobTemplate(spec: JobSpec, at: FieldPath, old: JobSpec | undefined): FieldErrorList {
   const errors = jobSpec(spec, at, old);
-  // Each of its jobs gets one of its own.
+  // The selector of each job is generated.
   if (spec.selector !== undefined) {
     errors.push(
       field.invalid(at.child('selector'), spec.selector, '`selector` will be auto-generated'),

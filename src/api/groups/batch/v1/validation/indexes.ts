@@ -1,4 +1,4 @@
-// Sets of a job's indexes as texts: '1,3-5,7'.
+// Sets of a job's indexes as text: '1,3-5,7'.
 
 import { quote } from '#machinery/text/go-format.ts';
 
@@ -7,7 +7,10 @@ interface Interval {
   readonly last: number;
 }
 
-/** How many indexes the text names, each below `completions`, in rising order; or what is wrong with it. */
+/**
+ * Returns the number of indexes in the text, which must be below `completions` and in rising order;
+ * or an error text.
+ */
 export function countIndexes(text: string, completions: number): number | string {
   if (text === '') return 0;
   let total = 0;
@@ -23,7 +26,9 @@ export function countIndexes(text: string, completions: number): number | string
   return total;
 }
 
-/** The first index that both texts name. Parts that are none are left out: they are reported elsewhere. */
+/**
+ * Returns the first index in both texts. Invalid parts are ignored: they are reported elsewhere.
+ */
 export function commonIndex(a: string, b: string, completions: number): number | undefined {
   const left = intervalsOf(a, completions);
   const right = intervalsOf(b, completions);
@@ -45,7 +50,10 @@ function intervalsOf(text: string, completions: number): Interval[] {
 function parseInterval(text: string, completions: number): Interval | string {
   const limits = text.split('-');
   if (limits.length > 2) {
-    return `the fragment ${quote(text)} violates the requirement that an index interval can have at most two parts separated by '-'`;
+    return (
+      `the fragment ${quote(text)} violates the requirement that an index interval can have ` +
+      "at most two parts separated by '-'"
+    );
   }
   const numbers: number[] = [];
   for (const limit of limits) {

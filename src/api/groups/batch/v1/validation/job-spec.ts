@@ -1,4 +1,4 @@
-// Rules of what a job shall do, be it a job's own or that of the jobs a cron job makes.
+// Validation of the spec of a job or of a cron job's template.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -10,10 +10,10 @@ import { podFailurePolicy } from './pod-failure-policy.ts';
 import { successPolicy } from './success-policy.ts';
 import type { JobSpec } from './types.ts';
 
-/** Bounds of what the status must hold: the indexes that are done, and those that have failed. */
+/** Limits that bound the size of the status: completed and failed indexes. */
 const MAX_PARALLELISM = 100_000;
 const MAX_FAILED_INDEXES = 100_000;
-/** With more completions than this, and a limit per index, the bounds are lower. */
+/** With more completions and a limit per index, the bounds are lower. */
 const MANY_COMPLETIONS = 100_000;
 const MAX_PARALLELISM_OF_MANY = 10_000;
 const MAX_FAILED_INDEXES_OF_MANY = 10_000;
@@ -22,7 +22,7 @@ const MAX_MANAGED_BY_LENGTH = 63;
 const COMPLETION_MODES = ['NonIndexed', 'Indexed'];
 const REPLACEMENT_POLICIES = ['Failed', 'TerminatingOrFailed'];
 
-/** `old`: the spec before, if it changes. */
+/** Validates a job's spec. `old`: absent on create. */
 export function jobSpec(spec: JobSpec, at: FieldPath, old?: JobSpec): FieldErrorList {
   return [
     ...numbers(spec, at),
@@ -123,7 +123,7 @@ function successPolicyOf(spec: JobSpec, at: FieldPath): FieldErrorList {
   return successPolicy(spec, at);
 }
 
-/** A policy for failures looks at pods that have failed, not at those that are about to. */
+/** A failure policy evaluates failed pods, not terminating ones. */
 function podReplacementPolicy(spec: JobSpec, at: FieldPath): FieldErrorList {
   const { podReplacementPolicy: policy } = spec;
   const known = spec.podFailurePolicy === undefined ? REPLACEMENT_POLICIES : ['Failed'];
@@ -136,7 +136,7 @@ const RESTART_POLICIES = ['OnFailure', 'Never'];
 
 function restartPolicy(spec: JobSpec, at: FieldPath): FieldErrorList {
   const policy = spec.template.spec.restartPolicy ?? 'Always';
-  // 'Always' is also what it is if nobody says anything.
+  // 'Always' is also the default, so it counts as missing.
   if (policy === 'Always')
     return [field.required(at, `valid values: ${RESTART_POLICIES.map(quote).join(', ')}`)];
   if (!RESTART_POLICIES.includes(policy)) return [field.notSupported(at, policy, RESTART_POLICIES)];

@@ -1,4 +1,4 @@
-// Which fields of a job's status are refused, and as what, after which others: many statuses.
+// The paths and types of errors in many updates of a job's status.
 
 import { describe, expect, test } from 'vitest';
 

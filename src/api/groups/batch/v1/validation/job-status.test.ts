@@ -1,4 +1,4 @@
-// What a job's status may say, after what it said before, in Kubernetes' words.
+// Errors of updates of a job's status, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -17,7 +17,7 @@ function job(status: string, spec = ''): Job {
   );
 }
 
-/** Conditions, all of them true. */
+/** Returns conditions with the status True. */
 const conditions = (...types: string[]): string =>
   `conditions: [${types.map((type) => `{type: ${type}, status: "True"}`).join(', ')}]`;
 const START = 'startTime: "2026-01-01T00:00:00Z"';
@@ -160,7 +160,8 @@ describe('the end', () => {
       `${START}, ${END}`,
       START,
       [
-        'status.completionTime: Invalid value: "2026-01-01T01:00:00Z": cannot set completionTime when there is no Complete=True condition',
+        'status.completionTime: Invalid value: "2026-01-01T01:00:00Z": cannot set ' +
+          'completionTime when there is no Complete=True condition',
       ],
     ],
     [
@@ -275,7 +276,8 @@ describe('indexes', () => {
       'completedIndexes: "3,1"',
       '',
       [
-        'status.completedIndexes: Invalid value: "3,1": error parsing completedIndexes: non-increasing order, previous: 3, current: 1',
+        'status.completedIndexes: Invalid value: "3,1": error parsing completedIndexes: ' +
+          'non-increasing order, previous: 3, current: 1',
       ],
       INDEXED,
     ],
@@ -293,7 +295,8 @@ describe('indexes', () => {
       'completedIndexes: "0"',
       '',
       [
-        'status.completedIndexes: Invalid value: "0": cannot set non-empty completedIndexes when non-indexed completion mode',
+        'status.completedIndexes: Invalid value: "0": cannot set non-empty ' +
+          'completedIndexes when non-indexed completion mode',
       ],
     ],
     [
@@ -301,7 +304,8 @@ describe('indexes', () => {
       'failedIndexes: "x"',
       '',
       [
-        'status.failedIndexes: Invalid value: "x": error parsing failedIndexes: cannot convert string to integer for index: "x"',
+        'status.failedIndexes: Invalid value: "x": error parsing failedIndexes: cannot ' +
+          'convert string to integer for index: "x"',
       ],
       PER_INDEX,
     ],

@@ -1,6 +1,6 @@
-// Rules of a job's status. Others than the server's own controller may run a job (managedBy), so what its readers rely on is
-// checked. A rule is asked only of a status that changes what it is about: one that was wrong before may still be mended
-// elsewhere, and a status may lag behind its spec.
+// Validation of a job's status. Other controllers may run a job (managedBy), so its readers rely on
+// these rules. A rule is checked only if the fields in it change: a status that was invalid before
+// may still be repaired, and a status may lag behind its spec.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -14,7 +14,7 @@ import type { Job, JobStatus } from './types.ts';
 
 const CONDITIONS = STATUS.child('conditions');
 
-/** What there is to ask about a status, and how it differs from the one before. */
+/** The properties of a status, and its differences from the previous one. */
 interface Facts {
   readonly job: Job;
   readonly status: JobStatus;
@@ -92,7 +92,7 @@ function uncountedPods({ uncountedTerminatedPods: pods }: JobStatus): FieldError
   return errors;
 }
 
-/** What is wrong with the conditions as a whole. */
+/** Returns an error of the conditions as a whole. */
 function conflict(message: string): FieldErrorList {
   return [field.invalid(CONDITIONS, field.omitValue, message)];
 }
@@ -128,7 +128,7 @@ function completion({ status, complete, failed, failureTarget, changed }: Facts)
   return errors;
 }
 
-/** Before a job is called failed or complete, it must have been decided that it will be. */
+/** Validates that a failed or complete job had the condition which announces it. */
 function outcome({
   complete,
   failed,
@@ -155,7 +155,7 @@ function outcome({
 function finishedJob({ job, status, finished, changed }: Facts): FieldErrorList {
   if (!finished) return [];
   const errors: FieldErrorList = [];
-  // A suspended job with nothing to do is complete without ever having begun.
+  // A suspended job without completions is complete without a start.
   const neverBegins = job.spec.suspend === true && job.spec.completions === 0;
   const { active = 0, startTime, uncountedTerminatedPods: uncounted } = status;
   if (changed('finished', 'active') && active > 0) {
@@ -280,7 +280,7 @@ function successCriteria({
 
 const TERMINAL: readonly JobConditionType[] = ['Failed', 'Complete', 'FailureTarget'];
 
-/** What cannot be taken back. */
+/** Validates transitions: some values cannot be taken back. */
 function transition({ job, status, successCriteriaMet }: Facts, old: Job): FieldErrorList {
   const errors: FieldErrorList = [];
   const before = old.status;
@@ -295,7 +295,7 @@ function transition({ job, status, successCriteriaMet }: Facts, old: Job): Field
       field.invalid(STATUS.child('failed'), failed, 'cannot decrease the failed counter'),
     );
   }
-  // A job whose indexes all run at a time can shrink, and then forgets some that have succeeded.
+  // An indexed job whose pods all run in parallel can shrink, and then loses successful indexes.
   const { completionMode, completions, parallelism } = job.spec;
   const canShrink = completionMode === 'Indexed' && completions === parallelism;
   if (!canShrink && succeeded < (before.succeeded ?? 0)) {
@@ -316,7 +316,7 @@ function transition({ job, status, successCriteriaMet }: Facts, old: Job): Field
       ),
     );
   }
-  // A job that is resumed begins again.
+  // A resumed job starts again.
   const resumed = hasCondition(before, 'Suspended') && hasCondition(status, 'Suspended', 'False');
   if (
     before.startTime !== undefined &&

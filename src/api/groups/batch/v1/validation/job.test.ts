@@ -1,4 +1,4 @@
-// What is wrong with a job, in Kubernetes' words. A case is a change to a good one.
+// Errors of jobs, with upstream's messages. Each case is a change to a valid object.
 
 import { describe, expect, test } from 'vitest';
 
@@ -8,7 +8,7 @@ import * as validation from './index.ts';
 import type { Job } from './types.ts';
 
 const messages = (errors: FieldErrorList): string[] => errors.map((error) => error.message);
-/** Each message once: an update says some twice. */
+/** Returns each message once: an update reports some twice. */
 const once = (errors: FieldErrorList): string[] => [...new Set(messages(errors))];
 
 const GENERATED =
@@ -105,7 +105,9 @@ describe('jobs', () => {
           '{controller-uid: x, batch.kubernetes.io/controller-uid: 1a2b, job-name: j, batch.kubernetes.io/job-name: j}',
       },
       [
-        `${LABELS}[controller-uid]: Invalid value: {"batch.kubernetes.io/controller-uid":"1a2b","batch.kubernetes.io/job-name":"j","controller-uid":"x","job-name":"j"}: must be '1a2b'`,
+        `${LABELS}[controller-uid]: Invalid value: ` +
+          '{"batch.kubernetes.io/controller-uid":"1a2b","batch.kubernetes.io/job-name":"j",' +
+          `"controller-uid":"x","job-name":"j"}: must be '1a2b'`,
       ],
     ],
     [
@@ -124,7 +126,10 @@ describe('jobs', () => {
       { selector: '{matchLabels: {a: b}}' },
       [
         'spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: `selector` not auto-generated',
-        `${LABELS}: Invalid value: {"batch.kubernetes.io/controller-uid":"1a2b","batch.kubernetes.io/job-name":"j","controller-uid":"1a2b","job-name":"j"}: \`selector\` does not match template \`labels\``,
+        `${LABELS}: Invalid value: ` +
+          '{"batch.kubernetes.io/controller-uid":"1a2b","batch.kubernetes.io/job-name":"j",' +
+          '"controller-uid":"1a2b","job-name":"j"}: `selector` does not match template ' +
+          '`labels`',
       ],
     ],
     [
@@ -170,7 +175,8 @@ describe('jobs', () => {
       'pods that run whenever',
       { restartPolicy: 'Sometimes' },
       [
-        'spec.template.spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
+        'spec.template.spec.restartPolicy: Unsupported value: "Sometimes": supported ' +
+          'values: "Always", "OnFailure", "Never"',
         'spec.template.spec.restartPolicy: Unsupported value: "Sometimes": supported values: "OnFailure", "Never"',
       ],
     ],
@@ -228,7 +234,8 @@ describe('jobs', () => {
       },
       [
         'spec.maxFailedIndexes: Required value: must be specified when completions is above 100000',
-        'spec.parallelism: Invalid value: 10001: must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index',
+        'spec.parallelism: Invalid value: 10001: must be less than or equal to 10000 when ' +
+          'completions are above 100000 and used with backoff limit per index',
       ],
     ],
     [
@@ -237,19 +244,21 @@ describe('jobs', () => {
         spec: 'completionMode: Indexed\ncompletions: 100001\nbackoffLimitPerIndex: 1\nmaxFailedIndexes: 10001',
       },
       [
-        'spec.maxFailedIndexes: Invalid value: 10001: must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index',
+        'spec.maxFailedIndexes: Invalid value: 10001: must be less than or equal to 10000 ' +
+          'when completions are above 100000 and used with backoff limit per index',
       ],
     ],
     [
       'a name that leaves no room for the index',
       { name: 'j'.repeat(62), spec: indexed() },
       [
-        `metadata.name: Invalid value: "${'j'.repeat(62)}": will not able to create pod with invalid DNS label: ${'j'.repeat(62)}-4`,
+        `metadata.name: Invalid value: "${'j'.repeat(62)}": will not able to create pod ` +
+          `with invalid DNS label: ${'j'.repeat(62)}-4`,
       ],
     ],
-    ['managed by nobody', { spec: 'managedBy: ""' }, ['spec.managedBy: Required value']],
+    ['an empty managedBy', { spec: 'managedBy: ""' }, ['spec.managedBy: Required value']],
     [
-      'managed by somebody without a domain',
+      'managedBy without a domain',
       { spec: 'managedBy: queue' },
       [
         'spec.managedBy: Invalid value: "queue": must be a domain-prefixed path (such as "acme.io/foo")',
@@ -305,7 +314,8 @@ describe('jobs', () => {
       'a container that there is not',
       exitCodes('containerName: x, operator: In, values: [1]'),
       [
-        `${RULE}.onExitCodes.containerName: Invalid value: "x": must be one of the container or initContainer names in the pod template`,
+        `${RULE}.onExitCodes.containerName: Invalid value: "x": must be one of the ` +
+          'container or initContainer names in the pod template',
       ],
     ],
     [
@@ -340,7 +350,11 @@ describe('jobs', () => {
       rule('action: Ignore, onPodConditions: [{type: "", status: Maybe}]'),
       [
         `${RULE}.onPodConditions[0].type: Invalid value: "": name part must be non-empty`,
-        `${RULE}.onPodConditions[0].type: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+        `${RULE}.onPodConditions[0].type: Invalid value: "": name part must consist of ` +
+          "alphanumeric characters, '-', '_' or '.', " +
+          "and must start and end with an alphanumeric character (e.g. 'MyName', " +
+          " or 'my.name',  or '123-abc', regex used for validation is " +
+          "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
         `${RULE}.onPodConditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"`,
       ],
     ],
@@ -380,7 +394,8 @@ describe('jobs', () => {
   test('a failure policy needs pods that fail', () => {
     const spec = rule('action: Count, onPodConditions: [{type: X}]');
     expect(messages(validation.validateJob(job({ spec, restartPolicy: 'OnFailure' })))).toEqual([
-      'spec.template.spec.restartPolicy: Invalid value: "OnFailure": only "Never" is supported when podFailurePolicy is specified',
+      'spec.template.spec.restartPolicy: Invalid value: "OnFailure": only "Never" is ' +
+        'supported when podFailurePolicy is specified',
     ]);
   });
 
@@ -396,7 +411,8 @@ describe('jobs', () => {
       'without rules',
       indexed('successPolicy: {rules: []}'),
       [
-        'spec.successPolicy.rules: Required value: at least one rules must be specified when the successPolicy is specified',
+        'spec.successPolicy.rules: Required value: at least one rules must be specified ' +
+          'when the successPolicy is specified',
       ],
     ],
     [
@@ -415,7 +431,8 @@ describe('jobs', () => {
       'indexes that are none',
       success('succeededIndexes: "3,1"'),
       [
-        `${SUCCESS}.succeededIndexes: Invalid value: "3,1": error parsing succeededIndexes: non-increasing order, previous: 3, current: 1`,
+        `${SUCCESS}.succeededIndexes: Invalid value: "3,1": error parsing ` +
+          'succeededIndexes: non-increasing order, previous: 3, current: 1',
       ],
     ],
     [
@@ -434,14 +451,16 @@ describe('jobs', () => {
       'more than all',
       success('succeededCount: 6'),
       [
-        `${SUCCESS}.succeededCount: Invalid value: 6: must be less than or equal to 5 (the number of specified completions)`,
+        `${SUCCESS}.succeededCount: Invalid value: 6: must be less than or equal to 5 (the ` +
+          'number of specified completions)',
       ],
     ],
     [
       'more than its indexes',
       success('succeededCount: 3, succeededIndexes: "1,3"'),
       [
-        `${SUCCESS}.succeededCount: Invalid value: 3: must be less than or equal to 2 (the number of indexes in the specified succeededIndexes field)`,
+        `${SUCCESS}.succeededCount: Invalid value: 3: must be less than or equal to 2 (the ` +
+          'number of indexes in the specified succeededIndexes field)',
       ],
     ],
     [
@@ -580,7 +599,8 @@ describe('an update', () => {
 
   const LABELS_AND_MORE = GENERATED.replace('}', ', more: labels}');
   const affinity = (more = ''): string =>
-    `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists}]}]}}${more}}`;
+    'affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ' +
+    `{nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists}]}]}}${more}}`;
   const apart =
     ', podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: k, labelSelector: {}}]}';
   const directives: readonly (readonly [what: string, parts: Parts])[] = [
@@ -604,7 +624,7 @@ describe('an update', () => {
       'spec.template: Invalid value: ',
     );
     expect(errorsOf(parts, {})).toEqual([]);
-    // Taken back again.
+    // Reverts the change.
     expect(errorsOf({}, parts)).toEqual([]);
     expect(errorsOf(parts, { status: started })).toEqual(['spec.template: field is immutable']);
     expect(errorsOf(parts, { status: `${started}, ${resting}` })).toEqual([]);

@@ -1,4 +1,4 @@
-// Rules of jobs: when they are made, and when they are changed.
+// Validation of jobs on create and update.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -33,7 +33,7 @@ export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
   const before = old.spec;
   return [
     ...validateJob(job, old),
-    // Said again, for the change: a cause for each.
+    // Repeats the errors of the spec, so that there is a cause for each.
     ...specWithSelector(spec, before),
     ...completionsUpdate(spec, before, SPEC.child('completions')),
     ...immutableField(spec.selector, before.selector, SPEC.child('selector')),
@@ -51,8 +51,8 @@ export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
 }
 
 /**
- * The labels that the server puts into the template must be there, and be the job's own: two jobs never share pods. Jobs from
- * when the labels had no prefix do without those that have one.
+ * Validates that the template has the labels that the server adds, with the job's values: two jobs
+ * never share pods. Jobs from before the labels had a prefix need no prefixed ones.
  */
 function generatedSelector({ metadata, spec }: Job, old: Job | undefined): FieldErrorList {
   if (spec.manualSelector === true || spec.selector === undefined) return [];
@@ -96,7 +96,7 @@ function specWithSelector(spec: JobSpec, old?: JobSpec): FieldErrorList {
   return errors;
 }
 
-/** Undefined if it is none; that is told where it is checked itself. */
+/** Returns the selector; undefined if it is invalid, which other rules report. */
 function selectorOf({ selector }: JobSpec): Selector | undefined {
   try {
     return labelSelectorAsSelector(selector);
@@ -105,7 +105,7 @@ function selectorOf({ selector }: JobSpec): Selector | undefined {
   }
 }
 
-/** Each index is part of the host name of its pod: the longest one must fit. */
+/** Validates host names. Each contains the pod's index, so the longest must fit. */
 function hostnames({ metadata, spec }: Job): FieldErrorList {
   const { completions = 0 } = spec;
   if (spec.completionMode !== 'Indexed' || completions <= 0) return [];
@@ -116,7 +116,10 @@ function hostnames({ metadata, spec }: Job): FieldErrorList {
   return [field.invalid(field.path('metadata', 'name'), name, message)];
 }
 
-/** An indexed job can grow and shrink, if all its pods run at a time. */
+/**
+ * Validates changes of completions: an indexed job can grow and shrink if all its pods run in
+ * parallel.
+ */
 function completionsUpdate(spec: JobSpec, old: JobSpec, at: FieldPath): FieldErrorList {
   const { completions, parallelism } = spec;
   if (spec.completionMode !== 'Indexed') return immutableField(completions, old.completions, at);
@@ -132,8 +135,8 @@ function completionsUpdate(spec: JobSpec, old: JobSpec, at: FieldPath): FieldErr
 }
 
 /**
- * The template of a job that runs is fixed. While a job is suspended, where its pods may go can be changed, and what each
- * container gets.
+ * Validates changes of the template, which is fixed while the job runs. While it is suspended,
+ * scheduling fields and container resources may change.
  */
 function templateUpdate({ template }: JobSpec, old: Job): FieldErrorList {
   const { suspend, template: before } = old.spec;
@@ -149,13 +152,13 @@ function templateUpdate({ template }: JobSpec, old: Job): FieldErrorList {
 
 type Template = JobSpec['template'];
 
-/** The old template with what the new one says about labels, annotations and scheduling. */
+/** Returns the old template with the new labels, annotations and scheduling fields. */
 function withDirectivesOf(template: Template, old: Template): Template {
   const { affinity: oldAffinity } = old.spec;
   const { nodeAffinity: _, ...others } = oldAffinity ?? {};
   const { nodeAffinity } = template.spec.affinity ?? {};
   const merged = nodeAffinity === undefined ? others : { ...others, nodeAffinity };
-  // An affinity that says nothing any more may go with the last thing that it said.
+  // An affinity that becomes empty may be removed.
   const affinity =
     template.spec.affinity === undefined && semanticEqual(others, {}) ? undefined : merged;
   const { nodeSelector, tolerations, schedulingGates } = template.spec;
@@ -167,7 +170,9 @@ function withDirectivesOf(template: Template, old: Template): Template {
   };
 }
 
-/** The old spec with the new one's resources, container by container, as long as they are the same containers. */
+/**
+ * Returns the old spec with the new resources of its containers, if the containers are the same.
+ */
 function withResourcesOf(spec: Template['spec'], old: Template['spec']): Template['spec'] {
   const put = <C extends Template['spec']['containers']>(list: C, before: C): C =>
     (list.length !== before.length
@@ -187,7 +192,7 @@ function withResourcesOf(spec: Template['spec'], old: Template['spec']): Templat
   };
 }
 
-/** A copy with other values for some fields; undefined takes a field away. */
+/** Returns a copy with other values for some fields; undefined removes a field. */
 function replaced<T extends object>(
   object: T,
   changes: { readonly [K in keyof T]?: T[K] | undefined },

@@ -1,4 +1,5 @@
-// More of what is right and wrong with jobs: where each is refused, and how. The words are in the tests of each kind.
+// Further valid and invalid jobs, with the paths and types of the errors. The tests of each kind
+// contain the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -11,7 +12,7 @@ const short = (errors: FieldErrorList): string[] => [
   ...new Set(errors.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)),
 ];
 
-/** `spec`: one field a line. */
+/** Returns a job. `spec`: one field per line. */
 function job(spec: string, pod = '', status = ''): Job {
   const labels = ['controller-uid: 1a2b', 'job-name: j']
     .flatMap((label) => [label, `batch.kubernetes.io/${label}`])
@@ -69,7 +70,7 @@ describe('jobs', () => {
         'backoffLimitPerIndex: 1',
       ),
     ],
-    ['of somebody else', 'managedBy: example.com/foo'],
+    ['managed by another controller', 'managedBy: example.com/foo'],
     [
       'that succeed early',
       indexed(
@@ -99,15 +100,11 @@ describe('jobs', () => {
   const SUCCESS = 'spec.successPolicy.rules[0]';
   test.each<[what: string, spec: string, ...errors: string[]]>([
     [
-      'of somebody else without a domain',
+      'managedBy without a domain',
       'managedBy: invalid custom controller name',
       'spec.managedBy Invalid',
     ],
-    [
-      'of somebody else of a long name',
-      `managedBy: example.com/${'x'.repeat(60)}`,
-      'spec.managedBy TooLong',
-    ],
+    ['a long managedBy', `managedBy: example.com/${'x'.repeat(60)}`, 'spec.managedBy TooLong'],
     ['early success without indexes', success(), 'spec.successPolicy Invalid'],
     ['early success, never', indexed(5, success()), 'spec.successPolicy.rules Required'],
     ['early success of nothing', indexed(5, success('{}')), `${SUCCESS} Required`],
@@ -286,14 +283,14 @@ describe('changes', () => {
       'parallelism: 5\nactiveDeadlineSeconds: 2\nttlSecondsAfterFinished: 1\ncompletions: 9',
       'parallelism: 2\nactiveDeadlineSeconds: 3\nttlSecondsAfterFinished: 2\nmanualSelector: true\ncompletions: 9',
     ],
-    ['somebody else', '', 'managedBy: example.com/custom-controller', 'spec.managedBy Invalid'],
+    ['a new managedBy', '', 'managedBy: example.com/custom-controller', 'spec.managedBy Invalid'],
     [
       'another one',
       'managedBy: example.com/a',
       'managedBy: example.com/b',
       'spec.managedBy Invalid',
     ],
-    ['nobody any more', 'managedBy: example.com/a', '', 'spec.managedBy Invalid'],
+    ['a removed managedBy', 'managedBy: example.com/a', '', 'spec.managedBy Invalid'],
     ['the end', 'parallelism: 1', 'parallelism: 1\ncompletions: 1', 'spec.completions Invalid'],
     ['another end', 'completions: 2', 'completions: 4', 'spec.completions Invalid'],
     ['early success', perIndex(), perIndex(EARLY), 'spec.successPolicy Invalid'],
@@ -362,7 +359,9 @@ describe('changes', () => {
   });
 
   const NEAR = (values: string): string =>
-    `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: foo, operator: In, values: [${values}]}]}]}}}`;
+    'affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ' +
+    '{nodeSelectorTerms: [{matchExpressions: [{key: foo, operator: In, ' +
+    `values: [${values}]}]}]}}}`;
   test.each<[what: string, old: string, now: string]>([
     ['nodes', '', NEAR('bar, value2')],
     ['other nodes', NEAR('bar, value'), NEAR('bar, value2')],
@@ -402,7 +401,8 @@ describe('jobs again and again', () => {
   const cronJob = (spec: string, of = '', policy = 'OnFailure'): CronJob =>
     manifest(
       'batch/v1.CronJob',
-      `metadata: {name: c}\nspec: {jobTemplate: {spec: {template: {spec: {restartPolicy: ${policy}, containers: [{name: c, image: i}]}}, ${of}}}, ${spec}}`,
+      'metadata: {name: c}\nspec: {jobTemplate: {spec: {template: {spec: {restartPolicy: ' +
+        `${policy}, containers: [{name: c, image: i}]}}, ${of}}}, ${spec}}`,
     );
   const HOURLY = 'schedule: "0 * * * *"';
 

@@ -1,4 +1,4 @@
-// Rules of pod failure policies: which failures of a job's pods count, and for what.
+// Validation of pod failure policies.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -83,7 +83,7 @@ function exitCodes(
   const seen = new Set<number>();
   values.forEach((value, index) => {
     const path = valuesPath.index(index);
-    // Zero is no failure.
+    // Exit code 0 is no failure.
     if (operator === 'In' && value === 0)
       errors.push(field.invalid(path, value, 'must not be 0 for the In operator'));
     if (seen.has(value)) errors.push(field.duplicate(path, value));

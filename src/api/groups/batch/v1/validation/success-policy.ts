@@ -1,4 +1,4 @@
-// Rules of success policies: when an indexed job has succeeded before all its indexes have.
+// Validation of success policies, by which an indexed job succeeds before all its indexes do.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -28,7 +28,7 @@ export function successPolicy(spec: JobSpec, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** `completions`: undefined where they are missing, which is an error of its own. */
+/** Validates a rule. `completions`: undefined if missing, which is a separate error. */
 function successRule(
   rule: SuccessPolicyRule,
   completions: number | undefined,

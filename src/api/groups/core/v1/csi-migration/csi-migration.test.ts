@@ -130,7 +130,7 @@ describe('volumes of the cluster', () => {
     });
   });
 
-  test('others are nobody’s', () => {
+  test('other volumes are not translated', () => {
     expect(migrated(volume({ hostPath: { path: '/x' } }))).toBeUndefined();
     expect(migrated(volume({ csi: { driver: 'd', volumeHandle: 'h' } }))).toBeUndefined();
     expect(driverOfPlugin('kubernetes.io/rbd')).toBeUndefined();
@@ -161,7 +161,7 @@ describe('volumes of the cluster', () => {
     expect(migrated(one)?.volume.spec.accessModes).toEqual(expected);
   });
 
-  test('what the drivers do not understand is an error', () => {
+  test('values that the drivers do not support are errors', () => {
     expect(() => migrated(volume({ awsElasticBlockStore: { volumeID: 'aws://a/b' } }))).toThrow(
       'failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://a/b)',
     );
@@ -312,7 +312,7 @@ describe('volumes in pods', () => {
     expect(found?.accessModes).toEqual([mode]);
   });
 
-  test('others are nobody’s', () => {
+  test('other volumes are not translated', () => {
     expect(pluginOfSource({ name: 'v', emptyDir: {} })).toBeUndefined();
     expect(migratedInline({ name: 'v', emptyDir: {} }, 'ns')).toBeUndefined();
   });

@@ -1,5 +1,5 @@
-// The in-tree volume plugins that have given way to CSI drivers: what they were called, who has replaced them, and how the driver is
-// told of a volume that still names the plugin. What each says follows k8s.io/csi-translation-lib.
+// The in-tree volume plugins that CSI drivers have replaced: their names, their drivers, and the
+// translation of a volume for the driver. The rules are those of k8s.io/csi-translation-lib.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { CSIPersistentVolumeSource, PersistentVolume, Volume } from '../index.ts';
@@ -8,7 +8,7 @@ type ReadVolume = Immutable<PersistentVolume>;
 type Source = Immutable<CSIPersistentVolumeSource>;
 type AccessModes = NonNullable<ReadVolume['spec']['accessModes']>;
 
-/** The volume says something that the driver does not understand. */
+/** The volume has a value that the driver does not support. */
 export class CsiMigrationError extends Error {
   override readonly name = 'CsiMigrationError';
 }
@@ -19,7 +19,7 @@ export interface Translation {
   readonly accessModes?: AccessModes;
 }
 
-/** The fields in which volumes and pods say what a plugin has to know. */
+/** The fields of volumes and pods that configure a plugin. */
 type SourceField =
   | 'awsElasticBlockStore'
   | 'azureDisk'
@@ -33,11 +33,17 @@ export interface InTreePlugin {
   readonly field: SourceField;
   readonly name: string;
   readonly driver: string;
-  /** The labels by which the driver's nodes say where they are, instead of Kubernetes' own. */
+  /** The driver's labels of nodes for their topology, which replace Kubernetes' own. */
   readonly topology?: { readonly zone: string; readonly region?: string };
-  /** undefined: the volume is not of this plugin. Throws CsiMigrationError. */
+  /**
+   * Translates a persistent volume. Undefined: the volume is not of this plugin. Throws
+   * CsiMigrationError.
+   */
   readonly persistent: (volume: ReadVolume) => Translation | undefined;
-  /** Of a volume in a pod's spec: it has access modes of its own. The same otherwise. */
+  /**
+   * Translates a volume in a pod's spec, which has its own access modes. Otherwise equal to
+   * `persistent`.
+   */
   readonly inline: (
     volume: Immutable<Volume>,
     namespace: string,
@@ -46,13 +52,13 @@ export interface InTreePlugin {
 
 export const ZONE = 'topology.kubernetes.io/zone';
 export const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone';
-/** Between the zones in a label of a volume that is in several. */
+/** The separator of the zones in the label of a volume in several zones. */
 export const ZONE_SEPARATOR = '__';
 
 const ONCE: AccessModes = ['ReadWriteOnce'];
 const READERS: AccessModes = ['ReadOnlyMany'];
 
-/** As they are written: what is empty is left out. */
+/** Returns the source without its empty fields. */
 function source(
   driver: string,
   volumeHandle: string,
@@ -71,7 +77,7 @@ function source(
   };
 }
 
-/** For plugins that say the same of both kinds of volumes. */
+/** Returns the translations of a plugin that are equal for both kinds of volumes. */
 function alike<K extends SourceField>(
   key: K,
   translate: (
@@ -105,7 +111,7 @@ const CINDER = 'cinder.csi.openstack.org';
 const VSPHERE = 'csi.vsphere.vmware.com';
 const PORTWORX = 'pxd.portworx.com';
 
-/** `aws://ZONE/vol-1`, `aws:///vol-1`, or the disk's own `vol-1`. */
+/** Returns the handle for `aws://ZONE/vol-1`, `aws:///vol-1`, or the disk's own `vol-1`. */
 function ebsHandle(volumeID: string): string {
   if (!volumeID.startsWith('aws://')) return volumeID;
   const path = volumeID.slice('aws://'.length);
@@ -128,7 +134,7 @@ function gceSource(
   return source(GCE, `projects/${UNKNOWN}/${place}/disks/${said.pdName}`, said, { partition });
 }
 
-/** Its zone, or the region of its zones, as its labels say. */
+/** Returns the zone in the labels, or the region of several zones. */
 function gcePlace({ metadata: { labels = {} } }: ReadVolume): string {
   const zones = (labels[BETA_ZONE] || labels[ZONE] || UNKNOWN).split(ZONE_SEPARATOR);
   if (zones.length === 1) return `zones/${zones[0]}`;
@@ -150,7 +156,10 @@ function gcePlace({ metadata: { labels = {} } }: ReadVolume): string {
   return `regions/${[...regions][0]}`;
 }
 
-/** The plugin let anybody write whatever the modes said; the driver does not. */
+/**
+ * Returns the access modes for the driver: the plugin allowed writes with any mode, the driver does
+ * not.
+ */
 function gceModes(modes: AccessModes): AccessModes {
   const readersOnly =
     modes.includes('ReadOnlyMany') &&
@@ -241,7 +250,8 @@ export const IN_TREE_PLUGINS: readonly InTreePlugin[] = [
       return { csi: gceSource(gcePersistentDisk, `zones/${UNKNOWN}`), accessModes };
     },
   },
-  // Its disks in regions without zones are in zones that the driver does not know: it keeps the affinity that they have.
+  // Disks in regions without zones have zones that the driver does not know: they keep their
+  // affinity.
   { field: 'azureDisk', name: 'kubernetes.io/azure-disk', driver: AZURE_DISK, ...azureDisk },
   {
     field: 'azureFile',

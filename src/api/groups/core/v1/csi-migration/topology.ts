@@ -1,10 +1,9 @@
-// From which nodes a volume can be used, in the words of the CSI driver that has replaced its plugin: its zones are found under the
-// driver's label. A volume without an affinity says in its own labels where it is.
+// The node affinity of a volume with the labels of its CSI driver: the zones are under the driver's
+// label. A volume without an affinity has its zones in its own labels.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { NodeSelectorRequirement, PersistentVolume } from '../index.ts';
-import { BETA_ZONE, ZONE, ZONE_SEPARATOR } from './plugins.ts';
-import type { InTreePlugin } from './plugins.ts';
+import { BETA_ZONE, type InTreePlugin, ZONE, ZONE_SEPARATOR } from './plugins.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
 type Affinity = ReadVolume['spec']['nodeAffinity'];
@@ -36,7 +35,10 @@ export function driverAffinity(
     : narrowed(affinity, topology.region, [labels[region]]);
 }
 
-/** The affinity counts before the labels, and today's names before the old ones. */
+/**
+ * Returns the labels in use. The affinity takes precedence over labels, and current names over old
+ * ones.
+ */
 function labelsUsed(
   affinity: Affinity,
   labels: Readonly<Record<string, string>>,
@@ -68,7 +70,7 @@ function renamed(affinity: Affinity, from: string, to: string): Affinity {
   );
 }
 
-/** Every term asks for one of the zones, too. */
+/** Returns the affinity with the zones as an additional requirement in every term. */
 function narrowed(affinity: Affinity, key: string, zones: readonly string[]): Affinity {
   const values = [
     ...new Set(zones.map((zone) => zone.trim()).filter((zone) => zone !== '')),

@@ -1,17 +1,17 @@
-// Lists of resources as numbers: what quotas add up and compare.
+// Lists of resources as numbers, which quotas add and compare.
 
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as core from '../types.ts';
 
-/** By the name of the resource. */
+/** Amounts by the name of the resource. */
 export type Amounts = ReadonlyMap<string, Quantity>;
 
 export function amountsOf(list: Immutable<core.ResourceList> | undefined): Amounts {
   return new Map(Object.entries(list ?? {}).map(([name, amount]) => [name, parseQuantity(amount)]));
 }
 
-/** By name, in alphabetical order. */
+/** Returns the list of resources, in alphabetical order. */
 export function listOf(amounts: Amounts): core.ResourceList {
   return Object.fromEntries(
     [...amounts]
@@ -26,7 +26,7 @@ export function addAmounts(a: Amounts, b: Amounts): Amounts {
   return sum;
 }
 
-/** What `a` is more than `b`, resource by resource of either; less is zero. */
+/** Returns `a` minus `b` for each resource of either; negative differences are zero. */
 export function growth(a: Amounts, b: Amounts): Amounts {
   const more = new Map<string, Quantity>();
   for (const [name, amount] of a) {
@@ -47,7 +47,7 @@ export function sameAmounts(a: Amounts, b: Amounts): boolean {
   );
 }
 
-/** As messages tell them: 'cpu=1,pods=2'. */
+/** Returns amounts in the form of messages: 'cpu=1,pods=2'. */
 export function amountsText(amounts: Amounts): string {
   return Object.entries(listOf(amounts))
     .map(([name, amount]) => `${name}=${amount}`)

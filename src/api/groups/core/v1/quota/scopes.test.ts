@@ -1,5 +1,5 @@
-// All scopes with all operators, against what the API's documentation says of them. The oracle never sees an object: it knows only
-// from which properties the object was made.
+// Compares all scopes with all operators with the API's documentation. The oracle does not see an
+// object, only the properties from which it was created.
 
 import { describe, expect, test } from 'vitest';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -11,7 +11,7 @@ interface Properties {
   readonly resource: 'pods' | 'persistentvolumeclaims' | 'configmaps';
   readonly hasDeadline: boolean;
   readonly asksForNothing: boolean;
-  /** The priority class of the pod, or all attributes classes that the claim names. */
+  /** The priority class of the pod, or all attributes classes in the claim. */
   readonly classes: readonly string[];
   readonly looksAcross: boolean;
 }
@@ -58,7 +58,7 @@ const resources: Readonly<Record<string, readonly object[]>> = {
   ],
 };
 
-/** Objects with their properties. Several objects may have the same ones. */
+/** Yields objects with their properties. Several objects may have the same ones. */
 function* samples(): Generator<readonly [Properties, object]> {
   for (const hasDeadline of booleans) {
     for (const asksForNothing of booleans) {
@@ -118,7 +118,7 @@ const SCOPES = [
 ] as const;
 type Requirement = core.ScopedResourceSelectorRequirement;
 
-/** The values that the documentation states. */
+/** Reports the membership that the documentation defines. */
 function isMember(
   properties: Properties,
   { scopeName, operator, values = [] }: Requirement,
@@ -164,7 +164,7 @@ const requirements = SCOPES.flatMap((scopeName) =>
       : [{ scopeName, operator }],
   ),
 );
-/** The scopes that a quota may have. */
+/** The valid scopes of a quota. */
 const valid = requirements.filter((requirement) => {
   const spec = { hard: { 'count/pods': '1' }, scopeSelector: { matchExpressions: [requirement] } };
   const problems = validateResourceQuota({

@@ -1,11 +1,10 @@
-// The objects that a quota counts: it limits something of their resource, and they are in all of its scopes.
+// The objects that a quota counts: it limits their resource, and they are in all of its scopes.
 
 import * as labels from '#machinery/selectors/labels.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { podQosClass } from '../qos.ts';
 import type * as core from '../types.ts';
-import { isTerminating } from './usage.ts';
-import type { GroupResource, QuotaEvaluator } from './usage.ts';
+import { type GroupResource, isTerminating, type QuotaEvaluator } from './usage.ts';
 
 type ReadPod = Immutable<core.Pod>;
 type Requirement = Immutable<core.ScopedResourceSelectorRequirement>;
@@ -18,7 +17,10 @@ export function scopesOf({
   return [...named, ...(scopeSelector?.matchExpressions ?? [])];
 }
 
-/** Reports whether an object of the resource is in all scopes of the quota: those of `scopes` and those of `scopeSelector`. */
+/**
+ * Reports whether an object of the resource is in all scopes of the quota: those of `scopes` and
+ * those of `scopeSelector`.
+ */
 export function isInScopes(
   spec: Immutable<core.ResourceQuotaSpec>,
   { group, resource }: GroupResource,
@@ -34,7 +36,7 @@ export function isInScopes(
   });
 }
 
-/** The names of what the quota limits of such objects, by what its status says is in force. */
+/** Returns the names of the quota's limits for such objects, according to its status. */
 export function limitedNames(
   quota: Immutable<core.ResourceQuota>,
   evaluator: QuotaEvaluator,

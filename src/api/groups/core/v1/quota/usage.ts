@@ -1,5 +1,6 @@
-// What an object takes of a namespace's quota, kind by kind. Pods, services and claims (to volumes and to devices) are measured; of all
-// others it is counted how many there are (`count/deployments.apps`), of some also under an older, shorter name.
+// The usage of a namespace's quota by an object, for each kind. Pods, services and claims (for
+// volumes and devices) are measured; other objects are counted (`count/deployments.apps`), some
+// also under an older, shorter name.
 
 import { newQuantity, parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -13,16 +14,19 @@ export interface GroupResource {
   readonly resource: string;
 }
 
-/** How objects of one resource are measured. `object`: of that resource. */
+/** Measures objects of one resource. `object`: of that resource. */
 export interface QuotaEvaluator {
-  /** Whether a limit of that name is about these objects. */
+  /** Reports whether a limit of that name applies to these objects. */
   readonly tracks: (name: string) => boolean;
   readonly usage: (object: unknown, nowMs: number) => Amounts;
-  /** Reports whether such a write may have to be charged. `subresource`: '' for the object itself. */
+  /** Reports whether a write may have to be charged. `subresource`: '' for the object itself. */
   readonly handles: (operation: string, subresource: string) => boolean;
-  /** Reports whether this update has to be charged. Absent: each update that `handles` accepts. */
+  /** Reports whether an update has to be charged. Absent: each update that `handles` accepts. */
   readonly handlesUpdate?: (subresource: string, object: unknown, oldObject: unknown) => boolean;
-  /** What the object would have to say under limits of these names; undefined if it does. */
+  /**
+   * Returns the error for an object that lacks values which limits of these names require;
+   * undefined if it has them.
+   */
   readonly problem?: (object: unknown, limited: readonly string[]) => string | undefined;
 }
 
@@ -30,7 +34,7 @@ const ONE = newQuantity(1, 'DecimalSI');
 const NONE = newQuantity(0, 'DecimalSI');
 const REQUESTS = 'requests.';
 
-/** 'count/pods', 'count/deployments.apps' */
+/** Returns 'count/pods' or 'count/deployments.apps'. */
 export function countName({ group, resource }: GroupResource): string {
   return group === '' ? `count/${resource}` : `count/${resource}.${group}`;
 }
@@ -44,7 +48,7 @@ const POD_NAMES: ReadonlySet<string> = new Set([
     `limits.${name}`,
   ]),
 ]);
-/** Limits on these make every container say what it takes. */
+/** Limits on these resources require an explicit value in every container. */
 const TO_BE_SAID: ReadonlySet<string> = new Set(
   ['cpu', 'memory'].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
 );
@@ -60,7 +64,8 @@ const podEvaluator: QuotaEvaluator = {
     subresource === ''
       ? operation === 'CREATE' || operation === 'UPDATE'
       : subresource === 'resize' && operation === 'UPDATE',
-  // An active deadline can be set later. It moves the pod from the scope NotTerminating to the scope Terminating.
+  // An active deadline can be set later. It moves the pod from the scope NotTerminating to the
+  // scope Terminating.
   handlesUpdate: (subresource, object, oldObject) =>
     subresource === 'resize' ||
     isTerminating(object as Immutable<core.Pod>) !==
@@ -73,7 +78,10 @@ export function isTerminating({ spec }: Immutable<core.Pod>): boolean {
   return spec.activeDeadlineSeconds !== undefined && spec.activeDeadlineSeconds >= 0;
 }
 
-/** A pod that has ended counts as an object and takes nothing; so does one that should be gone by now. */
+/**
+ * Returns the usage of a pod. A pod that has ended, or whose deletion is overdue, counts as an
+ * object without resources.
+ */
 function podUsage(pod: Immutable<core.Pod>, nowMs: number): Amounts {
   const counted: Amounts = new Map([['count/pods', ONE]]);
   if (pod.status.phase === 'Failed' || pod.status.phase === 'Succeeded') return counted;
@@ -86,9 +94,9 @@ function podUsage(pod: Immutable<core.Pod>, nowMs: number): Amounts {
   return addAmounts(counted, computeUsage(podAmounts(pod, 'requests'), podAmounts(pod, 'limits')));
 }
 
-/** What a pod takes all in all, its overhead included. */
+/** Returns the total resources of a pod, with its overhead. */
 export function podAmounts({ spec }: Immutable<core.Pod>, of: 'requests' | 'limits'): Amounts {
-  // What the pod says as a whole counts, not what its containers do.
+  // The resources of the pod as a whole take precedence over those of its containers.
   const total = new Map([
     ...aggregateContainerResources(spec, of),
     ...amountsOf(spec.resources?.[of]),
@@ -191,7 +199,7 @@ const claimEvaluator: QuotaEvaluator = {
     ]);
     const ofClass = metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName;
     if (ofClass) usage.set(`${ofClass}${OF_CLASS}persistentvolumeclaims`, ONE);
-    // While it is resized, what has been given already counts if that is more.
+    // During a resize, the allocated size counts if it is larger.
     const sizes = [spec.resources.requests?.storage, status.allocatedResources?.storage].flatMap(
       (text) => (text === undefined ? [] : [parseQuantity(text)]),
     );
@@ -210,7 +218,7 @@ const claimEvaluator: QuotaEvaluator = {
 
 const DEVICE_CLAIMS: GroupResource = { group: 'resource.k8s.io', resource: 'resourceclaims' };
 const DEVICES_OF_CLASS = '.deviceclass.resource.k8s.io/devices';
-/** So many devices may be allocated for a claim: who asks for all there are is charged for them. */
+/** The maximum number of devices of a claim. A claim for all devices is charged for this many. */
 const MOST_DEVICES = 32;
 
 type DeviceRequest = Pick<
@@ -229,7 +237,7 @@ const deviceClaimEvaluator: QuotaEvaluator = {
     const { spec } = object as Immutable<ResourceClaim>;
     let usage: Amounts = new Map([[countName(DEVICE_CLAIMS), ONE]]);
     for (const { exactly, firstAvailable = [] } of spec.devices?.requests ?? []) {
-      // Of alternatives one is taken: of each class as many as could be.
+      // One of several alternatives is allocated: each class is charged with its maximum.
       const most = new Map<string, number>();
       for (const request of exactly === undefined ? firstAvailable : [exactly]) {
         const name = `${request.deviceClassName}${DEVICES_OF_CLASS}`;
@@ -246,7 +254,7 @@ const deviceClaimEvaluator: QuotaEvaluator = {
     subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
 };
 
-/** Of the core group, known by their plain name too. */
+/** Kinds of the core group that also have a limit with their plain name. */
 const SHORT_NAMES: ReadonlySet<string> = new Set([
   'configmaps',
   'resourcequotas',
@@ -254,7 +262,7 @@ const SHORT_NAMES: ReadonlySet<string> = new Set([
   'secrets',
 ]);
 
-/** Of every kind that was asked for, by group and resource: every write asks. */
+/** Evaluators by group and resource, cached because every write needs one. */
 const evaluators = new Map<string, QuotaEvaluator>([
   ['/pods', podEvaluator],
   ['/services', serviceEvaluator],
@@ -282,7 +290,7 @@ function countingEvaluator({ group, resource }: GroupResource): QuotaEvaluator {
   };
 }
 
-/** The resource whose objects a limit of that name is about. */
+/** Returns the resource whose objects a limit counts. */
 export function resourceOfLimit(name: string): GroupResource | undefined {
   if (name.startsWith('count/')) {
     const [resource = '', ...group] = name.slice('count/'.length).split('.');
@@ -295,7 +303,9 @@ export function resourceOfLimit(name: string): GroupResource | undefined {
   return podEvaluator.tracks(name) ? { group: '', resource: 'pods' } : undefined;
 }
 
-/** Nobody counts these: they come and go by themselves, or are never stored. */
+/**
+ * Reports whether objects of the resource are not counted: they are short-lived or never stored.
+ */
 export function isUncounted({ group, resource }: GroupResource): boolean {
   return (
     resource === 'events' ||

@@ -1,4 +1,5 @@
-// Rules of annotations that are not those of an object's own metadata: in templates, and those that mean something to pods.
+// Validation of annotations outside of an object's own metadata: in templates, and those with a
+// meaning for pods.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -24,15 +25,15 @@ export function annotations(map: Annotations | undefined, at: FieldPath): FieldE
   return errors;
 }
 
-/** Put on a pod of a file by the kubelet that runs it. */
+/** The kubelet sets it on the mirror of a static pod. */
 const MIRROR = 'kubernetes.io/config.mirror';
 const TOLERATIONS = 'scheduler.alpha.kubernetes.io/tolerations';
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** The API's copy of a pod that a node has from a file. */
+/** Reports whether the pod is the mirror of a static pod. */
 export const isMirrorPod = (map: Annotations | undefined): boolean => map?.[MIRROR] !== undefined;
 
-/** What annotations say that the server itself knows. */
+/** Validates annotations that the server itself uses. */
 export function podAnnotations(
   map: Annotations | undefined,
   spec: PodSpec,
@@ -57,7 +58,7 @@ export function podAnnotations(
   return [...errors, ...profileAnnotations(map, spec, at)];
 }
 
-/** Nobody reads them any more, but what they say must be tolerations. */
+/** Validates the obsolete annotation, which must still contain tolerations. */
 function oldTolerations(text: string, at: FieldPath): FieldErrorList {
   if (text === '') return [];
   let list: unknown;
@@ -81,7 +82,7 @@ function oldTolerations(text: string, at: FieldPath): FieldErrorList {
   return tolerations(list as Toleration[], at.child(TOLERATIONS));
 }
 
-/** Written as a number is: no plus sign, no leading zeros. */
+/** Reports whether the text is an int32 without plus sign and leading zeros. */
 function isInt32(text: string): boolean {
   return (
     /^(0|-?[1-9][0-9]*|-0)$/.test(text) &&
@@ -90,7 +91,7 @@ function isInt32(text: string): boolean {
   );
 }
 
-/** Who a pod is from, and what it was confined by when it was made, stays. */
+/** Validates that a pod's source and its profiles do not change. */
 export function podAnnotationsUpdate(
   map: Annotations | undefined,
   old: Annotations | undefined,

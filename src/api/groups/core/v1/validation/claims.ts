@@ -1,4 +1,4 @@
-// Rules of claims: of devices, by name, and of storage, as a template in an ephemeral volume.
+// Validation of claims: of devices, by name, and of storage, as a template in an ephemeral volume.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -18,7 +18,7 @@ export function resourceClaims(
   { isMirror }: { readonly isMirror: boolean },
   at: FieldPath,
 ): FieldErrorList {
-  // Nobody could have allocated anything to a pod that comes from a node.
+  // Devices cannot be allocated for a static pod.
   if (isMirror)
     return (list ?? []).map(() =>
       field.forbidden(WHOLE, 'static pods do not support resource claims'),
@@ -54,7 +54,7 @@ export function resourceClaims(
   });
 }
 
-/** The names that containers may refer to, good or bad. */
+/** Returns the names to which containers may refer, valid or not. */
 export function resourceClaimNames(
   list: readonly PodResourceClaim[] | undefined,
 ): ReadonlySet<string> {
@@ -70,7 +70,7 @@ export function claimTemplate(
   return [
     ...annotations(notes, path.child('annotations')),
     ...validation.validateLabels(labels, path.child('labels')),
-    // Kubernetes makes the path from its own name of the field, which begins with UID.
+    // The path contains Go's name of the field, which begins with UID.
     ...Object.entries(others).flatMap(([name, value]) =>
       value === undefined || value === null
         ? []
@@ -83,7 +83,7 @@ export function claimTemplate(
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const VOLUME_MODES = ['Block', 'Filesystem'];
 
-/** The ways in which a volume may be used at once. That there is one is checked elsewhere. */
+/** Validates access modes. That there is one is checked elsewhere. */
 export function accessModes(modes: readonly string[], at: FieldPath): FieldErrorList {
   const errors = modes.flatMap((mode) => optionalOneOf(mode, ACCESS_MODES, at));
   if (
@@ -95,7 +95,7 @@ export function accessModes(modes: readonly string[], at: FieldPath): FieldError
   return errors;
 }
 
-/** What an earlier version of a claim had wrong may stay wrong. */
+/** Errors of an earlier version of a claim that are accepted. */
 export interface ClaimRules {
   readonly allowInvalidLabelValueInSelector?: boolean;
   readonly allowInvalidAPIGroup?: boolean;
@@ -134,7 +134,7 @@ function className(name: string | undefined, at: FieldPath): FieldErrorList {
     : invalidEach(at, name, validation.isDNS1123Subdomain(name));
 }
 
-/** What the volume is to hold from the beginning, in an older field and a newer one, which must agree. */
+/** Validates the data source in the older and the newer field, which must agree. */
 function dataSources(
   { dataSource, dataSourceRef }: PersistentVolumeClaimSpec,
   at: FieldPath,
@@ -157,7 +157,7 @@ function dataSources(
     (dataSource.apiGroup ?? null) === (dataSourceRef.apiGroup ?? null) &&
     dataSource.kind === dataSourceRef.kind &&
     dataSource.name === dataSourceRef.name;
-  // Kubernetes shows a path here, which has nothing to show.
+  // As in upstream, the value in the message is an empty path.
   if (namespace !== '')
     errors.push(
       field.invalid(at, {}, 'may not be specified when dataSourceRef.namespace is specified'),

@@ -1,5 +1,5 @@
-// Small rules that many kinds share. Messages, paths and error types throughout this folder are Kubernetes' own
-// (pkg/apis/core/validation), oddities included; each function answers every problem that it finds.
+// Rules that many kinds share. Messages, paths and error types in this folder are upstream's
+// (pkg/apis/core/validation), with their peculiarities. Each function returns every problem.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -8,7 +8,7 @@ import type { Container, EphemeralContainer, PodSpec } from './types.ts';
 
 export const MAX_INT32 = 2 ** 31 - 1;
 
-/** Messages of a format check, as errors at a path. */
+/** Returns the messages of a format check as errors at a path. */
 export function invalidEach(
   at: FieldPath,
   value: unknown,
@@ -17,7 +17,7 @@ export function invalidEach(
   return problems.map((problem) => field.invalid(at, value, problem));
 }
 
-/** The object as a whole, as Kubernetes writes it. */
+/** The path of the whole object in upstream's messages. */
 export const WHOLE = new field.FieldPath('[]');
 
 export function nonNegative(value: number | undefined, at: FieldPath): FieldErrorList {
@@ -26,7 +26,10 @@ export function nonNegative(value: number | undefined, at: FieldPath): FieldErro
     : [];
 }
 
-/** A value of a closed set: missing is one error, unknown another. `known` is told in the order given. */
+/**
+ * Validates a required enum: a missing and an unknown value are different errors. `known` is listed
+ * in the given order.
+ */
 export function oneOf(
   value: string | undefined,
   known: readonly string[],
@@ -36,7 +39,7 @@ export function oneOf(
   return known.includes(value) ? [] : [field.notSupported(at, value, known)];
 }
 
-/** As oneOf, but may be missing. */
+/** Validates an optional enum. */
 export function optionalOneOf(
   value: string | undefined,
   known: readonly string[],
@@ -45,7 +48,7 @@ export function optionalOneOf(
   return value === undefined || known.includes(value) ? [] : [field.notSupported(at, value, known)];
 }
 
-/** A port by number or by name. */
+/** Validates a port number or name. */
 export function portNumberOrName(port: number | string, at: FieldPath): FieldErrorList {
   return invalidEach(
     at,
@@ -54,12 +57,12 @@ export function portNumberOrName(port: number | string, at: FieldPath): FieldErr
   );
 }
 
-/** Something must be there; what it is nobody checks here. */
+/** Validates that the value is not empty. */
 export function nonEmpty(value: string | undefined, at: FieldPath): FieldErrorList {
   return value === undefined || value === '' ? [field.required(at)] : [];
 }
 
-/** A path below a folder: relative, and never up. */
+/** Validates a path below a directory: relative, and without '..'. */
 export function localDescendingPath(path: string, at: FieldPath): FieldErrorList {
   return [
     ...(path.startsWith('/') ? [field.invalid(at, path, 'must be a relative path')] : []),
@@ -71,7 +74,10 @@ export function noBacksteps(path: string, at: FieldPath): FieldErrorList {
   return path.split('/').includes('..') ? [field.invalid(at, path, "must not contain '..'")] : [];
 }
 
-/** As localDescendingPath, and the first segment may not begin with two dots, which the atomic writer keeps for itself. */
+/**
+ * Does the same as localDescendingPath. In addition, the first segment must not begin with two
+ * dots, which are reserved for the atomic writer.
+ */
 export function localNonReservedPath(path: string, at: FieldPath): FieldErrorList {
   const errors = localDescendingPath(path, at);
   if (path.startsWith('..') && !path.startsWith('../'))
@@ -85,7 +91,10 @@ export function fileMode(mode: number | undefined, at: FieldPath): FieldErrorLis
     : [];
 }
 
-/** Every container of a pod, with its path, in the order in which they start. `at`: the spec. */
+/**
+ * Returns every container of a pod with its path, in the order of their start. `at`: the path of
+ * the spec.
+ */
 export function allContainers(
   spec: PodSpec,
   at: FieldPath,
@@ -102,7 +111,7 @@ export function allContainers(
 
 const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'] as const;
 
-/** What must not change between two versions of an object. */
+/** Validates that a value has not changed. */
 export function immutable(
   value: unknown,
   old: unknown,
@@ -112,7 +121,7 @@ export function immutable(
   return equal(value, old) ? [] : [field.invalid(at, value ?? null, 'field is immutable')];
 }
 
-/** True if there are addresses of both families, one of each. */
+/** Reports whether there is one address of each family. */
 export function isDualStack(addresses: readonly string[]): boolean {
   return (
     addresses.length === 2 && isIPv6(addresses[0] as string) !== isIPv6(addresses[1] as string)

@@ -1,5 +1,5 @@
-// More of what is right and wrong with config maps, secrets and namespaces: where each is refused, and how. The words are in
-// kinds.test.ts.
+// Further valid and invalid config maps, secrets and namespaces, with the paths and types of the
+// errors. kinds.test.ts contains the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -42,7 +42,7 @@ describe('config maps', () => {
     ],
     ['too much together', `data: {a: ${'a'.repeat(MAX)}}\nbinaryData: {b: eA==}`, '[] TooLong'],
   ])('%s', (_what, yaml, ...errors) => {
-    // What is wrong with a key is one thing, however many words it takes.
+    // Several messages about one key count as one error.
     expect([...new Set(short(validation.validateConfigMap(configMap(yaml))))]).toEqual(errors);
   });
 
@@ -130,7 +130,7 @@ describe('secrets', () => {
     ],
     ['a user', typed('basic-auth', 'username: me, password: hush')],
     ['a user without a password', typed('basic-auth', 'username: me')],
-    ['a password of nobody', typed('basic-auth', 'password: hush')],
+    ['a password without a user name', typed('basic-auth', 'password: hush')],
     ['neither', typed('basic-auth', 'a: b'), 'data[username] Required', 'data[password] Required'],
     ['a key', typed('ssh-auth', 'ssh-privatekey: foo-bar-baz')],
     ['no key', typed('ssh-auth', 'a: b'), 'data[ssh-privatekey] Required'],
@@ -144,11 +144,11 @@ describe('secrets', () => {
 
   const NAME = 'metadata.annotations[kubernetes.io/service-account.name] Required';
   test.each<[what: string, metadata: string, ...errors: string[]]>([
-    ['somebody', '{annotations: {kubernetes.io/service-account.name: foo}}'],
-    ['nobody', '{annotations: {kubernetes.io/service-account.name: ""}}', NAME],
-    ['nobody, unsaid', '{annotations: {}}', NAME],
-    ['nobody at all', '{}', NAME],
-  ])('a token of %s', (_what, metadata, ...errors) => {
+    ['an account', '{annotations: {kubernetes.io/service-account.name: foo}}'],
+    ['an empty account', '{annotations: {kubernetes.io/service-account.name: ""}}', NAME],
+    ['no annotation', '{annotations: {}}', NAME],
+    ['no annotations', '{}', NAME],
+  ])('a token with %s', (_what, metadata, ...errors) => {
     const given = manifest<core.Secret>(
       'core/v1.Secret',
       `metadata: ${metadata}\ntype: kubernetes.io/service-account-token`,
@@ -196,7 +196,7 @@ describe('namespaces', () => {
     ['none', ''],
     ["Kubernetes' own", 'kubernetes'],
     ['of others', 'example.com/something, example.com/other'],
-    ['of nobody', 'Foo', 'spec.finalizers Invalid'],
+    ['without a domain', 'Foo', 'spec.finalizers Invalid'],
     ['empty', '"", foo.com/bar, what.com/bar', 'spec.finalizers Invalid'],
   ])('finalizers: %s', (_what, finalizers, ...errors) => {
     const given = namespace(`spec: {finalizers: [${finalizers}]}`);

@@ -1,4 +1,4 @@
-// Rules of ConfigMaps and Secrets.
+// Validation of ConfigMaps and Secrets.
 
 import { deepEqual, semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -9,7 +9,7 @@ import type { ConfigMap, Secret } from './types.ts';
 import { immutable, invalidEach, WHOLE } from './common.ts';
 
 const DATA = field.path('data');
-/** The most bytes that the data of a ConfigMap or Secret may have. */
+/** The maximum number of bytes of a ConfigMap's or Secret's data. */
 const MAX_DATA_SIZE = 1024 * 1024;
 const FOR_EVER = 'field is immutable when `immutable` is set';
 
@@ -39,7 +39,7 @@ export function validateConfigMapUpdate(configMap: ConfigMap, old: ConfigMap): F
   if (old.immutable === true) {
     if (configMap.immutable !== true)
       errors.push(field.forbidden(field.path('immutable'), FOR_EVER));
-    // Defaults make an empty map of missing data, but not of missing binary data.
+    // Missing data has an empty map as default; missing binary data has none.
     if (!semanticEqual(configMap.data, old.data))
       errors.push(field.forbidden(field.path('data'), FOR_EVER));
     if (!deepEqual(configMap.binaryData, old.binaryData))
@@ -74,7 +74,7 @@ export function validateSecret(secret: Secret): FieldErrorList {
       errors.push(...required('.dockerconfigjson'), ...jsonObject(data, '.dockerconfigjson'));
       break;
     case 'kubernetes.io/basic-auth':
-      // One of them is enough, and may be empty.
+      // One of them suffices, and may be empty.
       if (data['username'] === undefined && data['password'] === undefined)
         errors.push(...required('username', 'password'));
       break;
@@ -100,7 +100,8 @@ function jsonObject(data: Readonly<Record<string, string>>, key: string): FieldE
   try {
     value = JSON.parse(text);
   } catch {
-    // Not the parser's own message, which may repeat a part of the secret: this one has a character of it at most.
+    // The parser's own message may contain a part of the secret; this one contains at most one
+    // character.
     return refuse(describeJsonSyntaxError(text) ?? 'invalid JSON');
   }
   if (value === null || (typeof value === 'object' && !Array.isArray(value))) return [];

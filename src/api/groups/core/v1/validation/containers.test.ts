@@ -1,12 +1,11 @@
-// Containers of pods, and what they are told, mount and are asked: what is accepted, and where the rest is refused, and how. The
-// words are in pod.test.ts.
+// Containers of pods: their environment, mounts and probes. Valid cases, and the paths and types of
+// the errors. pod.test.ts contains the messages.
 
 import { describe, expect, test } from 'vitest';
 
 import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
-import { path } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, path } from '#machinery/validation/field.ts';
 import { validatePod, validatePodEphemeralContainersUpdate, validatePodTemplate } from './index.ts';
 
 const short = (errors: FieldErrorList, prefix: string): string[] =>
@@ -15,10 +14,10 @@ const short = (errors: FieldErrorList, prefix: string): string[] =>
 const pod = (spec: string): core.Pod =>
   manifest('core/v1.Pod', `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}`);
 
-/** What is wrong with a pod; paths begin at its spec. */
+/** Returns the errors of a pod; paths begin at its spec. */
 const errorsOf = (spec: string): string[] => short(validatePod(pod(spec)), 'spec.');
 
-/** What is wrong with the only container; paths begin there. */
+/** Returns the errors of the only container; paths begin there. */
 const errorsIn = (container: string, more = ''): string[] =>
   short(
     validatePod(pod(`containers: [{name: c, image: x, ${container}}]${more}`)),
@@ -54,12 +53,15 @@ describe('containers', () => {
     ],
     [
       'one port of the host twice',
-      'containers: [{name: a, image: x, ports: [{containerPort: 80, hostPort: 80}]}, {name: b, image: x, ports: [{containerPort: 81, hostPort: 80}]}]',
+      'containers: [{name: a, image: x, ports: [{containerPort: 80, hostPort: 80}]}, ' +
+        '{name: b, image: x, ports: [{containerPort: 81, hostPort: 80}]}]',
       'containers[1].ports[0].hostPort Duplicate',
     ],
     [
       'one port of the host for a sidecar and a container',
-      'containers: [{name: a, image: x, ports: [{containerPort: 80, hostPort: 80}]}]\ninitContainers: [{name: b, image: x, restartPolicy: Always, ports: [{containerPort: 81, hostPort: 80}]}]',
+      'containers: [{name: a, image: x, ports: [{containerPort: 80, hostPort: 80}]}]\n' +
+        'initContainers: [{name: b, image: x, restartPolicy: Always, ' +
+        'ports: [{containerPort: 81, hostPort: 80}]}]',
     ],
   ])('%s', (_what, spec, ...errors) => {
     expect(errorsOf(spec)).toEqual(errors);
@@ -98,7 +100,9 @@ describe('ports', () => {
   table([
     [
       'all protocols',
-      'ports: [{name: abc, containerPort: 80, hostPort: 80, protocol: TCP}, {name: as, containerPort: 83, protocol: UDP}, {name: do-re-me, containerPort: 84, protocol: SCTP}, {containerPort: 85}]',
+      'ports: [{name: abc, containerPort: 80, hostPort: 80, protocol: TCP}, {name: as, ' +
+        'containerPort: 83, protocol: UDP}, {name: do-re-me, containerPort: 84, ' +
+        'protocol: SCTP}, {containerPort: 85}]',
     ],
     ['a long name', port(`name: ${'a'.repeat(16)}`), 'ports[0].name Invalid'],
     ['a name with dots', port('name: a.b.c'), 'ports[0].name Invalid'],
@@ -344,7 +348,8 @@ describe('variables', () => {
     table([
       [
         'a map',
-        'envFrom: [{configMapRef: {name: abc}}, {prefix: pre_, configMapRef: {name: abc}}, {prefix: a.b, configMapRef: {name: abc}}]',
+        'envFrom: [{configMapRef: {name: abc}}, {prefix: pre_, configMapRef: {name: abc}}, ' +
+          '{prefix: a.b, configMapRef: {name: abc}}]',
       ],
       ['a secret', 'envFrom: [{secretRef: {name: abc}}, {prefix: pre_, secretRef: {name: abc}}]'],
       [
@@ -375,7 +380,10 @@ describe('variables', () => {
 
 const CLAIM =
   'volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}';
-const VOLUMES = `\nvolumes: [{name: a, persistentVolumeClaim: {claimName: a}}, {name: b, persistentVolumeClaim: {claimName: b}}, {name: h, hostPath: {path: /h}}, {name: e, ephemeral: {${CLAIM}}}, {name: i, image: {reference: r}}]`;
+const VOLUMES =
+  '\nvolumes: [{name: a, persistentVolumeClaim: {claimName: a}}, {name: b, ' +
+  'persistentVolumeClaim: {claimName: b}}, {name: h, hostPath: {path: /h}}, {name: e, ' +
+  `ephemeral: {${CLAIM}}}, {name: i, image: {reference: r}}]`;
 
 describe('mounts', () => {
   const mount = (fields: string): string => `volumeMounts: [{mountPath: /m, ${fields}}]`;
@@ -465,7 +473,7 @@ describe('mounts', () => {
         'volumeMounts.recursiveReadOnly NotSupported',
       ],
       [
-        'read only throughout, seen by nobody',
+        'recursively read-only without propagation',
         mount('name: h, readOnly: true, recursiveReadOnly: Enabled, mountPropagation: None'),
       ],
       [
@@ -603,7 +611,7 @@ describe('probes', () => {
         kind,
       ),
       ...[...NUMBERS, 'terminationGracePeriodSeconds'].map((name) => `${kind}.${name} Invalid`),
-      // Once more: neither may succeed more or less often than once, and one that is not ready is not stopped.
+      // A second error: successThreshold must be 1, and a readiness probe has no grace period.
       `${kind}.${kind === 'readinessProbe' ? 'terminationGracePeriodSeconds' : 'successThreshold'} Invalid`,
     ]),
     ['gRPC', 'livenessProbe: {grpc: {port: 80, service: s}}'],
@@ -770,7 +778,9 @@ describe('ephemeral containers', () => {
   const VOLUMES_OF_TWO_KINDS =
     'volumes: [{name: blk, persistentVolumeClaim: {claimName: a}}, {name: vol, emptyDir: {}}]';
   const errorsOfAdding = (list: string, restartPolicy: string): string[] => {
-    const spec = `containers: [{name: ctr, image: x}]\ninitContainers: [{name: ictr, image: x}]\n${VOLUMES_OF_TWO_KINDS}\nrestartPolicy: ${restartPolicy}`;
+    const spec =
+      'containers: [{name: ctr, image: x}]\ninitContainers: [{name: ictr, image: x}]\n' +
+      `${VOLUMES_OF_TWO_KINDS}\nrestartPolicy: ${restartPolicy}`;
     const added = validatePodEphemeralContainersUpdate(
       pod(`${spec}\nephemeralContainers: [${list}]`),
       pod(spec),
@@ -786,7 +796,12 @@ describe('ephemeral containers', () => {
     [
       'with all that may be',
       debug(
-        'command: [bash], args: [bash], workingDir: /, envFrom: [{configMapRef: {name: d, optional: true}}], env: [{name: T, value: a}], volumeMounts: [{name: vol, mountPath: /vol}], volumeDevices: [{name: blk, devicePath: /dev/block}], terminationMessagePath: /dev/termination-log, securityContext: {capabilities: {add: [SYS_ADMIN]}}, stdin: true, stdinOnce: true, tty: true',
+        'command: [bash], args: [bash], workingDir: /, envFrom: [{configMapRef: {name: d, ' +
+          'optional: true}}], env: [{name: T, value: a}], volumeMounts: [{name: vol, ' +
+          'mountPath: /vol}], volumeDevices: [{name: blk, devicePath: /dev/block}], ' +
+          'terminationMessagePath: /dev/termination-log, ' +
+          'securityContext: {capabilities: {add: [SYS_ADMIN]}}, stdin: true, ' +
+          'stdinOnce: true, tty: true',
       ),
     ],
     ["a container's name", '{name: ctr, image: x}, {name: debug1, image: x}', '[0].name Duplicate'],

@@ -1,4 +1,4 @@
-// Rules of containers: ordinary, init and ephemeral.
+// Validation of containers: ordinary, init and ephemeral.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldError, FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -18,13 +18,13 @@ import { probesAndHooks } from './probes.ts';
 import { containerResourceRequirements } from './resources.ts';
 import { securityContext } from './security.ts';
 
-/** What a container's rules need to know of its pod. */
+/** The properties of a pod that the rules of its containers use. */
 export interface PodFacts {
-  /** Those that have no errors of their own. */
+  /** The volumes without errors. */
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly claimNames: ReadonlySet<string>;
   readonly spec: PodSpec;
-  /** Init containers that are not sidecars may say that they restart to be resized: one did before. */
+  /** Accept init containers, other than sidecars, that restart for a resize: one did before. */
   readonly restartingInit: boolean;
 }
 
@@ -68,9 +68,10 @@ export function initContainers(
       ...initRestart(container, path),
       ...uniqueName(container.name, names, path),
     );
-    // Init containers run one after the other, so that each is asked by itself.
+    // Init containers run one after the other, so each is checked separately.
     errors.push(...hostPortConflicts([container], at));
-    // Only sidecars go on running beside the others; only they can be probed and have hooks, and be restarted to be resized.
+    // Only sidecars run beside the other containers: only they can have probes and hooks, and
+    // restart for a resize.
     if (container.restartPolicy === 'Always') errors.push(...probesAndHooks(container, pod, path));
     else {
       (container.resizePolicy ?? []).forEach(({ restartPolicy }, policyIndex) => {
@@ -133,9 +134,9 @@ export function ephemeralContainers(
     const target = container.targetContainerName ?? '';
     if (target !== '' && !otherNames.has(target))
       errors.push(field.notFound(path.child('targetContainerName'), target));
-    // What a pod's service rests on is no business of a container that is there for a while, to look around.
+    // Fields with an effect on the pod's service are not allowed in ephemeral containers.
     for (const name of NOT_FOR_EPHEMERAL) {
-      // Resources are always there: only what is in them counts. An empty value counts as set.
+      // Resources are always present: only their content counts. An empty value counts as set.
       const value = container[name];
       if (
         value !== undefined &&
@@ -156,7 +157,7 @@ export function ephemeralContainers(
   return errors;
 }
 
-/** What holds of the containers of a pod, but not of those of a template, for compatibility. */
+/** Validates rules that apply to pods but, for compatibility, not to templates. */
 export function containersOfPod(
   list: readonly Container[] | undefined,
   at: FieldPath,
@@ -204,7 +205,7 @@ function commonContainer(
   ];
 }
 
-/** The rules of an init container are looked at once it has a policy. */
+/** Validates the restart policy of an init container. The rules are checked only with a policy. */
 function initRestart(container: Container, at: FieldPath): FieldErrorList {
   const { restartPolicy, restartPolicyRules = [] } = container;
   if (restartPolicy !== undefined) return restart(container, at);
@@ -217,7 +218,7 @@ const withoutPolicy = (at: FieldPath): FieldError =>
     'must specify restartPolicy when restart rules are used',
   );
 
-/** Whether a container may have a policy of its own, and rules beside it. */
+/** Validates a container's restart policy and its rules. */
 function restart(
   { restartPolicy, restartPolicyRules = [] }: Container,
   at: FieldPath,

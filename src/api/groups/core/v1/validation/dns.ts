@@ -1,4 +1,4 @@
-// Rules of what a pod's resolver is told, and of the names in its hosts file.
+// Validation of a pod's resolver configuration, and of the names in its hosts file.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';

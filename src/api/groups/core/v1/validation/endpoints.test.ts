@@ -1,4 +1,4 @@
-// Where endpoints are refused, and how.
+// The paths and types of errors in endpoints.
 
 import { describe, expect, test } from 'vitest';
 
@@ -20,7 +20,8 @@ test.each<[what: string, subsets: string, ...errors: string[]]>([
   ['one', subset('ip: 10.10.1.1', A)],
   [
     'more',
-    `${subset('ip: 10.10.1.1', A, 'name: b, port: 309')}, ${subset('ip: 10.10.3.3', 'name: a, port: 93', 'name: b, port: 76')}`,
+    `${subset('ip: 10.10.1.1', A, 'name: b, port: 309')}, ` +
+      subset('ip: 10.10.3.3', 'name: a, port: 93', 'name: b, port: 76'),
   ],
   ['a port without a name', subset('ip: 10.10.1.1', 'port: 8675')],
   ['a port of a known protocol', subset('ip: 10.10.1.1', 'port: 8675, appProtocol: HTTP')],
@@ -78,7 +79,7 @@ test.each<[what: string, subsets: string, ...errors: string[]]>([
   );
 });
 
-test('a protocol that nobody gave', () => {
+test('a missing protocol', () => {
   const given = endpoints(subset('ip: 10.10.1.1', A));
   delete given.subsets?.[0]?.ports?.[0]?.protocol;
   expect(messages(validateEndpoints(given))).toEqual([`${AT}.ports[0].protocol: Required value`]);
@@ -114,7 +115,7 @@ describe('addresses', () => {
     ['224.0.0.1', MULTICAST],
     ['224.0.0.251', MULTICAST],
     ['ff02::', MULTICAST],
-  ])('%s is nobody', (ip, message) => {
+  ])('%s is a special address', (ip, message) => {
     expect(messages(validateEndpoints(endpoints(subset(`ip: "${ip}"`, A))))).toEqual([
       `${AT}.addresses[0].ip: Invalid value: "${ip}": ${message}`,
     ]);

@@ -1,4 +1,4 @@
-// Rules of endpoints.
+// Validation of endpoints.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -16,7 +16,7 @@ type Port = Immutable<core.EndpointPort>;
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 
-/** What is stored may stay as it is, even if it would not be taken any more. */
+/** Validates an update. Unchanged subsets are accepted, even if they are invalid today. */
 export function validateEndpointsUpdate(object: Endpoints, old: Endpoints): FieldErrorList {
   return semanticEqual(object.subsets, old.subsets) ? [] : validateEndpoints(object);
 }

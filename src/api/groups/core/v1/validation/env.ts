@@ -1,4 +1,4 @@
-// Rules of environment variables and of references to fields.
+// Validation of environment variables and of references to fields.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -14,7 +14,7 @@ import type {
 } from './types.ts';
 import { invalidEach, noBacksteps } from './common.ts';
 
-/** Fields of a pod that an environment variable can have. */
+/** Fields of a pod for environment variables. */
 const ENV_FIELD_PATHS = [
   'metadata.name',
   'metadata.namespace',
@@ -27,7 +27,7 @@ const ENV_FIELD_PATHS = [
   'status.podIPs',
 ];
 
-/** Fields of a pod that a downward API volume can have. */
+/** Fields of a pod for downward API volumes. */
 export const VOLUME_FIELD_PATHS = [
   'metadata.annotations',
   'metadata.labels',
@@ -36,7 +36,7 @@ export const VOLUME_FIELD_PATHS = [
   'metadata.uid',
 ];
 
-/** Every field that a reference may name in version v1 at all; a subset goes where. */
+/** All fields that a reference in version v1 may name; each use allows a subset. */
 const KNOWN_FIELD_PATHS = new Set([
   ...ENV_FIELD_PATHS,
   ...VOLUME_FIELD_PATHS,
@@ -137,7 +137,7 @@ function fileKeyRef({ key, volumeName, path }: FileKeySelector, at: FieldPath): 
   ];
 }
 
-/** The key in a path such as metadata.labels['app'], and the path without it. */
+/** Splits a path such as metadata.labels['app'] into the path and the key. */
 function splitSubscript(path: string): { readonly path: string; readonly subscript?: string } {
   const match = /^(.+?)\['(.*)'\]$/s.exec(path);
   return match === null ? { path } : { path: match[1] as string, subscript: match[2] };
@@ -174,7 +174,7 @@ type Converted =
   | { readonly problem: string }
   | { readonly path: string; readonly subscript?: string };
 
-/** The name that a field has today. */
+/** Returns the current name of a field. */
 function convertFieldPath(version: string, given: string): Converted {
   if (version !== 'v1') return { problem: `unsupported pod version: ${version}` };
   const split = splitSubscript(given);
@@ -268,7 +268,7 @@ export function envFrom(
       count++;
       const { name = '' } = reference;
       const at = path.child(kind, 'name');
-      // A dash at the end is taken, as if more were to follow.
+      // A dash at the end is accepted, as in a prefix.
       errors.push(
         ...(name === '' ? [field.required(at)] : invalidEach(at, name, problemsOfPrefix(name))),
       );

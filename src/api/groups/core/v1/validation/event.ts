@@ -1,4 +1,4 @@
-// Rules of events. Those without an eventTime are of the older form, of which less is demanded.
+// Validation of events. Events without an eventTime have the older form, with fewer rules.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
@@ -9,7 +9,10 @@ import { invalidEach } from './common.ts';
 const MAX_SHORT_LENGTH = 128;
 const MAX_NOTE_LENGTH = 1024;
 
-/** An event is in the namespace of what it is about; one about the cluster is in `default`. */
+/**
+ * Validates an event. Its namespace is that of its object; for an object of the cluster it is
+ * `default`.
+ */
 export function validateEvent(event: Event): FieldErrorList {
   const { namespace = '' } = event.metadata;
   const about = event.involvedObject.namespace ?? '';

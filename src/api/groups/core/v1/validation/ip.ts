@@ -1,6 +1,6 @@
-// Rules of addresses and ranges in fields that are older than the rule that there is one way to write each: leading zeros and
-// IPv4 addresses in the form of IPv6 were taken once, and mean different things to different readers. They are refused, but
-// what is stored may stay.
+// Validation of addresses and ranges in fields that are older than the rule of a unique form.
+// Leading zeros and IPv4-mapped IPv6 addresses were accepted once, but parsers interpret them
+// differently. They are rejected now, unless they are stored already.
 
 import { isIPv4 } from 'node:net';
 import * as field from '#machinery/validation/field.ts';
@@ -10,7 +10,7 @@ import { parseCidr, parseIp } from '#machinery/net/ip.ts';
 const NO_ADDRESS = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const NO_RANGE = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
-/** `old`: addresses that the field had before. */
+/** Validates an address. `old`: the previous addresses of the field. */
 export function legacyIP(
   value: string,
   at: FieldPath,
@@ -28,7 +28,7 @@ export function legacyIP(
     : [];
 }
 
-/** `old`: ranges that the field had before. */
+/** Validates a range. `old`: the previous ranges of the field. */
 export function legacyCIDR(
   value: string,
   at: FieldPath,
@@ -52,15 +52,15 @@ export function legacyCIDR(
   return [field.invalid(at, value, 'must not have bits set beyond the prefix length')];
 }
 
-/** Whether it is an address, in whatever form. */
+/** Reports whether the text is an address, in any form. */
 export const isAddress = (value: string): boolean =>
   parseIp(withoutLeadingZeros(value)) !== undefined;
 
 const MAX_ADDRESS_LENGTH = 128;
 
-/** Octets only: groups of IPv6 may have them. */
+/** Removes leading zeros of octets; groups of IPv6 may have them. */
 export const withoutLeadingZeros = (value: string): string =>
-  // The search takes time with the square of the length.
+  // The expression takes quadratic time on long texts.
   value.length > MAX_ADDRESS_LENGTH
     ? value
     : value.replace(/[0-9]+(?:\.[0-9]+){3}$/, (octets) => octets.replace(/(^|\.)0+(?=\d)/g, '$1'));

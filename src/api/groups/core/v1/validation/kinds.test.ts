@@ -1,4 +1,4 @@
-// What is wrong with objects of the smaller kinds, in Kubernetes' words, and what may become of them.
+// Errors of the smaller kinds and of their updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -8,9 +8,13 @@ import type * as core from '../types.ts';
 import * as validation from './index.ts';
 
 const KEY =
-  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+  "a valid config key must consist of alphanumeric characters, '-', " +
+  "'_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', " +
+  "regex used for validation is '[-._a-zA-Z0-9]+')";
 const NAME_PART =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+  "name part must consist of alphanumeric characters, '-', '_' or '.', " +
+  "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', " +
+  " or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 describe('config maps', () => {
   const configMap = (yaml: string): core.ConfigMap => manifest('core/v1.ConfigMap', yaml);
@@ -104,18 +108,20 @@ describe('secrets', () => {
       'for images, a list',
       'type: kubernetes.io/dockercfg\nstringData: {.dockercfg: "[]"}',
       [
-        'data[.dockercfg]: Invalid value: "<secret contents redacted>": json: cannot unmarshal array into Go value of type map[string]interface {}',
+        'data[.dockercfg]: Invalid value: "<secret contents redacted>": json: cannot ' +
+          'unmarshal array into Go value of type map[string]interface {}',
       ],
     ],
     [
       'for images, no JSON',
       'type: kubernetes.io/dockercfg\nstringData: {.dockercfg: "hush"}',
       [
-        'data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character \'h\' looking for beginning of value',
+        'data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character ' +
+          "'h' looking for beginning of value",
       ],
     ],
     [
-      'a token of nobody',
+      'a token without an account',
       'type: kubernetes.io/service-account-token',
       ['metadata.annotations[kubernetes.io/service-account.name]: Required value'],
     ],
@@ -194,18 +200,24 @@ describe('nodes', () => {
   test.each<[what: string, yaml: string, errors: string[]]>([
     [
       'a good one',
-      'spec: {podCIDR: 10.0.0.0/24, podCIDRs: [10.0.0.0/24, "fd00::/64"], taints: [{key: a, effect: NoSchedule}]}\nstatus: {capacity: {cpu: 2, example.com/gpu: 1}}',
+      'spec: {podCIDR: 10.0.0.0/24, podCIDRs: [10.0.0.0/24, "fd00::/64"], ' +
+        'taints: [{key: a, effect: NoSchedule}]}\nstatus: {capacity: {cpu: 2, ' +
+        'example.com/gpu: 1}}',
       [],
     ],
     [
       'taints',
-      'spec: {taints: [{key: a, effect: NoSchedule}, {key: a, value: b, effect: NoSchedule}, {key: "", value: "-", effect: Never}]}',
+      'spec: {taints: [{key: a, effect: NoSchedule}, {key: a, value: b, ' +
+        'effect: NoSchedule}, {key: "", value: "-", effect: Never}]}',
       [
-        'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"b","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair',
+        'metadata.taints[1]: Duplicate value: ' +
+          '{"Key":"a","Value":"b","Effect":"NoSchedule","TimeAdded":null}: taints must be ' +
+          'unique by key and effect pair',
         'metadata.taints[2].key: Invalid value: "": name part must be non-empty',
         `metadata.taints[2].key: Invalid value: "": ${NAME_PART}`,
         expect.stringMatching(/^metadata\.taints\[2\]\.value: Invalid value: "-": a valid label/),
-        'metadata.taints[2].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+        'metadata.taints[2].effect: Unsupported value: "Never": supported values: ' +
+          '"NoSchedule", "PreferNoSchedule", "NoExecute"',
       ],
     ],
     [
@@ -213,7 +225,8 @@ describe('nodes', () => {
       'spec: {podCIDRs: [10.0.0.0/24, 10.0.0.0/24, x]}',
       [
         'spec.podCIDRs[2]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
-        'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.0.0/24","x"]: may specify no more than one CIDR for each IP family',
+        'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.0.0/24","x"]: may specify no ' +
+          'more than one CIDR for each IP family',
       ],
     ],
     [
@@ -264,11 +277,12 @@ describe('nodes', () => {
     [
       'one address twice',
       '{}',
-      'status: {addresses: [{type: InternalIP, address: 1.2.3.4}, {type: ExternalIP, address: 1.2.3.4}, {type: InternalIP, address: 1.2.3.4}]}',
+      'status: {addresses: [{type: InternalIP, address: 1.2.3.4}, {type: ExternalIP, ' +
+        'address: 1.2.3.4}, {type: InternalIP, address: 1.2.3.4}]}',
       ['status.addresses[2]: Duplicate value: {"Type":"InternalIP","Address":"1.2.3.4"}'],
     ],
     [
-      'a configuration that nobody reads',
+      'an obsolete configuration',
       '{}',
       'spec: {configSource: {configMap: {namespace: a, name: b, uid: c, kubeletConfigKey: ""}}}',
       [
@@ -310,10 +324,12 @@ describe('replication controllers', () => {
     ],
     [
       'of pods that end',
-      'template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, activeDeadlineSeconds: 1, containers: [{name: c, image: x}]}}',
+      'template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, ' +
+        'activeDeadlineSeconds: 1, containers: [{name: c, image: x}]}}',
       [
         'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"',
-        'spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicationController is not Supported',
+        'spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ' +
+          'ReplicationController is not Supported',
       ],
     ],
   ])('%s', (_, spec, errors) => {

@@ -1,4 +1,4 @@
-// Rules of limit ranges.
+// Validation of limit ranges.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -13,7 +13,7 @@ const LIMITS = field.path('spec', 'limits');
 const TYPES: ReadonlySet<string> = new Set(['Pod', 'Container', 'PersistentVolumeClaim']);
 const LISTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;
 const ONE = newQuantity(1, 'DecimalSI');
-/** The greatest amount that can be told in thousandths with 64 bits. */
+/** The greatest amount whose thousandths fit 64 bits. */
 const MAX_MILLI_VALUE = Number((2n ** 63n - 1n) / 1000n);
 
 export function validateLimitRange({ spec }: LimitRange): FieldErrorList {
@@ -73,7 +73,10 @@ function amounts(item: LimitRangeItem, at: FieldPath): FieldErrorList {
 
 type List = (typeof LISTS)[number];
 
-/** Of two amounts the first must not exceed the second; if it does, it is told at one of them or at a third. */
+/**
+ * Pairs of amounts, the first of which must not exceed the second, and the amount at which the
+ * error is reported.
+ */
 const ORDER: readonly (readonly [
   less: List,
   lessName: string,
@@ -97,31 +100,31 @@ const ORDER: readonly (readonly [
   ['default', 'default', 'max', 'max', 'default', 'max'],
 ];
 
-/** The amounts of one resource. */
+/** Returns the amounts of one resource. */
 function amountsOf(
   name: string,
   amount: (list: List) => Quantity | undefined,
   at: FieldPath,
 ): FieldErrorList {
   const errors: FieldErrorList = [];
-  const told = (list: List, value: string | undefined, message: string): void => {
+  const report = (list: List, value: string | undefined, message: string): void => {
     errors.push(field.invalid(at.child(list).key(name), value, message));
   };
   for (const [less, lessName, more, moreName, where, shown] of ORDER) {
     const [a, b] = [amount(less), amount(more)];
     if (a === undefined || b === undefined || a.cmp(b) <= 0) continue;
     const message = `${lessName} value ${a.toString()} is greater than ${moreName} value ${b.toString()}`;
-    told(where, amount(shown)?.toString(), message);
+    report(where, amount(shown)?.toString(), message);
   }
   const [min, max, limit] = [amount('min'), amount('max'), amount('default')];
   const ratio = amount('maxLimitRequestRatio');
   if (ratio !== undefined) {
     const shown = ratio.toString();
-    if (ratio.cmp(ONE) < 0) told('maxLimitRequestRatio', shown, `ratio ${shown} is less than 1`);
+    if (ratio.cmp(ONE) < 0) report('maxLimitRequestRatio', shown, `ratio ${shown} is less than 1`);
     const possible =
       min === undefined || max === undefined ? Number.POSITIVE_INFINITY : quotient(max, min, ratio);
     if (toRatio(ratio, min, max) > possible) {
-      told(
+      report(
         'maxLimitRequestRatio',
         shown,
         `ratio ${shown} is greater than max/min = ${possible.toFixed(6)}`,
@@ -136,7 +139,7 @@ function amountsOf(
     limit.cmp(request) !== 0
   ) {
     const shown = request.toString();
-    told(
+    report(
       'defaultRequest',
       shown,
       `default value ${limit.toString()} must equal to defaultRequest value ${shown} in ${name}`,
@@ -145,7 +148,7 @@ function amountsOf(
   return errors;
 }
 
-/** Whether thousandths count: where all amounts are small enough for that. */
+/** Reports whether thousandths are compared: all amounts are small enough for that. */
 function inThousandths(...quantities: readonly (Quantity | undefined)[]): boolean {
   return quantities.every((quantity) => (quantity?.value() ?? 0) < MAX_MILLI_VALUE);
 }

@@ -1,4 +1,4 @@
-// Rules of how containers mount volumes, as folders and as raw devices.
+// Validation of mounts: volumes as directories and as raw devices.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';

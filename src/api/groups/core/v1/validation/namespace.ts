@@ -1,4 +1,4 @@
-// Rules of namespaces.
+// Validation of namespaces.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -7,7 +7,7 @@ import type { Namespace } from './types.ts';
 import { invalidEach } from './common.ts';
 
 const FINALIZERS = field.path('spec', 'finalizers');
-/** Those without a domain that the server itself knows. */
+/** Finalizers without a domain that the server itself uses. */
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set([
   'kubernetes',
   'orphan',

@@ -1,4 +1,5 @@
-// More of what is right and wrong with nodes: where each is refused, and how. The words are in kinds.test.ts.
+// Further valid and invalid nodes, with the paths and types of the errors. kinds.test.ts contains
+// the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -20,7 +21,7 @@ function table(cases: readonly Case[]): void {
   });
 }
 
-// What may be used is all there is where nothing else is said: what is wrong with it is told twice.
+// Allocatable defaults to the capacity, so an error in it is reported twice.
 describe('nodes', () => {
   const READY =
     'status: {addresses: [{type: ExternalIP, address: something}], capacity: {cpu: 10, memory: 10G}}';
@@ -40,7 +41,8 @@ describe('nodes', () => {
     [
       'tainted',
       taint(
-        '{key: GPU, value: "true", effect: NoSchedule}, {key: zone, effect: NoExecute, timeAdded: "2026-01-01T00:00:00Z"}',
+        '{key: GPU, value: "true", effect: NoSchedule}, {key: zone, effect: NoExecute, ' +
+          'timeAdded: "2026-01-01T00:00:00Z"}',
       ),
     ],
     [
@@ -125,7 +127,8 @@ describe('ranges of pods', () => {
 
 describe('annotations', () => {
   const annotated = (name: string, value: unknown): string =>
-    `metadata: {name: abc, annotations: {scheduler.alpha.kubernetes.io/${name}: ${JSON.stringify(JSON.stringify(value))}}}`;
+    `metadata: {name: abc, annotations: {scheduler.alpha.kubernetes.io/${name}: ` +
+    `${JSON.stringify(JSON.stringify(value))}}}`;
   const controller = {
     apiVersion: 'v1',
     kind: 'ReplicationController',
@@ -144,8 +147,8 @@ describe('annotations', () => {
     ],
     ['no pods', avoid()],
     ['nothing', annotated('preferAvoidPods', null)],
-    ['pods of nobody', avoid({ reason: 'some' }), `${FIRST} Required`],
-    ['pods of nobody in particular', avoid({ podSignature: {} }), `${FIRST} Required`],
+    ['pods without a signature', avoid({ reason: 'some' }), `${FIRST} Required`],
+    ['pods with an empty signature', avoid({ podSignature: {} }), `${FIRST} Required`],
     [
       'pods of an owner that does not control them',
       avoid({ podSignature: { podController: { ...controller, controller: false } } }),
@@ -265,7 +268,7 @@ describe('changes', () => {
       CIDRS,
     ],
     [
-      'a range as nobody would write it',
+      'a range that is not canonical',
       'spec: {podCIDRs: [010.0.0.0/8]}',
       'spec: {podCIDRs: [010.0.0.0/8], unschedulable: true}',
     ],
@@ -300,7 +303,7 @@ describe('changes', () => {
       'status.addresses[1] Duplicate',
     ],
     [
-      'pods of nobody',
+      'pods without a signature',
       '{}',
       'metadata: {annotations: {scheduler.alpha.kubernetes.io/preferAvoidPods: "{\\"preferAvoidPods\\": [{}]}"}}',
       'metadata.annotations.scheduler.alpha.kubernetes.io/preferAvoidPods[0].PodSignature Required',
@@ -325,7 +328,7 @@ describe('changes', () => {
       'spec: {providerID: provider:///new}',
       'spec.providerID Forbidden',
     ],
-    ["nobody's", 'spec: {providerID: provider:///old}', '{}', 'spec.providerID Forbidden'],
+    ['no provider', 'spec: {providerID: provider:///old}', '{}', 'spec.providerID Forbidden'],
     ['a configuration', '{}', config(WHOLE)],
     ['a configuration of nothing', '{}', 'spec: {configSource: {}}', `${SOURCE} Invalid`],
     [

@@ -1,4 +1,4 @@
-// Rules of nodes.
+// Validation of nodes.
 
 import { isPlainObject } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -17,7 +17,7 @@ const STATUS = field.path('status');
 const ANNOTATIONS = field.path('metadata', 'annotations');
 const TAINTS_ANNOTATION = 'scheduler.alpha.kubernetes.io/taints';
 const AVOID_PODS_ANNOTATION = 'scheduler.alpha.kubernetes.io/preferAvoidPods';
-/** Taints were an annotation once; their errors are still told there. */
+/** Taints were an annotation once; their errors still have its path. */
 const TAINTS = field.path('metadata', 'taints');
 
 export function validateNode(node: Node): FieldErrorList {
@@ -37,7 +37,7 @@ export function validateNode(node: Node): FieldErrorList {
   return errors;
 }
 
-/** Nobody reads them any more, but what they say must be what it once was. */
+/** Validates obsolete annotations, which must still have their former content. */
 function annotations({ metadata }: Node): FieldErrorList {
   const given = metadata.annotations ?? {};
   return [
@@ -68,7 +68,7 @@ function taintsAnnotation(text: string): FieldErrorList {
   return taints(complete as Taint[], ANNOTATIONS.child(TAINTS_ANNOTATION));
 }
 
-/** Owners whose pods would rather be elsewhere. */
+/** The annotation with owners whose pods should avoid the node. */
 interface AvoidPods {
   readonly preferAvoidPods?: readonly {
     readonly podSignature?: { readonly podController?: { readonly controller?: boolean } };
@@ -106,7 +106,7 @@ function avoidPodsAnnotation(text: string): FieldErrorList {
   );
 }
 
-/** What a text of JSON says, or what is wrong with it. */
+/** Returns the value of JSON text, or its error. */
 function parsed(text: string): { readonly value: unknown } | string {
   try {
     return { value: JSON.parse(text) as unknown };
@@ -130,25 +130,27 @@ function swap({ status }: Node): FieldErrorList {
 const MAX_FEATURE_LENGTH = validation.DNS1123_SUBDOMAIN_MAX_LENGTH;
 const FEATURE = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z0-9]+)*$/;
 
-/** What the kubelet can do, each once, in the order of their names. */
+/** Validates the declared features: unique and sorted by name. */
 function declaredFeatures({ status }: Node): FieldErrorList {
   const list = status.declaredFeatures ?? [];
   const at = STATUS.child('declaredFeatures');
   return list.flatMap((name, index) => {
     const errors: FieldErrorList = [];
-    const told = `invalid feature name ${quote(name)}: must`;
+    const messageStart = `invalid feature name ${quote(name)}: must`;
     if (Buffer.byteLength(name) > MAX_FEATURE_LENGTH) {
       errors.push(
         field.invalid(
           at.index(index),
           name,
-          `${told} be no more than ${MAX_FEATURE_LENGTH} characters`,
+          `${messageStart} be no more than ${MAX_FEATURE_LENGTH} characters`,
         ),
       );
     } else if (!FEATURE.test(name)) {
       const form =
-        "start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
-      errors.push(field.invalid(at.index(index), name, `${told} ${form}`));
+        "start with an UpperCamelCase segment, with subsequent segments separated by '/' " +
+        '(e.g., MyFeature or MyFeature/mySubFeature), ' +
+        'and contain only alphanumeric characters and slashes';
+      errors.push(field.invalid(at.index(index), name, `${messageStart} ${form}`));
     }
     const next = list[index + 1];
     if (next === name) errors.push(field.duplicate(at.index(index + 1), next));
@@ -178,7 +180,7 @@ export function validateNodeUpdate(node: Node, old: Node): FieldErrorList {
   });
   const before = old.spec.podCIDRs ?? [];
   const after = node.spec.podCIDRs ?? [];
-  // One error for each that has changed; one for all if there are more or fewer.
+  // Reports one error for each changed range; one for all if their number has changed.
   const changed =
     after.length === before.length
       ? before.filter((cidr, index) => cidr !== after[index])
@@ -214,7 +216,7 @@ export function validateNodeUpdate(node: Node, old: Node): FieldErrorList {
   return errors;
 }
 
-/** Nothing reads it any more, but what is stored has a form. */
+/** Validates the obsolete configuration source: nothing uses it, but a stored one has a form. */
 function configuration(
   source: NodeConfigSource,
   part: 'spec' | 'status',

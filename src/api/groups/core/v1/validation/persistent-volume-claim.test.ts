@@ -1,4 +1,4 @@
-// What is wrong with persistent volume claims, in Kubernetes' words, and what may become of them.
+// Errors of persistent volume claims and their updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -7,7 +7,7 @@ import type * as core from '../types.ts';
 import { persistentVolumeClaimWarnings } from '../volume-warnings.ts';
 import * as validation from './index.ts';
 
-/** `spec`: more of it, one field a line; a field that the base has too takes its place. */
+/** Returns a claim. `spec`: additional fields, one per line; they replace those of the base. */
 function claim(spec: string, more = 'metadata: {name: c}'): core.PersistentVolumeClaim {
   const lines = spec.split('\n').filter((line) => line !== '');
   const given = new Set(lines.map((line) => line.slice(0, line.indexOf(':'))));
@@ -97,19 +97,25 @@ describe('claims', () => {
       'from a pod',
       'dataSourceRef: {kind: Pod, name: s}',
       [
-        `spec.dataSourceRef: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup`,
+        `spec.dataSourceRef: Invalid value: "Pod": must be 'PersistentVolumeClaim' when ` +
+          'referencing the default apiGroup',
       ],
     ],
     [
       'from a bad group',
       'dataSource: {apiGroup: example_com, kind: A, name: s}',
       [
-        `spec.dataSource.apiGroup: Invalid value: "example_com": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+        'spec.dataSource.apiGroup: Invalid value: "example_com": a lowercase RFC 1123 ' +
+          "subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+          "and must start and end with an alphanumeric character (e.g. 'example.com', " +
+          'regex used for validation is ' +
+          "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
       ],
     ],
     [
       'from elsewhere',
-      `dataSource: ${SNAPSHOT}\ndataSourceRef: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s, namespace: ns}`,
+      `dataSource: ${SNAPSHOT}\ndataSourceRef: {apiGroup: snapshot.storage.k8s.io, ` +
+        'kind: VolumeSnapshot, name: s, namespace: ns}',
       ['spec: Invalid value: {}: may not be specified when dataSourceRef.namespace is specified'],
     ],
   ])('%s', (_, spec, errors) => {
@@ -117,7 +123,8 @@ describe('claims', () => {
   });
 
   const SPEC =
-    'spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+    'spec: Forbidden: spec is immutable after creation except resources.requests and ' +
+    'volumeAttributesClassName for bound claims';
   const size = (amount: string): string => `resources: {requests: {storage: ${amount}}}`;
   const bound = (capacity: string): string =>
     `metadata: {name: c}\nstatus: {phase: Bound, capacity: {storage: ${capacity}}}`;
@@ -226,7 +233,8 @@ describe('claims', () => {
       ['volumeAttributesClassName: a', WITH_A],
       ['', WITH_A],
       [
-        'spec.volumeAttributesClassName: Forbidden: update to nil is forbidden when status.currentVolumeAttributesClassName is not nil',
+        'spec.volumeAttributesClassName: Forbidden: update to nil is forbidden when ' +
+          'status.currentVolumeAttributesClassName is not nil',
       ],
     ],
     [
@@ -234,7 +242,8 @@ describe('claims', () => {
       ['volumeAttributesClassName: a', WITH_A],
       ['volumeAttributesClassName: ""', WITH_A],
       [
-        'spec.volumeAttributesClassName: Forbidden: update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil',
+        'spec.volumeAttributesClassName: Forbidden: update to empty string is forbidden ' +
+          'when status.currentVolumeAttributesClassName is not nil',
       ],
     ],
     [
@@ -382,7 +391,8 @@ describe('claims', () => {
   });
 
   const STATUSES =
-    'supported values: "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"';
+    'supported values: "ControllerResizeInProgress", "ControllerResizeInfeasible", ' +
+    '"NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"';
   test.each<[what: string, status: string, errors: string[]]>([
     ['a good one', '{phase: Bound, capacity: {storage: 1Gi}}', []],
     [
@@ -410,7 +420,11 @@ describe('claims', () => {
       '{allocatedResources: {"": 2}}',
       [
         'status.allocatedResources: Invalid value: "": name part must be non-empty',
-        `status.allocatedResources: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+        'status.allocatedResources: Invalid value: "": name part must consist of ' +
+          "alphanumeric characters, '-', '_' or '.', " +
+          "and must start and end with an alphanumeric character (e.g. 'MyName', " +
+          " or 'my.name',  or '123-abc', regex used for validation is " +
+          "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
       ],
     ],
     [
@@ -433,7 +447,8 @@ describe('claims', () => {
   test('what is on its way out, or hardly meant', () => {
     const amounts = 'resources: {requests: {storage: 1500m}, limits: {storage: 2500m}}';
     expect(persistentVolumeClaimWarnings(claim(amounts, ANNOTATED('a')))).toEqual([
-      'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
+      'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since ' +
+        'v1.8; use "storageClassName" attribute instead',
       'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
       'spec.resources.limits[storage]: fractional byte value "2500m" is invalid, must be an integer',
     ]);

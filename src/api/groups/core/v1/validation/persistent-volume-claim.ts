@@ -1,4 +1,5 @@
-// Rules of persistent volume claims: those of their specs are in claims.ts, shared with the templates of claims.
+// Validation of persistent volume claims. The rules of their specs are in claims.ts, shared with
+// claim templates.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -14,14 +15,17 @@ import { resourceQuantity } from './resources.ts';
 
 const SPEC = field.path('spec');
 const STATUS = field.path('status');
-/** Where the class of a claim was said before it was a field. */
+/** The annotation for the class before the field existed. */
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
 export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): FieldErrorList {
   return claimSpec(claim.spec, SPEC);
 }
 
-/** A claim may grow once it is bound, get its class and its volume if it has none yet, and change its volume's attributes. */
+/**
+ * Validates an update. A bound claim may grow, get its class and its volume if it has none yet, and
+ * change its volume's attributes.
+ */
 export function validatePersistentVolumeClaimUpdate(
   claim: PersistentVolumeClaim,
   old: PersistentVolumeClaim,
@@ -48,7 +52,7 @@ export function validatePersistentVolumeClaimUpdate(
     size.cmp(storageOf(old.spec.resources.requests)) < 0 &&
     size.cmp(storageOf(old.status.capacity)) <= 0
   ) {
-    // A growth that failed may be taken back, but what is there cannot shrink.
+    // A failed expansion may be reverted, but not below the actual capacity.
     const path = SPEC.child('resources', 'requests', 'storage');
     errors.push(field.forbidden(path, 'field can not be less than status.capacity'));
   }
@@ -63,7 +67,7 @@ export function validatePersistentVolumeClaimUpdate(
   return [...errors, ...attributesClassUpdate(claim.spec.volumeAttributesClassName, old)];
 }
 
-/** Attributes that a volume has got can become others, not none. */
+/** Validates the attributes class: it may change to another one, but not be removed. */
 function attributesClassUpdate(
   name: string | undefined,
   { spec, status }: PersistentVolumeClaim,
@@ -121,7 +125,7 @@ function amounts(list: ResourceList | undefined, at: FieldPath): FieldErrorList 
   });
 }
 
-/** Of Kubernetes' own resources a claim has only storage. */
+/** Validates a resource name: of Kubernetes' own resources only storage is allowed. */
 function resourceKey(name: string, at: FieldPath): FieldErrorList {
   const errors = invalidEach(at, name, validation.isQualifiedName(name));
   if (errors.length === 0 && isNativeResource(name) && name !== 'storage')
@@ -149,7 +153,7 @@ function annotationOf({ metadata }: PersistentVolumeClaim): string | undefined {
   return metadata.annotations?.[CLASS_ANNOTATION];
 }
 
-/** The class was in the annotation, and is now, unchanged, in the field. */
+/** Reports whether the class moves unchanged from the annotation to the field. */
 function isUpgradeFromAnnotation(
   claim: PersistentVolumeClaim,
   old: PersistentVolumeClaim,
@@ -163,7 +167,7 @@ function isUpgradeFromAnnotation(
   );
 }
 
-/** A claim without a class may get one. */
+/** Reports whether a claim without a class gets one. */
 function mayGetClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
   const before = annotationOf(old);
   const name = claim.spec.storageClassName;
@@ -174,7 +178,7 @@ function mayGetClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): 
   );
 }
 
-/** The spec as it would be without the changes that are allowed. */
+/** Returns the spec without the allowed changes. */
 function comparable(
   claim: PersistentVolumeClaim,
   old: PersistentVolumeClaim,
@@ -201,7 +205,7 @@ function comparable(
   };
 }
 
-/** The old spec; a volume may be given to it once. */
+/** Returns the old spec, with the new volume if it had none. */
 function withoutVolumeName(
   old: PersistentVolumeClaimSpec,
   now: PersistentVolumeClaimSpec,
@@ -217,7 +221,7 @@ function withoutVolumeName(
 
 type Resources = PersistentVolumeClaimSpec['resources'];
 
-/** One amount may be written in several ways (1Gi, 1073741824): as it was, if it is the same. */
+/** Returns the resources with equal amounts in their old notation (1Gi, 1073741824). */
 function asBefore(resources: Resources, before: Resources): Resources {
   const like = (list: ResourceList | undefined, old: ResourceList | undefined): ResourceList =>
     Object.fromEntries(

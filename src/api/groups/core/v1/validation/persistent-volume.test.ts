@@ -1,4 +1,4 @@
-// What is wrong with persistent volumes, in Kubernetes' words, and what may become of them.
+// Errors of persistent volumes and their updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -11,7 +11,7 @@ import * as validation from './index.ts';
 const HOST_PATH = 'hostPath: {path: /data}';
 const CSI = 'csi: {driver: d, volumeHandle: h}';
 
-/** `spec`: more of it, one field a line; a field that the base has too takes its place. */
+/** Returns a volume. `spec`: additional fields, one per line; they replace those of the base. */
 function volume(spec: string, metadata = '{name: v}'): core.PersistentVolume {
   const lines = spec.split('\n');
   const given = new Set(lines.map((line) => line.slice(0, line.indexOf(':'))));
@@ -25,7 +25,10 @@ function volume(spec: string, metadata = '{name: v}'): core.PersistentVolume {
 }
 
 const SUBDOMAIN =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+  'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ' +
+  "'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', " +
+  'regex used for validation is ' +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const MODES =
   'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"';
 const AFFINITY = (key: string): string =>
@@ -118,7 +121,8 @@ describe('persistent volumes', () => {
       'an unknown policy',
       `${HOST_PATH}\npersistentVolumeReclaimPolicy: Burn`,
       [
-        'spec.persistentVolumeReclaimPolicy: Unsupported value: "Burn": supported values: "Delete", "Recycle", "Retain"',
+        'spec.persistentVolumeReclaimPolicy: Unsupported value: "Burn": supported values: ' +
+          '"Delete", "Recycle", "Retain"',
       ],
     ],
     [
@@ -193,7 +197,8 @@ describe('persistent volumes', () => {
       'gluster, with an empty namespace',
       'glusterfs: {endpoints: e, path: p, endpointsNamespace: ""}',
       [
-        'spec.glusterfs.endpointsNamespace: Invalid value: "": if the endpointnamespace is set, it must be a valid namespace name',
+        'spec.glusterfs.endpointsNamespace: Invalid value: "": if the endpointnamespace is ' +
+          'set, it must be a valid namespace name',
       ],
     ],
     [
@@ -225,9 +230,12 @@ describe('persistent volumes', () => {
     ],
     [
       'iSCSI, with a long portal',
-      `iscsi: {targetPortal: ${'t'.repeat(64)}, iqn: "iqn.2015-02.example.com:test", lun: 1, initiatorName: "iqn.2015-02.example.com:init"}`,
+      `iscsi: {targetPortal: ${'t'.repeat(64)}, iqn: "iqn.2015-02.example.com:test", ` +
+        'lun: 1, initiatorName: "iqn.2015-02.example.com:init"}',
       [
-        `spec.iscsi.targetportal: Invalid value: "${'t'.repeat(64)}": Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.`,
+        `spec.iscsi.targetportal: Invalid value: "${'t'.repeat(64)}": Total length of ` +
+          '<volume name>:<iscsi.targetPortal> must be under 64 characters if ' +
+          'iscsi.initiatorName is specified.',
       ],
     ],
     ['cinder', 'cinder: {volumeID: v, secretRef: {name: s, namespace: ns}}', []],
@@ -249,7 +257,8 @@ describe('persistent volumes', () => {
       'flex, with options of others',
       'flexVolume: {driver: d, options: {kubernetes.io/a: b}}',
       [
-        'spec.flexVolume.options[kubernetes.io/a]: Invalid value: "kubernetes.io/a": kubernetes.io and k8s.io namespaces are reserved',
+        'spec.flexVolume.options[kubernetes.io/a]: Invalid value: "kubernetes.io/a": ' +
+          'kubernetes.io and k8s.io namespaces are reserved',
       ],
     ],
     ['Azure files', 'azureFile: {secretName: s, shareName: h, secretNamespace: ns}', []],
@@ -307,7 +316,8 @@ describe('persistent volumes', () => {
   test('mount options as an annotation, where nothing is mounted with options', () => {
     const metadata = '{name: v, annotations: {volume.beta.kubernetes.io/mount-options: ro}}';
     expect(messages(validation.validatePersistentVolume(volume(HOST_PATH, metadata)))).toEqual([
-      'metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not specify mount options for this volume type',
+      'metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not ' +
+        'specify mount options for this volume type',
     ]);
     expect(
       messages(validation.validatePersistentVolume(volume('nfs: {server: s, path: /p}', metadata))),
@@ -390,14 +400,15 @@ describe('sources stay', () => {
   ] as const;
   const csi = (secret?: (typeof SECRETS)[number], name = 's'): core.PersistentVolume =>
     volume(
-      `csi: {driver: d, volumeHandle: h${secret === undefined ? '' : `, ${secret}SecretRef: {name: ${name}, namespace: ns}`}}`,
+      'csi: {driver: d, volumeHandle: ' +
+        `h${secret === undefined ? '' : `, ${secret}SecretRef: {name: ${name}, namespace: ns}`}}`,
     );
   const change = (now: core.PersistentVolume, old: core.PersistentVolume): string[] =>
     validation.validatePersistentVolumeUpdate(now, old).map(({ field: at }) => at);
   const STAYS = ['spec.persistentvolumesource'];
 
   test.each(SECRETS)('with the secret of %s', (secret) => {
-    // A secret to grow a volume may be named later, since older volumes had none.
+    // The secret for expansion may be added later, since older volumes have none.
     expect(change(csi(secret), csi())).toEqual(secret === 'controllerExpand' ? [] : STAYS);
     expect(change(csi(secret, 'long.example.com'), csi())).toEqual(
       secret === 'controllerExpand' ? [] : STAYS,
@@ -410,7 +421,7 @@ describe('sources stay', () => {
   });
 
   test.each(['{}', '{name: s}', '{namespace: ns}'])(
-    'nobody looks at the secret of staging: %s',
+    'the secret of staging is not checked: %s',
     (secret) => {
       const staged = volume(`csi: {driver: d, volumeHandle: h, nodeStageSecretRef: ${secret}}`);
       expect(change(staged, staged)).toEqual([]);
@@ -479,7 +490,7 @@ describe('sources stay', () => {
 });
 
 describe('affinities stay, but for the names of labels', () => {
-  /** Terms, each of labels. */
+  /** Returns a volume with terms, each a list of labels. */
   const affine = (...terms: readonly string[][]): core.PersistentVolume => {
     const list = terms.map(
       (labels) =>
@@ -559,7 +570,7 @@ describe('affinities stay, but for the names of labels', () => {
     const of = (key: string, value: string): core.PersistentVolume =>
       volume(`${HOST_PATH}\n${AFFINITY(key).replace('[a]', `["${value}"]`)}`);
     expect(changed(of('foo', 'bar2'), of('foo', 'bar'))).toBe(true);
-    // What no label can have is refused, unless it was there before.
+    // An impossible label value is rejected, unless it was there before.
     expect(validation.validatePersistentVolume(of('foo', '-1')).map(({ field: at }) => at)).toEqual(
       ['spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values[0]'],
     );
@@ -598,7 +609,9 @@ describe('volumes within attachments', () => {
     ['no access mode', `${CSI}\naccessModes: []`, ['spec.accessModes: Required value']],
   ])('%s', (_, spec, errors) => {
     const lines = spec.includes('accessModes') ? spec : `accessModes: [ReadWriteOnce]\n${spec}`;
-    const yaml = `metadata: {name: v}\nspec:\n  source:\n    inlineVolumeSpec:\n      ${lines.split('\n').join('\n      ')}\n`;
+    const yaml =
+      'metadata: {name: v}\nspec:\n  source:\n    inlineVolumeSpec:\n' +
+      `      ${lines.split('\n').join('\n      ')}\n`;
     const { source } = manifest<{
       spec: { source: { inlineVolumeSpec: core.PersistentVolumeSpec } };
     }>('storage/v1.VolumeAttachment', yaml).spec;
@@ -613,9 +626,12 @@ test('what is on its way out', () => {
   const label = 'failure-domain.beta.kubernetes.io/zone';
   const spec = `cephfs: {monitors: [m]}\npersistentVolumeReclaimPolicy: Recycle\n${AFFINITY(label)}`;
   expect(persistentVolumeWarnings(volume(spec, annotation))).toEqual([
-    'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
-    'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
-    `spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: ${label} is deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
+    'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; ' +
+      'use "storageClassName" attribute instead',
+    'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. ' +
+      'Instead, the recommended approach is to use dynamic provisioning.',
+    `spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: ${label} is ` +
+      'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
     'spec.cephfs: deprecated in v1.28, non-functional in v1.31+',
   ]);
 });

@@ -1,5 +1,5 @@
-// Rules of persistent volumes. Most sources are those of pods; some name their secrets in another way, since a volume is in no
-// namespace.
+// Validation of persistent volumes. Most sources are those of pods. Some refer to secrets
+// differently, since a volume has no namespace.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -33,7 +33,7 @@ export function validatePersistentVolume(
   volume: PersistentVolume,
   old?: PersistentVolume,
 ): FieldErrorList {
-  // What was stored before there was a rule for it may stay.
+  // Values that are older than the rule are accepted.
   const anyValues = asksForImpossibleValues(old?.spec.nodeAffinity?.required);
   return [
     ...volumeSpec(volume.spec, volume.metadata.name, { anyValues }, SPEC),
@@ -41,7 +41,7 @@ export function validatePersistentVolume(
   ];
 }
 
-/** Almost only what a volume is used for may change, not what it is. */
+/** Validates an update: the source of a volume must not change. */
 export function validatePersistentVolumeUpdate(
   volume: PersistentVolume,
   old: PersistentVolume,
@@ -82,7 +82,7 @@ export function validatePersistentVolumeUpdate(
   return errors;
 }
 
-/** Rules of a volume that is written into an attachment itself: only drivers use it, and only to attach and detach it. */
+/** Validates an inline volume in an attachment, which drivers use only to attach and detach it. */
 export function inlineVolumeSpec(spec: PersistentVolumeSpec, at: FieldPath): FieldErrorList {
   const NOT_INLINE = 'may not be specified in the context of inline volumes';
   const errors: FieldErrorList = [];
@@ -168,7 +168,7 @@ function modes(spec: PersistentVolumeSpec, at: FieldPath): FieldErrorList {
   return list.length === 0 ? [field.required(path)] : accessModes(list, path);
 }
 
-/** There is one thing that a volume has much of: room. */
+/** Validates the capacity, which has storage only. */
 function capacity({ capacity: list = {} }: PersistentVolumeSpec, at: FieldPath): FieldErrorList {
   const names = Object.keys(list);
   const errors: FieldErrorList = [];
@@ -195,14 +195,14 @@ type Sources = {
   readonly [K in keyof PersistentVolumeSource]-?: (
     source: NonNullable<PersistentVolumeSource[K]>,
     at: FieldPath,
-    /** Of the volume. */
+    /** The name of the volume. */
     name: string,
   ) => FieldErrorList;
 };
 
 type SharedSource = keyof PersistentVolumeSource & keyof Volume;
 
-/** The rules of the source of the same name in a pod. */
+/** Returns the rules of the source of the same name in pods. */
 function ofPods<K extends SharedSource>(
   name: K,
 ): (source: NonNullable<Volume[K]>, at: FieldPath) => FieldErrorList {
@@ -214,7 +214,7 @@ function ofPods<K extends SharedSource>(
   return (source, at) => check(source, at, { podName: '', isPod: false, isMirror: false });
 }
 
-/** A secret by its whole name, which nothing else completes. */
+/** Validates a reference to a secret with its namespace. */
 function wholeName({ name, namespace }: SecretReference, at: FieldPath): FieldErrorList {
   return [...nonEmpty(name, at.child('name')), ...nonEmpty(namespace, at.child('namespace'))];
 }
@@ -239,7 +239,7 @@ const CSI_SECRETS = [
   'nodeExpandSecretRef',
 ] as const;
 
-/** In the order in which they are looked at: of several sources the first one counts. */
+/** In the order of the checks: of several sources the first counts. */
 const SOURCES: Sources = {
   hostPath: ofPods('hostPath'),
   gcePersistentDisk: ofPods('gcePersistentDisk'),
@@ -326,7 +326,7 @@ const SOURCES: Sources = {
 
 const SOURCE_NAMES = Object.keys(SOURCES) as (keyof PersistentVolumeSource)[];
 
-/** `hasAffinity`: it is said from which nodes the volume can be reached. */
+/** Validates the sources. `hasAffinity`: the volume has a node affinity. */
 function sources(
   spec: PersistentVolumeSpec,
   name: string,
@@ -338,7 +338,7 @@ function sources(
   for (const source of SOURCE_NAMES) {
     const value = spec[source];
     if (value === undefined) continue;
-    // Kubernetes forgets this for one of them.
+    // As in upstream, this check is missing for one of them.
     if (found++ > 0 && source !== 'flexVolume') {
       const path = source === 'cephfs' ? 'cephFS' : source;
       errors.push(field.forbidden(at.child(path), 'may not specify more than 1 volume type'));
@@ -364,7 +364,7 @@ function sourceOf(spec: PersistentVolumeSpec): PersistentVolumeSource {
   );
 }
 
-/** The secret that lets a volume grow may come later. */
+/** Returns the source with the old secret for expansion, which may be added later. */
 function sourceForUpdate(
   { spec }: PersistentVolume,
   { spec: old }: PersistentVolume,
@@ -386,7 +386,7 @@ const NEWER_LABELS: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
 };
 
-/** As it would be had it kept old names of labels where it says the new ones: from one to the other it may change. */
+/** Returns the affinity with old label names in place of the new ones, which may replace them. */
 function withOldLabels(affinity: NodeAffinity, old: NodeAffinity): NodeAffinity {
   const terms = affinity?.required?.nodeSelectorTerms;
   const oldTerms = old?.required?.nodeSelectorTerms;
@@ -406,7 +406,7 @@ function withOldLabels(affinity: NodeAffinity, old: NodeAffinity): NodeAffinity 
   return { ...affinity, required: { ...affinity.required, nodeSelectorTerms } };
 }
 
-/** Sources that can be mounted with options. */
+/** Sources with mount options. */
 const MOUNTABLE: readonly (keyof PersistentVolumeSource)[] = [
   'gcePersistentDisk',
   'awsElasticBlockStore',
@@ -423,7 +423,7 @@ const MOUNTABLE: readonly (keyof PersistentVolumeSource)[] = [
   'portworxVolume',
 ];
 
-/** Options of mounts were an annotation once, and still may be. */
+/** Validates mount options, also in their former annotation. */
 function mountOptions({ metadata, spec }: PersistentVolume): FieldErrorList {
   if (
     metadata.annotations?.[MOUNT_OPTIONS] === undefined ||

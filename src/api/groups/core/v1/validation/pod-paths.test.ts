@@ -1,5 +1,5 @@
-// More of what is right and wrong with pods: each case is a change to a good pod and where it is refused, and how. The words
-// are in pod.test.ts.
+// Further valid and invalid pods: changes to a valid pod, with the paths and types of the errors.
+// pod.test.ts contains the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -46,7 +46,8 @@ describe('accepted', () => {
     ],
     [
       'two requests of one claim',
-      `${container('resources: {claims: [{name: d, request: a}, {name: d, request: b}]}')}\nresourceClaims: [{name: d, resourceClaimTemplateName: x}]`,
+      container('resources: {claims: [{name: d, request: a}, {name: d, request: b}]}') +
+        '\nresourceClaims: [{name: d, resourceClaimTemplateName: x}]',
     ],
     [
       'resources of the pod',
@@ -65,7 +66,8 @@ describe('accepted', () => {
     [
       'a policy of resizes',
       container(
-        'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: memory, restartPolicy: RestartContainer}]',
+        'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, ' +
+          '{resourceName: memory, restartPolicy: RestartContainer}]',
       ),
     ],
     [
@@ -80,7 +82,9 @@ describe('accepted', () => {
     ],
     [
       'spread by labels',
-      `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, minDomains: 3, nodeAffinityPolicy: Honor, nodeTaintsPolicy: Ignore, labelSelector: {matchLabels: {a: b}}}]`,
+      `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, ` +
+        'whenUnsatisfiable: DoNotSchedule, minDomains: 3, nodeAffinityPolicy: Honor, ' +
+        'nodeTaintsPolicy: Ignore, labelSelector: {matchLabels: {a: b}}}]',
     ],
     ['a toleration of all', `${good}\ntolerations: [{operator: Exists}]`],
     [
@@ -98,7 +102,8 @@ describe('accepted', () => {
 
 describe('refused', () => {
   const spread = (fields: string): string =>
-    `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, ${fields}}]`;
+    `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, ` +
+    `whenUnsatisfiable: DoNotSchedule, ${fields}}]`;
   test.each<[what: string, spec: string, errors: string[]]>([
     ['no containers', 'containers: []', ['spec.containers Required']],
     ['a node of a bad name', `${good}\nnodeName: A_`, ['spec.nodeName Invalid']],
@@ -253,7 +258,8 @@ describe('refused', () => {
     [
       'a resize policy twice',
       container(
-        'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: cpu, restartPolicy: NotRequired}]',
+        'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, ' +
+          '{resourceName: cpu, restartPolicy: NotRequired}]',
       ),
       ['spec.containers[0].resizePolicy[1] Duplicate'],
     ],
@@ -269,7 +275,8 @@ describe('refused', () => {
     ],
     [
       'a part of an image that leads out',
-      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: ../a}]')}\nvolumes: [{name: v, image: {reference: x}}]`,
+      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: ../a}]')}\n` +
+        'volumes: [{name: v, image: {reference: x}}]',
       ['spec.containers[0].volumeMounts.subPath Invalid'],
     ],
     [

@@ -1,5 +1,5 @@
-// More of how pods may be resized: from what to what, and where that is refused, and how. The words are in
-// pod-subresources.test.ts.
+// Further resizes of pods, with the paths and types of the errors. pod-subresources.test.ts
+// contains the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -162,13 +162,16 @@ describe('containers', () => {
 
   test.each(['NotRequired', 'RestartContainer'])('less memory, with policy %s', (policy) => {
     const spec = (memory: string): string =>
-      `containers: [{name: c, image: x, resources: {limits: {cpu: 100m, memory: ${memory}}}, resizePolicy: [{resourceName: memory, restartPolicy: ${policy}}]}]`;
+      'containers: [{name: c, image: x, resources: {limits: {cpu: 100m, ' +
+      `memory: ${memory}}}, resizePolicy: [{resourceName: memory, ` +
+      `restartPolicy: ${policy}}]}]`;
     expect(errorsOf(pod(spec('100Mi')), pod(spec('200Mi')))).toEqual([]);
   });
 
   test('another policy', () => {
     const spec = (policy: string): string =>
-      `containers: [{name: c, image: x, resources: {requests: {cpu: 1}}, resizePolicy: [{resourceName: cpu, restartPolicy: ${policy}}]}]`;
+      'containers: [{name: c, image: x, resources: {requests: {cpu: 1}}, ' +
+      `resizePolicy: [{resourceName: cpu, restartPolicy: ${policy}}]}]`;
     expect(errorsOf(pod(spec('RestartContainer')), pod(spec('NotRequired')))).toEqual([ONLY]);
   });
 
@@ -191,7 +194,8 @@ describe('containers', () => {
 
 describe('sidecars', () => {
   const of = (lists: Lists): string =>
-    `containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]\ninitContainers: [{name: i, image: x, restartPolicy: Always, ${resources(lists)}}]`;
+    'containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]\n' +
+    `initContainers: [{name: i, image: x, restartPolicy: Always, ${resources(lists)}}]`;
   const AT = 'spec.initContainers[0]';
   const LIMITS = `${AT}.resources.limits Forbidden`;
   const REQUESTS = `${AT}.resources.requests Forbidden`;

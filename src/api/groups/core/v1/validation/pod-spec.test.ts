@@ -1,5 +1,5 @@
-// The rest of a pod's spec: names, hosts, DNS, users, resources, profiles. What is accepted, and where the rest is refused, and
-// how. The words are in pod.test.ts.
+// Other fields of a pod's spec: names, hosts, DNS, users, resources, profiles. Valid cases, and the
+// paths and types of the errors. pod.test.ts contains the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -7,7 +7,7 @@ import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
 import { validatePod } from './index.ts';
 
-/** What is wrong with a pod; paths begin at its spec. */
+/** Returns the errors of a pod; paths begin at its spec. */
 function errorsOf(spec: string, metadata = ''): string[] {
   const pod = manifest<core.Pod>(
     'core/v1.Pod',
@@ -99,7 +99,8 @@ describe('names', () => {
   table([
     [
       'all of them',
-      'nodeName: foobar\nserviceAccountName: acct\nhostname: foo\nsubdomain: bar\npriorityClassName: valid-name\nruntimeClassName: valid-sandbox',
+      'nodeName: foobar\nserviceAccountName: acct\nhostname: foo\nsubdomain: bar\n' +
+        'priorityClassName: valid-name\nruntimeClassName: valid-sandbox',
     ],
     ['a node', 'nodeName: node name', 'nodeName Invalid'],
     ['an account', 'serviceAccountName: invalidName', 'serviceAccountName Invalid'],
@@ -191,7 +192,7 @@ describe("the host's", () => {
         'containerPort: 2600, hostPort: 8080',
         'containers[0].ports[0].hostPort Invalid',
       ],
-      // Unsaid, it is filled in.
+      // The default fills it in.
       ['its port, unsaid', 'containerPort: 2600'],
     ],
     (port) => `containers: [{name: c, image: x, ports: [{${port}}]}]\nhostNetwork: true`,
@@ -278,7 +279,8 @@ describe('sysctls', () => {
     [
       [
         'some',
-        '{name: kernel.shmmni, value: "32768"}, {name: kernel.shmmax, value: "1000000000"}, {name: knet.ipv4.route.min_pmtu, value: "1000"}',
+        '{name: kernel.shmmni, value: "32768"}, {name: kernel.shmmax, ' +
+          'value: "1000000000"}, {name: knet.ipv4.route.min_pmtu, value: "1000"}',
       ],
       ...PARTS.map((name): Case => [name, `{name: ${name}, value: "1"}`]),
       ...[
@@ -477,7 +479,7 @@ describe('resources', () => {
     ['some of them', of('cpu: 9.5, memory: 10G', 'cpu: 10, my.org/resource: 10')],
     ['requests', of('cpu: 9.5, memory: 10G', '')],
     ['storage in thousandths', of('', 'ephemeral-storage: 40')],
-    // What is asked for is the limit where nothing else is said: what is wrong with it is told twice.
+    // Requests default to limits, so an error in them is reported twice.
     [
       'what there is not',
       of('', 'disk: 10G'),
@@ -629,7 +631,7 @@ describe('volumes and the pod', () => {
       'volumes[0].persistentVolumeClaim.claimName Invalid',
     ],
     [
-      'tokens of nobody',
+      'tokens without an account',
       'volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]',
       'volumes[0].projected.sources[0].serviceAccountToken Forbidden',
     ],
@@ -642,7 +644,9 @@ describe('volumes and the pod', () => {
   test('a claim of a name too long', () => {
     const pod = manifest<core.Pod>(
       'core/v1.Pod',
-      `metadata: {name: ${'a'.repeat(200)}, namespace: default}\nspec: {containers: [{name: c, image: x}], volumes: [{name: ${'b'.repeat(60)}, ephemeral: {${CLAIM}}}]}`,
+      `metadata: {name: ${'a'.repeat(200)}, namespace: default}\n` +
+        `spec: {containers: [{name: c, image: x}], volumes: [{name: ${'b'.repeat(60)}, ` +
+        `ephemeral: {${CLAIM}}}]}`,
     );
     expect(validatePod(pod).map(({ field, detail }) => `${field} ${detail}`)).toEqual([
       `spec.volumes[0].name PVC name "${'a'.repeat(200)}-${'b'.repeat(60)}": must be no more than 253 characters`,

@@ -1,4 +1,4 @@
-// Rules of a pod's spec and of pod templates.
+// Validation of a pod's spec and of pod templates.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -135,7 +135,7 @@ function hostnameOverride(spec: PodSpec, at: FieldPath): FieldErrorList {
   return [...errors, ...invalidEach(path, name, validation.isDNS1123Subdomain(name))];
 }
 
-/** Files that variables are read from are written by init containers: into a folder of the pod's own. */
+/** Validates the volumes of variables from files: init containers write them into an emptyDir. */
 function fileKeyVolumes(spec: PodSpec, at: FieldPath): FieldErrorList {
   const volumesByName = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
   return allContainers(spec, at).flatMap(({ container, at: path }) =>
@@ -151,7 +151,7 @@ function fileKeyVolumes(spec: PodSpec, at: FieldPath): FieldErrorList {
   );
 }
 
-/** What a spec that was stored may go on saying, though a new one could not. */
+/** Returns exceptions for values in a stored spec that a new one must not have. */
 export function whatStays(old: PodSpec): Pick<VolumeOwner, 'anySELinuxPolicy' | 'restartingInit'> {
   return {
     anySELinuxPolicy: old.securityContext?.seLinuxChangePolicy !== undefined,
@@ -163,7 +163,7 @@ export function whatStays(old: PodSpec): Pick<VolumeOwner, 'anySELinuxPolicy' | 
   };
 }
 
-/** The template of a controller that keeps its pods running. */
+/** Validates the template of a controller that keeps its pods running. */
 export function runningPodTemplate(
   template: PodTemplateSpec | undefined,
   kindName: string,
@@ -183,7 +183,7 @@ export function runningPodTemplate(
   return errors;
 }
 
-/** `old`: the template before, if it changes. */
+/** Validates a template. `old`: absent on create. */
 export function podTemplate(
   { metadata, spec }: PodTemplateSpec,
   at: FieldPath,

@@ -1,4 +1,4 @@
-// Rules of a pod's status: what may be said of it, and what cannot be taken back.
+// Validation of a pod's status, and of its transitions.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -29,7 +29,7 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
   if (nominated !== '' && nominated !== old.status.nominatedNodeName) {
     const path = STATUS.child('nominatedNodeName');
     errors.push(...invalidEach(path, nominated, validation.isDNS1123Subdomain(nominated)));
-    // There is nothing left to hope for.
+    // A bound pod needs no nomination.
     if ((old.spec.nodeName ?? '') !== '') {
       errors.push(field.forbidden(path, 'may not be set on pods that are already bound to a node'));
     }
@@ -92,7 +92,7 @@ const OWN_CONDITIONS: ReadonlySet<string> = new Set(['PodScheduled', 'Ready', 'I
 function conditions(list: readonly PodCondition[] | undefined, at: FieldPath): FieldErrorList {
   return (list ?? []).flatMap(({ type, observedGeneration }, index) => {
     const problems = OWN_CONDITIONS.has(type) ? [] : validation.isQualifiedName(type);
-    // Nearly always.
+    // The usual case.
     if (problems.length === 0 && (observedGeneration ?? 0) >= 0) return [];
     const path = at.index(index);
     return [
@@ -104,7 +104,10 @@ function conditions(list: readonly PodCondition[] | undefined, at: FieldPath): F
 
 type StatusList = 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses';
 
-/** A container that has ended for good does not run again. Two statuses of one name are not told apart. */
+/**
+ * Validates that a container which has ended for good does not run again. Two statuses with one
+ * name are not distinguished.
+ */
 function noResurrection(
   list: readonly ContainerStatus[] | undefined,
   old: readonly ContainerStatus[] | undefined,
@@ -133,7 +136,7 @@ function mayRestart(
 ): boolean {
   if (list === 'ephemeralContainerStatuses') return false;
   const all = [...spec.containers, ...(spec.initContainers ?? [])];
-  // One of them could take all the others with it.
+  // One of these rules can restart all containers.
   if (
     all.some(({ restartPolicyRules = [] }) =>
       restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
@@ -148,7 +151,10 @@ function mayRestart(
   );
 }
 
-/** What its rules say for how it ended; or else its own policy, and without one the pod's. */
+/**
+ * Reports whether the container restarts: by its rules for the exit code, else by its own policy,
+ * else by the pod's.
+ */
 function shouldRestart(container: Container, podPolicy: string, exitCode: number): boolean {
   const { restartPolicy, restartPolicyRules = [] } = container;
   if (
@@ -191,7 +197,7 @@ function resourceClaimStatuses({ status, spec }: Pod): FieldErrorList {
   return errors;
 }
 
-/** The claim that was made for what a pod asks for by names of extended resources. */
+/** Validates the claim that was created for the pod's extended resources. */
 function extendedResourceClaim({ spec, status }: Pod, at: FieldPath): FieldErrorList {
   const { extendedResourceClaimStatus: claim } = status;
   if (claim === undefined) return [];
@@ -216,7 +222,8 @@ function extendedResourceClaim({ spec, status }: Pod, at: FieldPath): FieldError
       errors.push(field.invalid(where.child('containerName'), containerName, message));
     } else if (!Object.hasOwn(container.resources.requests ?? {}, resourceName)) {
       const message =
-        'must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests';
+        'must match the extended resource name of an entry in ' +
+        'spec.initContainers.resources.requests or spec.containers.resources.requests';
       errors.push(field.invalid(where.child('resourceName'), resourceName, message));
     }
     errors.push(
@@ -310,7 +317,8 @@ function allocatedResources(
       const errors: FieldErrorList = [];
       if (container !== undefined && !asksFor(container, allocated.name)) {
         const message = allocated.name.startsWith(CLAIM)
-          ? "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
+          ? "must match one of the container's resource claims in a format " +
+            "'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
           : "must match one of the container's resource requests";
         errors.push(field.invalid(path.child('name'), allocated.name, message));
       }

@@ -1,4 +1,4 @@
-// What may become of a pod through its subresources ephemeralcontainers and resize.
+// Updates of a pod through its subresources ephemeralcontainers and resize.
 
 import { describe, expect, test } from 'vitest';
 
@@ -235,7 +235,8 @@ describe('resize', () => {
       init('cpu: 1', ', resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]'),
       init('cpu: 2', ', resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]'),
       [
-        'spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize policy of RestartContainer cannot be resized',
+        'spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize ' +
+          'policy of RestartContainer cannot be resized',
       ],
     ],
     [

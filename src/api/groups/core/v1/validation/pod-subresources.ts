@@ -1,4 +1,5 @@
-// Rules of the two subresources through which the spec of a pod that runs may change: ephemeralcontainers and resize.
+// Validation of the two subresources that change the spec of a running pod: ephemeralcontainers and
+// resize.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -12,12 +13,15 @@ import type { Container, Pod, PodSpec, ResourceList, ResourceRequirements } from
 const SPEC = new field.FieldPath('spec');
 const ANNOTATIONS = new field.FieldPath('metadata', 'annotations');
 
-/** Ephemeral containers come, and stay as they came. `pod` differs from `old` only in them. */
+/**
+ * Validates ephemeral containers: they may be added, but not changed or removed. `pod` differs from
+ * `old` only in them.
+ */
 export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldErrorList {
   if (isMirrorPod(old.metadata.annotations))
     return [field.forbidden(WHOLE, 'static pods do not support ephemeral containers')];
   const path = SPEC.child('ephemeralContainers');
-  // A patch does not keep their order.
+  // A patch does not preserve their order.
   const now = new Map(
     (pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]),
   );
@@ -37,7 +41,9 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldE
           field.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`),
         ];
       if (semanticEqual(before, after)) return [];
-      const message = `existing ephemeral containers ${name} may not be changed\n- ${JSON.stringify(before)}\n+ ${JSON.stringify(after)}\n`;
+      const message =
+        `existing ephemeral containers ${name} may not be changed\n` +
+        `- ${JSON.stringify(before)}\n+ ${JSON.stringify(after)}\n`;
       return [field.forbidden(path, message)];
     }),
   ];
@@ -45,7 +51,10 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldE
 
 const ONLY_CPU_AND_MEMORY = 'only cpu and memory resources are mutable';
 
-/** CPU and memory of a pod and its containers may become more or less, but neither come nor change what the pod is worth. */
+/**
+ * Validates a resize: CPU and memory of a pod and its containers may change, but not appear or
+ * disappear, and the QoS class stays.
+ */
 export function validatePodResize(pod: Pod, old: Pod): FieldErrorList {
   if (isMirrorPod(old.metadata.annotations))
     return [field.forbidden(WHOLE, 'static pods cannot be resized')];
@@ -80,7 +89,10 @@ export function validatePodResize(pod: Pod, old: Pod): FieldErrorList {
   return [field.forbidden(SPEC, ONLY_CPU_AND_MEMORY)];
 }
 
-/** A node that says of a running container what it has can also change it. Where nothing runs yet, nobody knows. */
+/**
+ * Reports whether the node supports resizes: it reports the resources of running containers.
+ * Unknown while no container runs, which counts as supported.
+ */
 function isResizeSupported({ status }: Pod): boolean {
   const running = (status.containerStatuses ?? []).find(({ state }) => state.running !== undefined);
   return running === undefined || running.resources !== undefined;
@@ -98,7 +110,7 @@ function podLevelResize({ resources }: PodSpec, { resources: before }: PodSpec):
   return errors;
 }
 
-/** One and the same containers, in the same order. */
+/** Reports whether the containers are the same, in the same order. */
 function sameContainers(
   spec: PodSpec,
   old: PodSpec,
@@ -152,7 +164,7 @@ function containersResize(spec: PodSpec, old: PodSpec): FieldErrorList {
   return errors;
 }
 
-/** What was requested or limited stays so, by some amount. */
+/** Returns errors for removed requests and limits. */
 function removals(
   now: ResourceRequirements,
   before: ResourceRequirements,
@@ -167,7 +179,9 @@ function removals(
   });
 }
 
-/** The new spec with the old amounts of CPU and memory: what remains must be equal. */
+/**
+ * Returns the new spec with the old amounts of CPU and memory: everything else must be unchanged.
+ */
 function withOldAmounts(spec: PodSpec, old: PodSpec): PodSpec {
   const list = (now: readonly Container[], before: readonly Container[] = []): Container[] =>
     now.map((container, index) => withOldResources(container, before[index] as Container));
@@ -199,7 +213,7 @@ function withAmountsOf(
   };
 }
 
-/** None at all is not the same as an empty list. */
+/** An absent list differs from an empty one. */
 function withAmounts(
   name: 'requests' | 'limits',
   now: ResourceList = {},

@@ -1,4 +1,4 @@
-// What may become of a pod once it is there: of its spec, and of what its node says of it.
+// Updates of a pod: of its spec, and of the status that its node reports.
 
 import { describe, expect, test } from 'vitest';
 
@@ -14,7 +14,11 @@ const pod = (spec: string, more = ''): core.Pod =>
 
 const good = 'containers: [{name: c, image: x}]\ninitContainers: [{name: i, image: x}]';
 const FIXED =
-  'spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+  'spec: Forbidden: pod updates may not change fields other than ' +
+  '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,' +
+  '`spec.tolerations` (only additions to existing ' +
+  'tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was ' +
+  'previously negative)';
 
 describe('spec', () => {
   const affinity = (terms: string): string =>
@@ -31,14 +35,15 @@ describe('spec', () => {
     [
       'images may change',
       good,
-      'containers: [{name: c, image: z, imagePullPolicy: Always}]\ninitContainers: [{name: i, image: z, imagePullPolicy: Always}]',
+      'containers: [{name: c, image: z, imagePullPolicy: Always}]\n' +
+        'initContainers: [{name: i, image: z, imagePullPolicy: Always}]',
       [],
     ],
     [
       'an image may not go',
       good,
       'containers: [{name: c, imagePullPolicy: Always}]\ninitContainers: [{name: i, image: x}]',
-      // Once for the spec, once for the change.
+      // One error for the spec, one for the change.
       ['spec.containers[0].image: Required value', 'spec.containers[0].image: Required value'],
     ],
     [
@@ -58,7 +63,7 @@ describe('spec', () => {
     ],
     ['the node may not change', good, `${good}\nnodeName: n1`, [FIXED]],
     [
-      'what is wrong is told, too',
+      'other errors are reported, too',
       good,
       `${good}\nnodeName: A`,
       expect.arrayContaining([FIXED, expect.stringMatching(/^spec.nodeName: Invalid value: "A"/)]),
@@ -140,7 +145,8 @@ describe('spec', () => {
       `${gated}\nnodeSelector: {a: b}`,
       `${gated}\nnodeSelector: {c: d}`,
       [
-        'spec.nodeSelector: Invalid value: {"c":"d"}: only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+        'spec.nodeSelector: Invalid value: {"c":"d"}: only additions to spec.nodeSelector ' +
+          'are allowed (no mutations or deletions)',
       ],
     ],
     ['without a gate, nodes may not be selected', good, `${good}\nnodeSelector: {a: b}`, [FIXED]],
@@ -156,7 +162,9 @@ describe('spec', () => {
       `${gated}\n${affinity(ab)}`,
       `${gated}\n${affinity(a)}`,
       [
-        `${terms}[0]: Invalid value: {"matchExpressions":[{"key":"a","operator":"Exists"}]}: only additions are allowed (no mutations or deletions)`,
+        `${terms}[0]: Invalid value: ` +
+          '{"matchExpressions":[{"key":"a","operator":"Exists"}]}: only additions are ' +
+          'allowed (no mutations or deletions)',
       ],
     ],
     [
@@ -164,7 +172,10 @@ describe('spec', () => {
       `${gated}\n${affinity(a)}`,
       `${gated}\n${affinity(`${a}, ${b}`)}`,
       [
-        `${terms}: Invalid value: [{"matchExpressions":[{"key":"a","operator":"Exists"}]},{"matchExpressions":[{"key":"b","operator":"Exists"}]}]: no additions/deletions to non-empty NodeSelectorTerms list are allowed`,
+        `${terms}: Invalid value: ` +
+          '[{"matchExpressions":[{"key":"a","operator":"Exists"}]},{"matchExpressions":' +
+          '[{"key":"b","operator":"Exists"}]}]: no additions/deletions to non-empty ' +
+          'NodeSelectorTerms list are allowed',
       ],
     ],
     [
@@ -219,9 +230,11 @@ describe('what may change', () => {
   const TERMS =
     'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const required = (...terms: string[]): string =>
-    `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${terms.join(', ')}]}}}`;
+    'affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ' +
+    `{nodeSelectorTerms: [${terms.join(', ')}]}}}`;
   const preferred = (expressions: string, fields = ''): string =>
-    `affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [${expressions}], matchFields: [${fields}]}}]}}`;
+    'affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: ' +
+    `1, preference: {matchExpressions: [${expressions}], matchFields: [${fields}]}}]}}`;
   const term = (expressions: string, fields = ''): string =>
     `{matchExpressions: [${expressions}], matchFields: [${fields}]}`;
   const FOO = '{key: expr, operator: In, values: [foo]}';
@@ -230,7 +243,8 @@ describe('what may change', () => {
   const NODE = '{key: metadata.name, operator: In, values: [foo]}';
   const OTHER_NODE = '{key: metadata.name, operator: In, values: [bar]}';
   const pods = (kind: string): string =>
-    `affinity: {${kind}: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: foo, labelSelector: {matchLabels: {foo: bar}}}]}}`;
+    `affinity: {${kind}: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: ` +
+    'foo, labelSelector: {matchLabels: {foo: bar}}}]}}';
 
   test.each<[what: string, old: string, spec: string, ...errors: string[]]>([
     ['a selector of nodes', '', 'nodeSelector: {foo: bar}', NO],
@@ -424,12 +438,14 @@ describe('what may change', () => {
     [
       'a toleration more',
       'tolerations: [{key: k, value: a, effect: NoExecute, tolerationSeconds: 10}]',
-      'tolerations: [{key: k, value: a, effect: NoExecute, tolerationSeconds: 20}, {key: l, value: b, effect: NoExecute, tolerationSeconds: 30}]',
+      'tolerations: [{key: k, value: a, effect: NoExecute, tolerationSeconds: 20}, ' +
+        '{key: l, value: b, effect: NoExecute, tolerationSeconds: 30}]',
     ],
     [
       'a bad toleration more',
       'tolerations: [{key: k, value: a, effect: NoExecute, tolerationSeconds: 10}]',
-      'tolerations: [{key: k, value: a, effect: NoExecute, tolerationSeconds: 20}, {key: l, value: b, effect: NoSchedule, tolerationSeconds: 30}]',
+      'tolerations: [{key: k, value: a, effect: NoExecute, tolerationSeconds: 20}, ' +
+        '{key: l, value: b, effect: NoSchedule, tolerationSeconds: 30}]',
       'spec.tolerations[1].effect Invalid',
       'spec.tolerations[1].effect Invalid',
     ],
@@ -613,14 +629,16 @@ describe('what a node says', () => {
     ],
     [
       'one beside one that takes all with it',
-      `containers: [{name: c, image: x, restartPolicy: Never}, {name: d, image: x, ${RULE('In', 'RestartAllContainers')}}]\nrestartPolicy: Never`,
+      'containers: [{name: c, image: x, restartPolicy: Never}, {name: d, image: x, ' +
+        `${RULE('In', 'RestartAllContainers')}}]\nrestartPolicy: Never`,
       'containerStatuses',
       'c',
       ENDED,
     ],
     [
       'an init container beside one that takes all with it',
-      `containers: [{name: d, image: x, ${RULE('In', 'RestartAllContainers')}}]\ninitContainers: [{name: i, image: x}]\nrestartPolicy: Never`,
+      `containers: [{name: d, image: x, ${RULE('In', 'RestartAllContainers')}}]\n` +
+        'initContainers: [{name: i, image: x}]\nrestartPolicy: Never',
       'initContainerStatuses',
       'i',
       ENDED,
@@ -637,7 +655,9 @@ describe('what a node says', () => {
     expect(change(of(list, name, RUNS), of(list, name, old), spec)).toEqual(errors);
   });
 
-  const CLAIMS = `${good}\nresourceClaims: [{name: a, resourceClaimTemplateName: t}, {name: b, resourceClaimTemplateName: t}]`;
+  const CLAIMS =
+    `${good}\nresourceClaims: [{name: a, resourceClaimTemplateName: t}, {name: b, ` +
+    'resourceClaimTemplateName: t}]';
   test.each<[statuses: string, ...errors: string[]]>([
     ['{name: a, resourceClaimName: p-a-12345}, {name: b}'],
     ['{name: z, resourceClaimName: a}', 'status.resourceClaimStatuses[0].name Invalid'],
@@ -782,7 +802,8 @@ describe('status', () => {
     ],
     [
       'a sidecar runs again',
-      'containers: [{name: d, image: x}]\ninitContainers: [{name: c, image: x, restartPolicy: Always}]\nrestartPolicy: Never',
+      'containers: [{name: d, image: x}]\ninitContainers: [{name: c, image: x, ' +
+        'restartPolicy: Always}]\nrestartPolicy: Never',
       `initContainerStatuses: [${ended}]`,
       `initContainerStatuses: [${runs}]`,
       [],
@@ -858,7 +879,8 @@ describe('status', () => {
       'podIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.1}, {ip: x}]',
       [
         'status.podIPs[2]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
-        'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.1"},{"IP":"x"}]: may specify no more than one IP for each IP family',
+        'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.1"},{"IP":"x"}]: ' +
+          'may specify no more than one IP for each IP family',
       ],
     ],
     [
@@ -878,8 +900,10 @@ describe('status', () => {
       '',
       'resourceClaimStatuses: [{name: a}, {name: a}]',
       [
-        'status.resourceClaimStatuses[0].name: Invalid value: "a": must match the name of an entry in `spec.resourceClaims`',
-        'status.resourceClaimStatuses[1].name: Invalid value: "a": must match the name of an entry in `spec.resourceClaims`',
+        'status.resourceClaimStatuses[0].name: Invalid value: "a": must match the name of ' +
+          'an entry in `spec.resourceClaims`',
+        'status.resourceClaimStatuses[1].name: Invalid value: "a": must match the name of ' +
+          'an entry in `spec.resourceClaims`',
         'status.resourceClaimStatuses[1].name: Duplicate value: "a"',
       ],
     ],
@@ -889,16 +913,20 @@ describe('status', () => {
       'containerStatuses: [{name: c, user: {linux: {uid: -1, gid: 0, supplementalGroups: [-2]}}}]',
       [
         'status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive',
-        'status.containerStatuses[0].user.linux.supplementalGroups[0]: Invalid value: -2: must be between 0 and 2147483647, inclusive',
+        'status.containerStatuses[0].user.linux.supplementalGroups[0]: Invalid value: -2: ' +
+          'must be between 0 and 2147483647, inclusive',
       ],
     ],
     [
       'devices',
       '',
-      'containerStatuses: [{name: c, allocatedResourcesStatus: [{name: gpu, resources: [{resourceID: a, health: Fine}, {resourceID: a, health: Healthy}]}]}]',
+      'containerStatuses: [{name: c, allocatedResourcesStatus: [{name: gpu, ' +
+        'resources: [{resourceID: a, health: Fine}, {resourceID: a, health: Healthy}]}]}]',
       [
-        'status.containerStatuses[0].allocatedResourcesStatus[0].name: Invalid value: "gpu": must match one of the container\'s resource requests',
-        'status.containerStatuses[0].allocatedResourcesStatus[0].resources[0].health: Unsupported value: "Fine": supported values: "Healthy", "Unhealthy", "Unknown"',
+        'status.containerStatuses[0].allocatedResourcesStatus[0].name: Invalid value: ' +
+          '"gpu": must match one of the container\'s resource requests',
+        'status.containerStatuses[0].allocatedResourcesStatus[0].resources[0].health: ' +
+          'Unsupported value: "Fine": supported values: "Healthy", "Unhealthy", "Unknown"',
         'status.containerStatuses[0].allocatedResourcesStatus[0].resources[1].resourceID: Duplicate value: "a"',
       ],
     ],

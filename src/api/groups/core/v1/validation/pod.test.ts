@@ -1,4 +1,5 @@
-// What is wrong with each pod, in Kubernetes' words. A case is a change to a good pod and the errors that it makes.
+// Errors of pods, with upstream's messages. Each case is a change to a valid pod, and the resulting
+// errors.
 
 import { describe, expect, test } from 'vitest';
 
@@ -21,13 +22,23 @@ const mount = (fields: string): string =>
   `${container(`volumeMounts: [{name: v, mountPath: /v, ${fields}}]`)}\nvolumes: [{name: v, emptyDir: {}}]`;
 
 const LABEL =
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+  "and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', " +
+  "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const SUBDOMAIN =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+  'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ' +
+  "'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', " +
+  'regex used for validation is ' +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL_VALUE =
-  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', " +
+  "'_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue', " +
+  " or 'my_value',  or '12345', regex used for validation is " +
+  "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const NAME_PART =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+  "name part must consist of alphanumeric characters, '-', '_' or '.', " +
+  "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', " +
+  " or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 type Case = [what: string, spec: string, errors: string[]];
 
@@ -72,14 +83,16 @@ describe('containers', () => {
       'an unknown pull policy',
       container('imagePullPolicy: Often'),
       [
-        'spec.containers[0].imagePullPolicy: Unsupported value: "Often": supported values: "Always", "IfNotPresent", "Never"',
+        'spec.containers[0].imagePullPolicy: Unsupported value: "Often": supported values: ' +
+          '"Always", "IfNotPresent", "Never"',
       ],
     ],
     [
       'an unknown policy for last words',
       container('terminationMessagePolicy: Shout'),
       [
-        'spec.containers[0].terminationMessagePolicy: Unsupported value: "Shout": supported values: "File", "FallbackToLogsOnError"',
+        'spec.containers[0].terminationMessagePolicy: Unsupported value: "Shout": ' +
+          'supported values: "File", "FallbackToLogsOnError"',
       ],
     ],
     [
@@ -93,7 +106,8 @@ describe('containers', () => {
       'an unknown policy of its own',
       container('restartPolicy: Sometimes'),
       [
-        'spec.containers[0].restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"',
+        'spec.containers[0].restartPolicy: Unsupported value: "Sometimes": supported ' +
+          'values: "Always", "Never", "OnFailure"',
       ],
     ],
     [
@@ -103,28 +117,39 @@ describe('containers', () => {
       ),
       [
         'spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used',
-        'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Stop": supported values: "Restart", "RestartAllContainers"',
+        'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Stop": ' +
+          'supported values: "Restart", "RestartAllContainers"',
         'spec.containers[0].restartPolicyRules[0].exitCodes: Required value: must be specified',
-        'spec.containers[0].restartPolicyRules[1].exitCodes.operator: Unsupported value: "Not": supported values: "In", "NotIn"',
+        'spec.containers[0].restartPolicyRules[1].exitCodes.operator: Unsupported value: ' +
+          '"Not": supported values: "In", "NotIn"',
       ],
     ],
     [
       'how it can be resized',
-      `${container('resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: cpu, restartPolicy: Perhaps}, {resourceName: disk, restartPolicy: RestartContainer}]')}\nrestartPolicy: Never`,
+      container(
+        'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, ' +
+          '{resourceName: cpu, restartPolicy: Perhaps}, {resourceName: disk, restartPolicy: RestartContainer}]',
+      ) + '\nrestartPolicy: Never',
       [
         'spec.containers[0].resizePolicy[1]: Duplicate value: "cpu"',
-        'spec.containers[0].resizePolicy: Unsupported value: "Perhaps": supported values: "NotRequired", "RestartContainer"',
-        `spec.containers[0].resizePolicy: Invalid value: "Perhaps": must be 'NotRequired' when pod \`restartPolicy\` is 'Never'`,
+        'spec.containers[0].resizePolicy: Unsupported value: "Perhaps": supported values: ' +
+          '"NotRequired", "RestartContainer"',
+        `spec.containers[0].resizePolicy: Invalid value: "Perhaps": must be 'NotRequired' ` +
+          "when pod `restartPolicy` is 'Never'",
         'spec.containers[0].resizePolicy: Unsupported value: "disk": supported values: "cpu", "memory"',
-        `spec.containers[0].resizePolicy: Invalid value: "RestartContainer": must be 'NotRequired' when pod \`restartPolicy\` is 'Never'`,
+        'spec.containers[0].resizePolicy: Invalid value: "RestartContainer": must be ' +
+          "'NotRequired' when pod `restartPolicy` is 'Never'",
       ],
     ],
     [
       'init containers that are no sidecars',
-      `${good}\ninitContainers: [{name: i, image: i, restartPolicyRules: [{action: Stop}], resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]}]`,
+      `${good}\ninitContainers: [{name: i, image: i, restartPolicyRules: [{action: Stop}], ` +
+        'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]}]',
       [
         'spec.initContainers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used',
-        `spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: "RestartContainer": must not be set to 'RestartContainer' for non-sidecar initContainers`,
+        'spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: ' +
+          `"RestartContainer": must not be set to 'RestartContainer' for non-sidecar ` +
+          'initContainers',
       ],
     ],
     [
@@ -134,7 +159,10 @@ describe('containers', () => {
     ],
     [
       'ephemeral ones with what only others may have',
-      `${good}\nvolumes: [{name: v, emptyDir: {}}]\nephemeralContainers: [{name: c, image: x, targetContainerName: t, ports: [{containerPort: 1}], resources: {limits: {cpu: 1}}, livenessProbe: {tcpSocket: {port: 1}}, volumeMounts: [{name: v, mountPath: /v, subPath: s}]}]`,
+      `${good}\nvolumes: [{name: v, emptyDir: {}}]\nephemeralContainers: [{name: c, ` +
+        'image: x, targetContainerName: t, ports: [{containerPort: 1}], ' +
+        'resources: {limits: {cpu: 1}}, livenessProbe: {tcpSocket: {port: 1}}, ' +
+        'volumeMounts: [{name: v, mountPath: /v, subPath: s}]}]',
       [
         'spec.ephemeralContainers[0].name: Duplicate value: "c"',
         'spec.ephemeralContainers[0].targetContainerName: Not found: "t"',
@@ -163,7 +191,8 @@ describe('init containers', () => {
       'a probe of one that ends',
       init('readinessProbe: {tcpSocket: {port: 80}}'),
       [
-        'spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
+        'spec.initContainers[0].readinessProbe: Forbidden: may not be set for init ' +
+          'containers without restartPolicy=Always',
       ],
     ],
     [
@@ -173,13 +202,16 @@ describe('init containers', () => {
       ),
       [
         'spec.initContainers[0].lifecycle: Forbidden: may not be set for init containers without restartPolicy=Always',
-        'spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
-        'spec.initContainers[0].startupProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
+        'spec.initContainers[0].livenessProbe: Forbidden: may not be set for init ' +
+          'containers without restartPolicy=Always',
+        'spec.initContainers[0].startupProbe: Forbidden: may not be set for init ' +
+          'containers without restartPolicy=Always',
       ],
     ],
     [
       'one after the other they may have one port',
-      `${good}\ninitContainers: [{name: i, image: x, ports: [{containerPort: 1, hostPort: 80}]}, {name: j, image: x, ports: [{containerPort: 1, hostPort: 80}]}]`,
+      `${good}\ninitContainers: [{name: i, image: x, ports: [{containerPort: 1, ` +
+        'hostPort: 80}]}, {name: j, image: x, ports: [{containerPort: 1, hostPort: 80}]}]',
       [],
     ],
   ]);
@@ -203,7 +235,9 @@ describe('ports', () => {
     [
       'names',
       container(
-        'ports: [{name: web, containerPort: 1}, {name: web, containerPort: 2}, {name: much-too-long-name, containerPort: 3}, {name: "1", containerPort: 4}, {name: a--b-, containerPort: 5}]',
+        'ports: [{name: web, containerPort: 1}, {name: web, containerPort: 2}, ' +
+          '{name: much-too-long-name, containerPort: 3}, {name: "1", containerPort: 4}, ' +
+          '{name: a--b-, containerPort: 5}]',
       ),
       [
         'spec.containers[0].ports[1].name: Duplicate value: "web"',
@@ -228,7 +262,8 @@ describe('ports', () => {
     [
       'one host port for two protocols and addresses',
       container(
-        'ports: [{containerPort: 1, hostPort: 80}, {containerPort: 1, hostPort: 80, protocol: UDP}, {containerPort: 1, hostPort: 80, hostIP: 10.0.0.1}]',
+        'ports: [{containerPort: 1, hostPort: 80}, {containerPort: 1, hostPort: 80, ' +
+          'protocol: UDP}, {containerPort: 1, hostPort: 80, hostIP: 10.0.0.1}]',
       ),
       [],
     ],
@@ -236,7 +271,8 @@ describe('ports', () => {
       "other than the host's on its network",
       `${container('ports: [{containerPort: 80, hostPort: 81}]')}\nhostNetwork: true`,
       [
-        'spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true',
+        'spec.containers[0].ports[0].hostPort: Invalid value: 81: must match ' +
+          '`containerPort` when `hostNetwork` is true',
       ],
     ],
   ]);
@@ -255,13 +291,15 @@ describe('environment variables', () => {
       'with an equals sign in the name',
       container('env: [{name: "a=b"}]'),
       [
-        `spec.containers[0].env[0].name: Invalid value: "a=b": a valid environment variable name must consist only of printable ASCII characters other than '='`,
+        'spec.containers[0].env[0].name: Invalid value: "a=b": a valid environment ' +
+          "variable name must consist only of printable ASCII characters other than '='",
       ],
     ],
     [
       'from fields',
       container(
-        'env: [{name: A, valueFrom: {fieldRef: {fieldPath: "metadata.labels[\'a/b\']"}}}, {name: B, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]',
+        'env: [{name: A, valueFrom: {fieldRef: {fieldPath: "metadata.labels[\'a/b\']"}}}, ' +
+          '{name: B, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]',
       ),
       [],
     ],
@@ -274,7 +312,8 @@ describe('environment variables', () => {
       'no source',
       from(''),
       [
-        `${at}: Invalid value: "": must specify one of: \`fieldRef\`, \`resourceFieldRef\`, \`configMapKeyRef\`, \`secretKeyRef\` or \`fileKeyRef\``,
+        `${at}: Invalid value: "": must specify one of: \`fieldRef\`, ` +
+          '`resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
       ],
     ],
     [
@@ -286,21 +325,26 @@ describe('environment variables', () => {
       'from a field that a variable cannot have',
       from('fieldRef: {fieldPath: status.phase}'),
       [
-        `${at}.fieldRef.fieldPath: Unsupported value: "status.phase": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"`,
+        `${at}.fieldRef.fieldPath: Unsupported value: "status.phase": supported values: ` +
+          '"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", ' +
+          '"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", ' +
+          '"status.podIPs"',
       ],
     ],
     [
       'from a field that there is not',
       from('fieldRef: {fieldPath: metadata.size}'),
       [
-        `${at}.fieldRef.fieldPath: Invalid value: "metadata.size": error converting fieldPath: field label not supported: metadata.size`,
+        `${at}.fieldRef.fieldPath: Invalid value: "metadata.size": error converting ` +
+          'fieldPath: field label not supported: metadata.size',
       ],
     ],
     [
       'from a part of a field that has none',
       from('fieldRef: {fieldPath: "metadata.name[\'a\']"}'),
       [
-        `${at}.fieldRef.fieldPath: Invalid value: "metadata.name['a']": error converting fieldPath: field label does not support subscript: metadata.name['a']`,
+        `${at}.fieldRef.fieldPath: Invalid value: "metadata.name['a']": error converting ` +
+          "fieldPath: field label does not support subscript: metadata.name['a']",
       ],
     ],
     [
@@ -312,13 +356,16 @@ describe('environment variables', () => {
       'from a field of another version',
       from('fieldRef: {apiVersion: v2, fieldPath: metadata.name}'),
       [
-        `${at}.fieldRef.fieldPath: Invalid value: "metadata.name": error converting fieldPath: unsupported pod version: v2`,
+        `${at}.fieldRef.fieldPath: Invalid value: "metadata.name": error converting ` +
+          'fieldPath: unsupported pod version: v2',
       ],
     ],
     [
       'from resources',
       container(
-        'env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1m}}}, {name: B, valueFrom: {resourceFieldRef: {resource: requests.hugepages-2Mi, divisor: 1Mi}}}]',
+        'env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, ' +
+          'divisor: 1m}}}, {name: B, valueFrom: {resourceFieldRef: {resource: ' +
+          'requests.hugepages-2Mi, divisor: 1Mi}}}]',
       ),
       [],
     ],
@@ -326,21 +373,26 @@ describe('environment variables', () => {
       'from a resource that there is not',
       from('resourceFieldRef: {resource: limits.disk}'),
       [
-        `${at}.resourceFieldRef.resource: Unsupported value: "limits.disk": supported values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"`,
+        `${at}.resourceFieldRef.resource: Unsupported value: "limits.disk": supported ` +
+          'values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", ' +
+          '"requests.cpu", "requests.ephemeral-storage", "requests.memory"',
       ],
     ],
     [
       'in strange units of CPU',
       from('resourceFieldRef: {resource: limits.cpu, divisor: 2m}'),
       [
-        `${at}.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`,
+        `${at}.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's ` +
+          'values 1m and 1 are supported with the cpu resource',
       ],
     ],
     [
       'in strange units of memory',
       from('resourceFieldRef: {resource: limits.memory, divisor: 1m}'),
       [
-        `${at}.resourceFieldRef.divisor: Invalid value: "limits.memory": only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the memory resource`,
+        `${at}.resourceFieldRef.divisor: Invalid value: "limits.memory": only divisor's ` +
+          'values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, ' +
+          '1Ei are supported with the memory resource',
       ],
     ],
     [
@@ -365,7 +417,8 @@ describe('environment variables', () => {
         'envFrom: [{prefix: "a=", configMapRef: {name: "-"}}, {}, {secretRef: {}, configMapRef: {name: m}}]',
       ),
       [
-        `spec.containers[0].envFrom[0].prefix: Invalid value: "a=": a valid environment variable name must consist only of printable ASCII characters other than '='`,
+        'spec.containers[0].envFrom[0].prefix: Invalid value: "a=": a valid environment ' +
+          "variable name must consist only of printable ASCII characters other than '='",
         `spec.containers[0].envFrom[0].configMapRef.name: Invalid value: "-": ${SUBDOMAIN}`,
         'spec.containers[0].envFrom: Invalid value: "": must specify one of: `configMapRef` or `secretRef`',
         'spec.containers[0].envFrom[2].secretRef.name: Required value',
@@ -384,7 +437,8 @@ describe('mounts', () => {
     ],
     [
       'two at one path',
-      `${container('volumeMounts: [{name: v, mountPath: /v}, {name: v, mountPath: /v}]')}\nvolumes: [{name: v, emptyDir: {}}]`,
+      `${container('volumeMounts: [{name: v, mountPath: /v}, {name: v, mountPath: /v}]')}\n` +
+        'volumes: [{name: v, emptyDir: {}}]',
       ['spec.containers[0].volumeMounts[1].mountPath: Invalid value: "/v": must be unique'],
     ],
     [
@@ -408,21 +462,24 @@ describe('mounts', () => {
       'two forms of a subPath',
       mount('subPath: a, subPathExpr: b'),
       [
-        'spec.containers[0].volumeMounts[0].subPathExpr: Invalid value: "b": subPathExpr and subPath are mutually exclusive',
+        'spec.containers[0].volumeMounts[0].subPathExpr: Invalid value: "b": subPathExpr ' +
+          'and subPath are mutually exclusive',
       ],
     ],
     [
       'back to the host',
       mount('mountPropagation: Bidirectional'),
       [
-        'spec.containers[0].volumeMounts.mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers',
+        'spec.containers[0].volumeMounts.mountPropagation: Forbidden: Bidirectional mount ' +
+          'propagation is available only to privileged containers',
       ],
     ],
     [
       'an unknown propagation',
       mount('mountPropagation: Up'),
       [
-        'spec.containers[0].volumeMounts.mountPropagation: Unsupported value: "Up": supported values: "Bidirectional", "HostToContainer", "None"',
+        'spec.containers[0].volumeMounts.mountPropagation: Unsupported value: "Up": ' +
+          'supported values: "Bidirectional", "HostToContainer", "None"',
       ],
     ],
     [
@@ -430,31 +487,39 @@ describe('mounts', () => {
       mount('recursiveReadOnly: Enabled, mountPropagation: HostToContainer'),
       [
         'spec.containers[0].volumeMounts.recursiveReadOnly: Forbidden: may only be specified when readOnly is true',
-        'spec.containers[0].volumeMounts.recursiveReadOnly: Forbidden: may only be specified when mountPropagation is None or not specified',
+        'spec.containers[0].volumeMounts.recursiveReadOnly: Forbidden: may only be ' +
+          'specified when mountPropagation is None or not specified',
       ],
     ],
     [
       'a part of an image',
-      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: a}]')}\nvolumes: [{name: v, image: {reference: a}}]`,
+      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: a}]')}\n` +
+        'volumes: [{name: v, image: {reference: a}}]',
       [],
     ],
     [
       'as a device what is none',
-      `${container('volumeDevices: [{name: v, devicePath: /dev/x}, {name: w, devicePath: /a/../b}]')}\nvolumes: [{name: v, emptyDir: {}}]`,
+      container('volumeDevices: [{name: v, devicePath: /dev/x}, {name: w, devicePath: /a/../b}]') +
+        '\nvolumes: [{name: v, emptyDir: {}}]',
       [
-        'spec.containers[0].volumeDevices[0].name: Invalid value: "v": can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode',
+        'spec.containers[0].volumeDevices[0].name: Invalid value: "v": can only use volume ' +
+          'source type of PersistentVolumeClaim or Ephemeral for block mode',
         'spec.containers[0].volumeDevices[1].name: Not found: "w"',
         `spec.containers[0].volumeDevices[1].devicePath: Invalid value: "/a/../b": can not contain backsteps ('..')`,
       ],
     ],
     [
       'as a device and as a folder',
-      `${container('volumeDevices: [{name: v, devicePath: /x}], volumeMounts: [{name: v, mountPath: /x}]')}\nvolumes: [{name: v, persistentVolumeClaim: {claimName: a}}]`,
+      container(
+        'volumeDevices: [{name: v, devicePath: /x}], volumeMounts: [{name: v, mountPath: /x}]',
+      ) + '\nvolumes: [{name: v, persistentVolumeClaim: {claimName: a}}]',
       [
         'spec.containers[0].volumeMounts[0].name: Invalid value: "v": must not already exist in volumeDevices',
-        'spec.containers[0].volumeMounts[0].mountPath: Invalid value: "/x": must not already exist as a path in volumeDevices',
+        'spec.containers[0].volumeMounts[0].mountPath: Invalid value: "/x": must not ' +
+          'already exist as a path in volumeDevices',
         'spec.containers[0].volumeDevices[0].name: Invalid value: "v": must not already exist in volumeMounts',
-        'spec.containers[0].volumeDevices[0].devicePath: Invalid value: "/x": must not already exist as a path in volumeMounts',
+        'spec.containers[0].volumeDevices[0].devicePath: Invalid value: "/x": must not ' +
+          'already exist as a path in volumeMounts',
       ],
     ],
   ]);
@@ -492,7 +557,9 @@ describe('volumes', () => {
       'an unknown type of path',
       volume('hostPath: {path: /x, type: Folder}'),
       [
-        `${at}.hostPath.type: Unsupported value: "Folder": supported values: "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"`,
+        `${at}.hostPath.type: Unsupported value: "Folder": supported values: "", ` +
+          '"BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", ' +
+          '"FileOrCreate", "Socket"',
       ],
     ],
     [
@@ -519,11 +586,15 @@ describe('volumes', () => {
     [
       'fields as files',
       volume(
-        'downwardAPI: {items: [{path: a, fieldRef: {fieldPath: metadata.labels}}, {fieldRef: {fieldPath: spec.nodeName}}, {path: b}, {path: c, resourceFieldRef: {resource: limits.cpu}}]}',
+        'downwardAPI: {items: [{path: a, fieldRef: {fieldPath: metadata.labels}}, ' +
+          '{fieldRef: {fieldPath: spec.nodeName}}, {path: b}, {path: c, ' +
+          'resourceFieldRef: {resource: limits.cpu}}]}',
       ),
       [
         `${at}.downwardAPI.path: Required value`,
-        `${at}.downwardAPI.fieldRef.fieldPath: Unsupported value: "spec.nodeName": supported values: "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"`,
+        `${at}.downwardAPI.fieldRef.fieldPath: Unsupported value: "spec.nodeName": ` +
+          'supported values: "metadata.annotations", "metadata.labels", "metadata.name", ' +
+          '"metadata.namespace", "metadata.uid"',
         `${at}.downwardAPI: Required value: one of fieldRef and resourceFieldRef is required`,
         `${at}.downwardAPI.resourceFieldRef.containerName: Required value`,
       ],
@@ -531,7 +602,9 @@ describe('volumes', () => {
     [
       'one path twice',
       volume(
-        'projected: {sources: [{secret: {name: s, items: [{key: k, path: p}]}}, {configMap: {name: m, items: [{key: k, path: p}]}}, {downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}}]}}]}',
+        'projected: {sources: [{secret: {name: s, items: [{key: k, path: p}]}}, ' +
+          '{configMap: {name: m, items: [{key: k, path: p}]}}, ' +
+          '{downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}}]}}]}',
       ),
       [
         `${at}.projected: Invalid value: "m": conflicting duplicate paths`,
@@ -548,29 +621,41 @@ describe('volumes', () => {
     ],
     [
       'tokens',
-      `serviceAccountName: a\n${volume('projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 599}}, {serviceAccountToken: {expirationSeconds: 4294967297}}]}')}`,
+      'serviceAccountName: a\n' +
+        volume(
+          'projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 599}}, ' +
+            '{serviceAccountToken: {expirationSeconds: 4294967297}}]}',
+        ),
       [
-        `${at}.projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes`,
-        `${at}.projected.sources[1].serviceAccountToken.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds`,
+        `${at}.projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: ` +
+          '599: may not specify a duration less than 10 minutes',
+        `${at}.projected.sources[1].serviceAccountToken.expirationSeconds: Invalid value: ` +
+          '4294967297: may not specify a duration larger than 2^32 seconds',
         `${at}.projected.path: Required value`,
       ],
     ],
     [
-      'a token of nobody',
+      'a token without an account',
       volume('projected: {sources: [{serviceAccountToken: {path: t}}]}'),
       [
-        `${at}.projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set`,
+        `${at}.projected.sources[0].serviceAccountToken: Forbidden: must not be specified ` +
+          'when serviceAccountName is not set',
       ],
     ],
     [
       'trust',
       volume(
-        'projected: {sources: [{clusterTrustBundle: {path: a}}, {clusterTrustBundle: {name: t1, signerName: s, path: b}}, {clusterTrustBundle: {name: t1, labelSelector: {}, path: c}}]}',
+        'projected: {sources: [{clusterTrustBundle: {path: a}}, ' +
+          '{clusterTrustBundle: {name: t1, signerName: s, path: b}}, ' +
+          '{clusterTrustBundle: {name: t1, labelSelector: {}, path: c}}]}',
       ),
       [
         `${at}.projected.sources[0].clusterTrustBundle: Required value: either name or signerName must be specified`,
-        `${at}.projected.sources[1].clusterTrustBundle: Invalid value: {"name":"t1","signerName":"s","path":"b"}: only one of name and signerName may be used`,
-        `${at}.projected.sources[2].clusterTrustBundle.labelSelector: Invalid value: {}: labelSelector must be unset if name is specified`,
+        `${at}.projected.sources[1].clusterTrustBundle: Invalid value: ` +
+          '{"name":"t1","signerName":"s","path":"b"}: only one of name and signerName may be ' +
+          'used',
+        `${at}.projected.sources[2].clusterTrustBundle.labelSelector: Invalid value: {}: ` +
+          'labelSelector must be unset if name is specified',
       ],
     ],
     [
@@ -580,21 +665,29 @@ describe('volumes', () => {
     ],
     [
       'a claim that is made for the pod itself',
-      `${good}\nvolumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}, {name: w, persistentVolumeClaim: {claimName: p-v}}]`,
+      `${good}\nvolumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: ` +
+        '[ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}, {name: w, ' +
+        'persistentVolumeClaim: {claimName: p-v}}]',
       [
-        'spec.volumes[1].persistentVolumeClaim.claimName: Invalid value: "p-v": must not reference a PVC that gets created for an ephemeral volume',
+        'spec.volumes[1].persistentVolumeClaim.claimName: Invalid value: "p-v": must not ' +
+          'reference a PVC that gets created for an ephemeral volume',
       ],
     ],
     [
       'an impossible claim',
       volume(
-        'ephemeral: {volumeClaimTemplate: {metadata: {name: x1}, spec: {accessModes: [Sometimes], volumeMode: Tape, resources: {requests: {storage: 0}}}}}',
+        'ephemeral: {volumeClaimTemplate: {metadata: {name: x1}, ' +
+          'spec: {accessModes: [Sometimes], volumeMode: Tape, ' +
+          'resources: {requests: {storage: 0}}}}}',
       ),
       [
         `${at}.ephemeral.volumeClaimTemplate.metadata.name: Forbidden: cannot be set`,
-        `${at}.ephemeral.volumeClaimTemplate.spec.accessModes: Unsupported value: "Sometimes": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"`,
+        `${at}.ephemeral.volumeClaimTemplate.spec.accessModes: Unsupported value: ` +
+          '"Sometimes": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", ' +
+          '"ReadWriteOncePod"',
         `${at}.ephemeral.volumeClaimTemplate.spec.resources[storage]: Invalid value: "0": must be greater than zero`,
-        `${at}.ephemeral.volumeClaimTemplate.spec.volumeMode: Unsupported value: "Tape": supported values: "Block", "Filesystem"`,
+        `${at}.ephemeral.volumeClaimTemplate.spec.volumeMode: Unsupported value: "Tape": ` +
+          'supported values: "Block", "Filesystem"',
       ],
     ],
     ['no image', volume('image: {}'), [`${at}.image.reference: Required value`]],
@@ -632,7 +725,8 @@ describe('volumes', () => {
       'options that are taken',
       volume('flexVolume: {driver: d, options: {kubernetes.io/a: b}}'),
       [
-        `${at}.flexVolume.options[kubernetes.io/a]: Invalid value: "kubernetes.io/a": kubernetes.io and k8s.io namespaces are reserved`,
+        `${at}.flexVolume.options[kubernetes.io/a]: Invalid value: "kubernetes.io/a": ` +
+          'kubernetes.io and k8s.io namespaces are reserved',
       ],
     ],
     [
@@ -647,7 +741,9 @@ describe('volumes', () => {
       'another disk elsewhere',
       volume('azureDisk: {diskName: a, diskURI: b, kind: Managed}'),
       [
-        `${at}.azureDisk.diskURI: Unsupported value: "b": supported values: "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"`,
+        `${at}.azureDisk.diskURI: Unsupported value: "b": supported values: ` +
+          '"/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/' +
+          'disks/{disk-id}"',
       ],
     ],
   ]);
@@ -706,7 +802,10 @@ describe('resources', () => {
     ],
     [
       'claims',
-      `${container('resources: {claims: [{name: a}, {name: a}, {name: b}, {name: ""}, {name: d, request: r}, {name: d}]}')}\nresourceClaims: [{name: a, resourceClaimName: x}, {name: d, resourceClaimTemplateName: z}]`,
+      container(
+        'resources: {claims: [{name: a}, {name: a}, {name: b}, {name: ""}, {name: d, request: r}, {name: d}]}',
+      ) +
+        '\nresourceClaims: [{name: a, resourceClaimName: x}, {name: d, resourceClaimTemplateName: z}]',
       [
         `${at}.claims[1]: Duplicate value: "a"`,
         `${at}.claims[2]: Not found: "b": must be one of the names in pod.spec.resourceClaims: a, d`,
@@ -718,16 +817,21 @@ describe('resources', () => {
       'claims of the pod',
       `${good}\nresourceClaims: [{name: a}, {name: a, resourceClaimName: x, resourceClaimTemplateName: z}]`,
       [
-        'spec.resourceClaims[0]: Invalid value: {"name":"a"}: must specify one of: `resourceClaimName`, `resourceClaimTemplateName`',
+        'spec.resourceClaims[0]: Invalid value: {"name":"a"}: must specify one of: ' +
+          '`resourceClaimName`, `resourceClaimTemplateName`',
         'spec.resourceClaims[1].name: Duplicate value: "a"',
-        'spec.resourceClaims[1]: Invalid value: {"name":"a","resourceClaimName":"x","resourceClaimTemplateName":"z"}: at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified',
+        'spec.resourceClaims[1]: Invalid value: ' +
+          '{"name":"a","resourceClaimName":"x","resourceClaimTemplateName":"z"}: at most one ' +
+          'of `resourceClaimName` or `resourceClaimTemplateName` may be specified',
       ],
     ],
     [
       'of the pod as a whole',
-      `${container('resources: {requests: {cpu: 2}, limits: {cpu: 4}}')}\nresources: {requests: {cpu: 1}, limits: {cpu: 3}}`,
+      `${container('resources: {requests: {cpu: 2}, limits: {cpu: 4}}')}\n` +
+        'resources: {requests: {cpu: 1}, limits: {cpu: 3}}',
       [
-        'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 2',
+        'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal ' +
+          'to aggregate container requests of 2',
         'spec.resources.containers[0][cpu].limits: Invalid value: "4": must be less than or equal to pod limits of 3',
       ],
     ],
@@ -736,7 +840,8 @@ describe('resources', () => {
       `${good}\nresources: {requests: {ephemeral-storage: 1Gi}, claims: [{name: a}]}`,
       [
         'spec.resources.claims: Forbidden: claims may not be set for Resources at pod-level',
-        'spec.resources.requests[ephemeral-storage]: Unsupported value: "ephemeral-storage": supported values: "cpu", "hugepages-", "memory"',
+        'spec.resources.requests[ephemeral-storage]: Unsupported value: ' +
+          '"ephemeral-storage": supported values: "cpu", "hugepages-", "memory"',
         'spec.resources.claims[0]: Not found: "a": must be one of the names in pod.spec.resourceClaims which is empty',
       ],
     ],
@@ -767,7 +872,9 @@ describe('probes and hooks', () => {
     [
       'that must succeed twice',
       container(
-        'livenessProbe: {successThreshold: 2, tcpSocket: {port: 80}}, startupProbe: {successThreshold: 2, tcpSocket: {port: 80}}, readinessProbe: {successThreshold: 2, tcpSocket: {port: 80}}',
+        'livenessProbe: {successThreshold: 2, tcpSocket: {port: 80}}, ' +
+          'startupProbe: {successThreshold: 2, tcpSocket: {port: 80}}, ' +
+          'readinessProbe: {successThreshold: 2, tcpSocket: {port: 80}}',
       ),
       [
         `${at}.livenessProbe.successThreshold: Invalid value: 2: must be 1`,
@@ -777,7 +884,9 @@ describe('probes and hooks', () => {
     [
       'with impossible numbers',
       container(
-        'livenessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: -1, timeoutSeconds: -1, periodSeconds: -1, failureThreshold: -1, terminationGracePeriodSeconds: 0}',
+        'livenessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: -1, ' +
+          'timeoutSeconds: -1, periodSeconds: -1, failureThreshold: -1, ' +
+          'terminationGracePeriodSeconds: 0}',
       ),
       [
         `${at}.livenessProbe.initialDelaySeconds: Invalid value: -1: must be greater than or equal to 0`,
@@ -797,15 +906,22 @@ describe('probes and hooks', () => {
     [
       'handlers',
       container(
-        'livenessProbe: {httpGet: {port: 0, scheme: GOPHER, httpHeaders: [{name: "a b", value: c}]}}, readinessProbe: {tcpSocket: {port: A}}, startupProbe: {grpc: {port: 0}}, lifecycle: {preStop: {exec: {}}, postStart: {sleep: {seconds: 31}}}',
+        'livenessProbe: {httpGet: {port: 0, scheme: GOPHER, httpHeaders: [{name: "a b", ' +
+          'value: c}]}}, readinessProbe: {tcpSocket: {port: A}}, ' +
+          'startupProbe: {grpc: {port: 0}}, lifecycle: {preStop: {exec: {}}, ' +
+          'postStart: {sleep: {seconds: 31}}}',
       ),
       [
-        `${at}.lifecycle.postStart.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)`,
+        `${at}.lifecycle.postStart.sleep: Invalid value: 31: must be non-negative and less ` +
+          'than terminationGracePeriodSeconds (30)',
         `${at}.lifecycle.preStop.exec.command: Required value`,
         `${at}.livenessProbe.httpGet.port: Invalid value: 0: must be between 1 and 65535, inclusive`,
         `${at}.livenessProbe.httpGet.scheme: Unsupported value: "GOPHER": supported values: "HTTP", "HTTPS"`,
-        `${at}.livenessProbe.httpGet.httpHeaders: Invalid value: "a b": a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')`,
-        `${at}.readinessProbe.tcpSocket.port: Invalid value: "A": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)`,
+        `${at}.livenessProbe.httpGet.httpHeaders: Invalid value: "a b": a valid HTTP ` +
+          "header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', " +
+          "regex used for validation is '[-A-Za-z0-9]+')",
+        `${at}.readinessProbe.tcpSocket.port: Invalid value: "A": must contain only ` +
+          'alpha-numeric characters (a-z, 0-9), and hyphens (-)',
         `${at}.readinessProbe.tcpSocket.port: Invalid value: "A": must contain at least one letter (a-z)`,
         `${at}.startupProbe.grpc.port: Invalid value: 0: must be between 1 and 65535, inclusive`,
       ],
@@ -822,7 +938,8 @@ describe('security', () => {
       'privileged, but without more privileges',
       context('privileged: true, allowPrivilegeEscalation: false'),
       [
-        `${at}: Invalid value: {"privileged":true,"allowPrivilegeEscalation":false}: cannot set \`allowPrivilegeEscalation\` to false and \`privileged\` to true`,
+        `${at}: Invalid value: {"privileged":true,"allowPrivilegeEscalation":false}: ` +
+          'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
       ],
     ],
     [
@@ -856,8 +973,11 @@ describe('security', () => {
       'seccomp of an unknown type',
       context('seccompProfile: {type: Strict, localhostProfile: x}'),
       [
-        `${at}.seccompProfile.type: Unsupported value: "Strict": supported values: "Localhost", "RuntimeDefault", "Unconfined"`,
-        `${at}.seccompProfile.localhostProfile: Invalid value: {"type":"Strict","localhostProfile":"x"}: can only be set when seccomp type is Localhost`,
+        `${at}.seccompProfile.type: Unsupported value: "Strict": supported values: ` +
+          '"Localhost", "RuntimeDefault", "Unconfined"',
+        `${at}.seccompProfile.localhostProfile: Invalid value: ` +
+          '{"type":"Strict","localhostProfile":"x"}: can only be set when seccomp type is ' +
+          'Localhost',
       ],
     ],
     [
@@ -870,27 +990,38 @@ describe('security', () => {
     [
       'of the pod',
       ofPod(
-        'fsGroup: -1, runAsUser: -1, runAsGroup: -1, supplementalGroups: [-1], fsGroupChangePolicy: Never, supplementalGroupsPolicy: Lax, seLinuxChangePolicy: Never',
+        'fsGroup: -1, runAsUser: -1, runAsGroup: -1, supplementalGroups: [-1], ' +
+          'fsGroupChangePolicy: Never, supplementalGroupsPolicy: Lax, ' +
+          'seLinuxChangePolicy: Never',
       ),
       [
         'spec.securityContext.fsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive',
         'spec.securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive',
         'spec.securityContext.runAsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive',
         'spec.securityContext.supplementalGroups[0]: Invalid value: -1: must be between 0 and 2147483647, inclusive',
-        'spec.securityContext.fsGroupChangePolicy: Unsupported value: "Never": supported values: "Always", "OnRootMismatch"',
+        'spec.securityContext.fsGroupChangePolicy: Unsupported value: "Never": supported ' +
+          'values: "Always", "OnRootMismatch"',
         'spec.securityContext.supplementalGroupsPolicy: Unsupported value: "Lax": supported values: "Merge", "Strict"',
         'spec.securityContext.seLinuxChangePolicy: Unsupported value: "Never": supported values: "Recursive"',
       ],
     ],
     [
       'parameters of the kernel',
-      `${ofPod('sysctls: [{name: kernel.msgmax, value: a}, {name: kernel.msgmax, value: b}, {name: net/core/x, value: c}, {name: A, value: d}, {value: e}]')}\nhostNetwork: true\nhostIPC: true`,
+      ofPod(
+        'sysctls: [{name: kernel.msgmax, value: a}, {name: kernel.msgmax, value: b}, ' +
+          '{name: net/core/x, value: c}, {name: A, value: d}, {value: e}]',
+      ) + '\nhostNetwork: true\nhostIPC: true',
       [
-        `spec.securityContext.sysctls[0].name: Invalid value: "kernel.msgmax": may not be specified when 'hostIPC' is true`,
+        'spec.securityContext.sysctls[0].name: Invalid value: "kernel.msgmax": may not be ' +
+          "specified when 'hostIPC' is true",
         'spec.securityContext.sysctls[1].name: Duplicate value: "kernel.msgmax"',
-        `spec.securityContext.sysctls[1].name: Invalid value: "kernel.msgmax": may not be specified when 'hostIPC' is true`,
-        `spec.securityContext.sysctls[2].name: Invalid value: "net/core/x": may not be specified when 'hostNetwork' is true`,
-        'spec.securityContext.sysctls[3].name: Invalid value: "A": must have at most 253 characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$',
+        'spec.securityContext.sysctls[1].name: Invalid value: "kernel.msgmax": may not be ' +
+          "specified when 'hostIPC' is true",
+        'spec.securityContext.sysctls[2].name: Invalid value: "net/core/x": may not be ' +
+          "specified when 'hostNetwork' is true",
+        'spec.securityContext.sysctls[3].name: Invalid value: "A": must have at most 253 ' +
+          'characters and match regex ' +
+          '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$',
         'spec.securityContext.sysctls[4].name: Required value',
       ],
     ],
@@ -898,7 +1029,8 @@ describe('security', () => {
       'processes shared with each other and with the host',
       `${good}\nshareProcessNamespace: true\nhostPID: true`,
       [
-        'spec.securityContext.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled',
+        'spec.securityContext.shareProcessNamespace: Invalid value: true: ' +
+          'ShareProcessNamespace and HostPID cannot both be enabled',
       ],
     ],
     [
@@ -935,14 +1067,16 @@ describe('security', () => {
       context('windowsOptions: {runAsUserName: "a\\\\b\\\\c", gmsaCredentialSpec: ""}'),
       [
         `${at}.windowsOptions.gmsaCredentialSpec: Invalid value: "": gmsaCredentialSpec cannot be an empty string`,
-        `${at}.windowsOptions.runAsUserName: Invalid value: "a\\\\b\\\\c": runAsUserName cannot contain more than one backslash`,
+        `${at}.windowsOptions.runAsUserName: Invalid value: "a\\\\b\\\\c": runAsUserName ` +
+          'cannot contain more than one backslash',
       ],
     ],
     [
       'processes of the host, on Windows',
       `containers: [{name: c, image: x, securityContext: {windowsOptions: {hostProcess: true}}}, {name: d, image: x}]`,
       [
-        'spec: Invalid value: "": If pod contains any hostProcess containers then all containers must be HostProcess containers',
+        'spec: Invalid value: "": If pod contains any hostProcess containers then all ' +
+          'containers must be HostProcess containers',
         'spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any hostProcess containers',
       ],
     ],
@@ -954,7 +1088,8 @@ describe('where a pod may go', () => {
     'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const preferred = 'spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution';
   const nodes = (terms: string): string =>
-    `${good}\naffinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${terms}]}}}`;
+    `${good}\naffinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ` +
+    `{nodeSelectorTerms: [${terms}]}}}`;
   const spread = (fields: string): string =>
     `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: k, whenUnsatisfiable: DoNotSchedule, ${fields}}]`;
   table([
@@ -971,12 +1106,17 @@ describe('where a pod may go', () => {
     [
       'operators and values',
       nodes(
-        '{matchExpressions: [{key: a, operator: In}, {key: a, operator: Exists, values: [b]}, {key: a, operator: Gt, values: ["1", "2"]}, {key: a, operator: Near}, {key: "", operator: In, values: ["-"]}]}',
+        '{matchExpressions: [{key: a, operator: In}, {key: a, operator: Exists, ' +
+          'values: [b]}, {key: a, operator: Gt, values: ["1", "2"]}, {key: a, ' +
+          'operator: Near}, {key: "", operator: In, values: ["-"]}]}',
       ),
       [
-        `${required}[0].matchExpressions[0].values: Required value: must be specified when \`operator\` is 'In' or 'NotIn'`,
-        `${required}[0].matchExpressions[1].values: Forbidden: may not be specified when \`operator\` is 'Exists' or 'DoesNotExist'`,
-        `${required}[0].matchExpressions[2].values: Required value: must be specified single value when \`operator\` is 'Lt' or 'Gt'`,
+        `${required}[0].matchExpressions[0].values: Required value: must be specified when ` +
+          "`operator` is 'In' or 'NotIn'",
+        `${required}[0].matchExpressions[1].values: Forbidden: may not be specified when ` +
+          "`operator` is 'Exists' or 'DoesNotExist'",
+        `${required}[0].matchExpressions[2].values: Required value: must be specified ` +
+          "single value when `operator` is 'Lt' or 'Gt'",
         `${required}[0].matchExpressions[3].operator: Invalid value: "Near": not a valid selector operator`,
         `${required}[0].matchExpressions[4].key: Invalid value: "": name part must be non-empty`,
         `${required}[0].matchExpressions[4].key: Invalid value: "": ${NAME_PART}`,
@@ -989,52 +1129,76 @@ describe('where a pod may go', () => {
         '{matchFields: [{key: metadata.name, operator: In, values: [a, b]}, {key: metadata.uid, operator: Exists}]}',
       ),
       [
-        `${required}[0].matchFields[0].values: Required value: must be only one value when \`operator\` is 'In' or 'NotIn' for node field selector`,
+        `${required}[0].matchFields[0].values: Required value: must be only one value when ` +
+          "`operator` is 'In' or 'NotIn' for node field selector",
         `${required}[0].matchFields[1].operator: Invalid value: "Exists": not a valid selector operator`,
         `${required}[0].matchFields[1].key: Invalid value: "metadata.uid": not a valid field selector key`,
       ],
     ],
     [
       'preferences: values that no node can have do no harm',
-      `${good}\naffinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 101, preference: {matchExpressions: [{key: a, operator: In, values: ["-"]}]}}]}}`,
+      `${good}\naffinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: ` +
+        '[{weight: 101, preference: {matchExpressions: [{key: a, operator: In, ' +
+        'values: ["-"]}]}}]}}',
       [`${preferred}[0].weight: Invalid value: 101: must be in the range 1-100`],
     ],
     [
       'other pods',
-      `${good}\naffinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{namespaces: [A]}]}, podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, podAffinityTerm: {topologyKey: k, labelSelector: {matchExpressions: [{key: a, operator: In}]}}}]}}`,
+      `${good}\naffinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ` +
+        '[{namespaces: [A]}]}, podAntiAffinity: ' +
+        '{preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, ' +
+        'podAffinityTerm: {topologyKey: k, labelSelector: {matchExpressions: [{key: a, ' +
+        'operator: In}]}}}]}}',
       [
-        `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespace: Invalid value: "A": ${LABEL}`,
-        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value: can not be empty',
-        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Invalid value: "": name part must be non-empty',
-        `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Invalid value: "": ${NAME_PART}`,
-        'spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 0: must be in the range 1-100',
-        "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].' +
+          `namespace: Invalid value: "A": ${LABEL}`,
+        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].' +
+          'topologyKey: Required value: can not be empty',
+        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].' +
+          'topologyKey: Invalid value: "": name part must be non-empty',
+        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].' +
+          `topologyKey: Invalid value: "": ${NAME_PART}`,
+        'spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].' +
+          'weight: Invalid value: 0: must be in the range 1-100',
+        'spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].' +
+          'podAffinityTerm.labelSelector.matchExpressions[0].values: Required value: must be ' +
+          "specified when `operator` is 'In' or 'NotIn'",
       ],
     ],
     [
       'labels of its own',
-      `${good}\naffinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: k, matchLabelKeys: [a]}, {topologyKey: k, labelSelector: {}, matchLabelKeys: [b], mismatchLabelKeys: [b]}]}}`,
+      `${good}\naffinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ` +
+        '[{topologyKey: k, matchLabelKeys: [a]}, {topologyKey: k, labelSelector: {}, ' +
+        'matchLabelKeys: [b], mismatchLabelKeys: [b]}]}}',
       [
-        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set',
-        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[1].matchLabelKeys[0]: Invalid value: "b": exists in both matchLabelKeys and mismatchLabelKeys',
+        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].' +
+          'matchLabelKeys: Forbidden: must not be specified when labelSelector is not set',
+        'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[1].' +
+          'matchLabelKeys[0]: Invalid value: "b": exists in both matchLabelKeys and ' +
+          'mismatchLabelKeys',
       ],
     ],
     [
       'a toleration of everything that names no operator',
       `${good}\ntolerations: [{}]`,
       [
-        'spec.tolerations[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values and all keys"',
+        'spec.tolerations[0].operator: Invalid value: "": operator must be Exists when ' +
+          '`key` is empty, which means "match all values and all keys"',
       ],
     ],
     [
       'tolerations',
-      `${good}\ntolerations: [{key: a, operator: Exists, effect: NoSchedule, tolerationSeconds: 1}, {key: a, operator: Exists, value: b}, {key: a, operator: Like}, {key: a, value: "-"}, {key: a, operator: Exists, effect: Slow}]`,
+      `${good}\ntolerations: [{key: a, operator: Exists, effect: NoSchedule, ` +
+        'tolerationSeconds: 1}, {key: a, operator: Exists, value: b}, {key: a, ' +
+        'operator: Like}, {key: a, value: "-"}, {key: a, operator: Exists, effect: Slow}]',
       [
-        `spec.tolerations[0].effect: Invalid value: "NoSchedule": effect must be 'NoExecute' when \`tolerationSeconds\` is set`,
+        'spec.tolerations[0].effect: Invalid value: "NoSchedule": effect must be ' +
+          "'NoExecute' when `tolerationSeconds` is set",
         `spec.tolerations[1].operator: Invalid value: "b": value must be empty when \`operator\` is 'Exists'`,
         'spec.tolerations[2].operator: Unsupported value: "Like": supported values: "Equal", "Exists"',
         `spec.tolerations[3].operator: Invalid value: "-": ${LABEL_VALUE}`,
-        'spec.tolerations[4].effect: Unsupported value: "Slow": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+        'spec.tolerations[4].effect: Unsupported value: "Slow": supported values: ' +
+          '"NoSchedule", "PreferNoSchedule", "NoExecute"',
       ],
     ],
     [
@@ -1043,14 +1207,18 @@ describe('where a pod may go', () => {
       [
         'spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero',
         'spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty',
-        'spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "Panic": supported values: "DoNotSchedule", "ScheduleAnyway"',
+        'spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "Panic": ' +
+          'supported values: "DoNotSchedule", "ScheduleAnyway"',
         'spec.topologySpreadConstraints[0].minDomains: Invalid value: 0: must be greater than zero',
-        'spec.topologySpreadConstraints[0].minDomains: Invalid value: 0: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not Panic',
+        'spec.topologySpreadConstraints[0].minDomains: Invalid value: 0: can only use ' +
+          'minDomains if whenUnsatisfiable=DoNotSchedule, not Panic',
       ],
     ],
     [
       'spread twice the same way',
-      `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: k, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}, {maxSkew: 2, topologyKey: k, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]`,
+      `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: k, ` +
+        'whenUnsatisfiable: DoNotSchedule, labelSelector: {}}, {maxSkew: 2, topologyKey: k, ' +
+        'whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]',
       [
         'spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{k, DoNotSchedule}"',
       ],
@@ -1059,7 +1227,8 @@ describe('where a pod may go', () => {
       'spread over nodes',
       spread('labelSelector: {}, nodeAffinityPolicy: Maybe'),
       [
-        'spec.topologySpreadConstraints[0].nodeAffinityPolicy: Unsupported value: "Maybe": supported values: "Honor", "Ignore"',
+        'spec.topologySpreadConstraints[0].nodeAffinityPolicy: Unsupported value: "Maybe": ' +
+          'supported values: "Honor", "Ignore"',
       ],
     ],
     [
@@ -1087,7 +1256,8 @@ describe('the rest', () => {
       'an unknown DNS policy',
       `${good}\ndnsPolicy: Mine`,
       [
-        'spec.dnsPolicy: Unsupported value: "Mine": supported values: "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"',
+        'spec.dnsPolicy: Unsupported value: "Mine": supported values: ' +
+          '"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"',
       ],
     ],
     [
@@ -1106,9 +1276,15 @@ describe('the rest', () => {
       'a DNS configuration',
       `${good}\ndnsConfig: {nameservers: [1.1.1.1, 1.1.1.2, 1.1.1.3, x], searches: [".", a_b.c., "-"], options: [{}]}`,
       [
-        'spec.dnsConfig.nameservers: Invalid value: ["1.1.1.1","1.1.1.2","1.1.1.3","x"]: must not have more than 3 nameservers',
-        'spec.dnsConfig.nameservers[3]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
-        `spec.dnsConfig.searches[2]: Invalid value: "-": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')`,
+        'spec.dnsConfig.nameservers: Invalid value: ["1.1.1.1","1.1.1.2","1.1.1.3","x"]: ' +
+          'must not have more than 3 nameservers',
+        'spec.dnsConfig.nameservers[3]: Invalid value: "x": must be a valid IP address, ' +
+          '(e.g. 10.9.8.7 or 2001:db8::ffff)',
+        'spec.dnsConfig.searches[2]: Invalid value: "-": a lowercase RFC 1123 subdomain ' +
+          "must consist of lower case alphanumeric characters, '_', '-' or '.', " +
+          "and must start and end with an alphanumeric character (e.g. 'example.com', " +
+          'regex used for validation is ' +
+          "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')",
         'spec.dnsConfig.options[0]: Required value: must not be empty',
       ],
     ],
@@ -1127,7 +1303,8 @@ describe('the rest', () => {
     ],
     [
       'names',
-      `${good}\nserviceAccountName: A\nnodeName: A\nhostname: a.b\nsubdomain: A\npriorityClassName: A\nruntimeClassName: A\nreadinessGates: [{conditionType: "-"}]`,
+      `${good}\nserviceAccountName: A\nnodeName: A\nhostname: a.b\nsubdomain: A\n` +
+        'priorityClassName: A\nruntimeClassName: A\nreadinessGates: [{conditionType: "-"}]',
       [
         `spec.readinessGates[0].conditionType: Invalid value: "-": ${NAME_PART}`,
         `spec.serviceAccountName: Invalid value: "A": ${SUBDOMAIN}`,
@@ -1163,19 +1340,22 @@ describe('the rest', () => {
     [
       '{controller.kubernetes.io/pod-deletion-cost: "+5"}',
       [
-        'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "+5": must be a 32bit integer',
+        'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: ' +
+          '"+5": must be a 32bit integer',
       ],
     ],
     [
       '{controller.kubernetes.io/pod-deletion-cost: "2147483648"}',
       [
-        'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "2147483648": must be a 32bit integer',
+        'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: ' +
+          '"2147483648": must be a 32bit integer',
       ],
     ],
     [
       '{kubernetes.io/config.mirror: x}',
       [
-        'metadata.annotations[kubernetes.io/config.mirror]: Invalid value: "x": must set spec.nodeName if mirror pod annotation is set',
+        'metadata.annotations[kubernetes.io/config.mirror]: Invalid value: "x": must set ' +
+          'spec.nodeName if mirror pod annotation is set',
       ],
     ],
   ])('annotations %s', (annotations, errors) => {
@@ -1204,7 +1384,8 @@ describe('templates', () => {
         'hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 80, hostPort: 81}]}]',
       ),
       [
-        'template.spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true',
+        'template.spec.containers[0].ports[0].hostPort: Invalid value: 81: must match ' +
+          '`containerPort` when `hostNetwork` is true',
       ],
     ],
     [

@@ -1,4 +1,4 @@
-// Rules of pods: when they are made, and when they are changed.
+// Validation of pods on create and update.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -40,7 +40,7 @@ export function validatePod(pod: Pod): FieldErrorList {
   return [...errors, ...profilesMatch(pod.metadata.annotations, spec, SPEC)];
 }
 
-/** What holds of a pod at any time. `old`: the pod before, if it changes. */
+/** Validates rules that hold on create and update. `old`: absent on create. */
 export function anyPod({ metadata, spec }: Pod, old?: Pod): FieldErrorList {
   const required = old?.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return [
@@ -78,14 +78,18 @@ function tokensWithoutAccount({ serviceAccountName = '', volumes = [] }: PodSpec
 }
 
 const UPDATE_MESSAGE =
-  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+  'pod updates may not change fields other than ' +
+  '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,' +
+  '`spec.tolerations` (only additions to existing ' +
+  'tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was ' +
+  'previously negative)';
 
-/** Almost all of a pod's spec is fixed when it is made. */
+/** Validates an update: almost all of a pod's spec is immutable. */
 export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
   const { spec } = pod;
   const errors = [
     ...anyPod(pod, old),
-    // Says again what is wrong with them: a cause for each.
+    // Repeats their errors, so that there is a cause for each.
     ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, spec, ANNOTATIONS),
   ];
   for (const name of ['containers', 'initContainers'] as const) {
@@ -114,7 +118,7 @@ export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
   return errors;
 }
 
-/** A deadline can be set, and come nearer. */
+/** Validates the deadline: it can be set, and decrease. */
 function activeDeadlineUpdate(
   seconds: number | undefined,
   old: number | undefined,
@@ -164,7 +168,7 @@ function onlyRemovedGates(pod: Pod, old: Pod): FieldErrorList {
   });
 }
 
-/** While a pod is gated, where it may go can be narrowed, never widened. */
+/** Validates that the node selection of a gated pod becomes narrower, never wider. */
 function narrowing(spec: PodSpec, old: PodSpec): FieldErrorList {
   const errors: FieldErrorList = [];
   const selector = spec.nodeSelector ?? {};
@@ -210,7 +214,7 @@ function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
   const lists = ['matchExpressions', 'matchFields'] as const;
   const sizeOf = (of: NodeSelectorTerm): number =>
     lists.reduce((sum, name) => sum + (of[name] ?? []).length, 0);
-  // An empty term matches nothing: whatever is added to it widens.
+  // An empty term matches nothing: any addition widens it.
   if (sizeOf(old) === 0 && sizeOf(term) > 0) return false;
   return lists.every((name) => {
     const before = old[name] ?? [];
@@ -218,7 +222,10 @@ function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
   });
 }
 
-/** The new spec with every field that may change put back: what remains must be equal. */
+/**
+ * Returns the new spec with the old values of all mutable fields: everything else must be
+ * unchanged.
+ */
 function withOldMutable(spec: PodSpec, old: PodSpec, gated: boolean): PodSpec {
   const put = (
     list: readonly Container[] | undefined,
@@ -253,7 +260,7 @@ function withOldNodeAffinity(
   return old === undefined && Object.keys(result).length === 0 ? undefined : result;
 }
 
-/** A copy with another value; without the field if there is none. */
+/** Returns a copy with another value; without the field if the value is undefined. */
 function withField<T extends object, K extends keyof T>(
   object: T,
   name: K,

@@ -1,4 +1,4 @@
-// Rules of probes and lifecycle hooks.
+// Validation of probes and lifecycle hooks.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -14,7 +14,7 @@ import type {
 } from './types.ts';
 import { invalidEach, nonNegative, optionalOneOf, portNumberOrName } from './common.ts';
 
-/** The actions that a probe or a hook can take. */
+/** The actions of a probe or a hook. */
 interface Actions {
   exec?: ExecAction;
   httpGet?: HTTPGetAction;
@@ -49,7 +49,7 @@ function handler(
   one('grpc', (path) => portNumberOrName((actions.grpc as GRPCAction).port, path.child('port')));
   one('sleep', (path) => {
     const seconds = actions.sleep?.seconds ?? 0;
-    // Without a grace period another error has been found already.
+    // Without a grace period there is another error already.
     if (graceSeconds === undefined || (seconds >= 0 && seconds <= graceSeconds)) return [];
     return [
       field.invalid(
@@ -101,7 +101,8 @@ const succeedsOnce = (value: Probe, at: FieldPath): FieldErrorList =>
     : [];
 
 const NAMED_SIGNALS =
-  'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT RTMAX RTMIN SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ';
+  'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT RTMAX ' +
+  'RTMIN SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ';
 /** In the order of their names. */
 const SIGNALS_OF_LINUX = [
   ...NAMED_SIGNALS.split(' '),
@@ -116,7 +117,7 @@ function numbered(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
 }
 
-/** What signals there are depends on the system; a pod that names one must say on which it runs. */
+/** Validates a stop signal. Signals depend on the operating system, so the pod must specify it. */
 function stopSignal(signal: string, os: string | undefined, at: FieldPath): FieldErrorList {
   if (os === undefined)
     return [field.forbidden(at, 'may not be set for containers with empty `spec.os.name`')];

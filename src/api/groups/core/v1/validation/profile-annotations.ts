@@ -1,5 +1,5 @@
-// Profiles of seccomp and AppArmor were annotations before they were fields, and may still be written: what is said twice must
-// be the same.
+// Validation of seccomp and AppArmor profiles in their former annotations, which are still allowed:
+// an annotation must be equal to the field.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -23,7 +23,7 @@ const isOfProfile = (key: string): boolean =>
   key.startsWith(SECCOMP_OF_CONTAINER) ||
   key.startsWith(APP_ARMOR_OF_CONTAINER);
 
-/** That each annotation is a profile, and about a container that there is. */
+/** Validates that each annotation is a profile of an existing container. */
 export function profileAnnotations(
   map: Annotations | undefined,
   spec: PodSpec,
@@ -61,7 +61,7 @@ const isAppArmorProfile = (profile: string): boolean =>
   profile === UNCONFINED ||
   profile.startsWith(LOCALHOST);
 
-/** The field that says what the annotation says; undefined if there is none. */
+/** Returns the field for an annotation; undefined if there is none. */
 export function appArmorProfileOf(annotation: string): AppArmorProfile | undefined {
   if (annotation.startsWith(LOCALHOST)) {
     const localhostProfile = annotation.slice(LOCALHOST.length);
@@ -71,7 +71,10 @@ export function appArmorProfileOf(annotation: string): AppArmorProfile | undefin
   return annotation === APP_ARMOR_RUNTIME_DEFAULT ? { type: 'RuntimeDefault' } : undefined;
 }
 
-/** That the annotations of a pod, or of a template, say what its fields say. `at`: the spec. */
+/**
+ * Validates that the annotations of a pod or template agree with its fields. `at`: the path of the
+ * spec.
+ */
 export function profilesMatch(
   map: Annotations | undefined,
   spec: PodSpec,

@@ -1,4 +1,4 @@
-// Rules of files that are made of ConfigMaps, Secrets, fields of the pod, tokens and certificates.
+// Validation of files from ConfigMaps, Secrets, fields of the pod, tokens and certificates.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -31,7 +31,7 @@ export function keysToPaths(
   });
 }
 
-/** Its errors are told at the volume, not at the file. */
+/** Validates a file. Its errors have the path of the volume, not of the file. */
 export function downwardFile(file: DownwardAPIVolumeFile, at: FieldPath): FieldErrorList {
   const errors = [
     ...nonEmpty(file.path, at.child('path')),
@@ -55,11 +55,14 @@ export function downwardFile(file: DownwardAPIVolumeFile, at: FieldPath): FieldE
   return errors;
 }
 
-/** `at`: the volume's source. No two files may have the same path. */
+/**
+ * Validates projections: no two files may have the same path. `at`: the path of the volume's
+ * source.
+ */
 export function projections({ sources }: ProjectedVolumeSource, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   const paths = new Set<string>();
-  /** `shown`: what the error is told with. */
+  /** Records a path. `shown`: the value in the error. */
   const take = (path: string, shown: string, { evenNone = false } = {}): void => {
     if (path === '' && !evenNone) return;
     if (paths.has(path)) errors.push(field.invalid(at, shown, 'conflicting duplicate paths'));
@@ -169,7 +172,10 @@ function trustBundle(bundle: ClusterTrustBundleProjection, at: FieldPath): Field
   return errors;
 }
 
-/** A bundle that is a signer's is called after it: its name, colons for slashes, another colon, and a name of its own. */
+/**
+ * Validates the name of a bundle. That of a signer begins with the signer's name, with colons
+ * instead of slashes and at the end.
+ */
 function bundleName(name: string, at: FieldPath): FieldErrorList {
   const colon = name.lastIndexOf(':');
   const problems =
@@ -187,7 +193,7 @@ const CERTIFICATE_PATHS = ['credentialBundlePath', 'keyPath', 'certificateChainP
 const KEY_TYPES = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
 const MIN_CERTIFICATE_SECONDS = 60 * 60;
 const MAX_CERTIFICATE_SECONDS = 91 * 24 * 60 * 60;
-/** Of the signers of Kubernetes itself. */
+/** The maximum lifetime of certificates from Kubernetes' own signers. */
 const MAX_KUBERNETES_CERTIFICATE_SECONDS = 24 * 60 * 60;
 const isOfKubernetes = (signerName: string): boolean =>
   /(^|\.)kubernetes\.io$/.test(signerName.split('/')[0] ?? '');
@@ -211,7 +217,7 @@ function certificate(source: PodCertificateProjection, at: FieldPath): FieldErro
   return errors;
 }
 
-/** 'domain/path' */
+/** Validates 'domain/path'. */
 function signer(name: string, at: FieldPath): FieldErrorList {
   if (name === '') return [field.required(at)];
   const segments = name.split('/');

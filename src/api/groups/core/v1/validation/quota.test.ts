@@ -1,4 +1,4 @@
-// What is wrong with resource quotas and limit ranges, in Kubernetes' words.
+// Errors of resource quotas and limit ranges, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -14,14 +14,20 @@ describe('quotas', () => {
   const SCOPES = 'spec.scopes: Invalid value: ';
   const EXPRESSIONS = 'spec.scopeSelector.matchExpressions';
   const MUST_EXIST =
-    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, " +
+    'ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ' +
+    'ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity';
   const selecting = (requirement: string, hard = '{pods: 1}'): string =>
     `{hard: ${hard}, scopeSelector: {matchExpressions: [${requirement}]}}`;
 
   test.each<[what: string, spec: string, errors: string[]]>([
     [
       'all kinds of things',
-      '{hard: {cpu: 100, memory: 10000, requests.cpu: 100, limits.memory: 1, pods: 10, services: 0, replicationcontrollers: 10, secrets: 2, configmaps: 1, requests.storage: 1Gi, persistentvolumeclaims: 1, count/widgets.example.com: 5, hugepages-2Mi: 1, requests.hugepages-2Mi: 1, gold.storageclass.storage.k8s.io/requests.storage: 5}}',
+      '{hard: {cpu: 100, memory: 10000, requests.cpu: 100, limits.memory: 1, pods: 10, ' +
+        'services: 0, replicationcontrollers: 10, secrets: 2, configmaps: 1, ' +
+        'requests.storage: 1Gi, persistentvolumeclaims: 1, count/widgets.example.com: 5, ' +
+        'hugepages-2Mi: 1, requests.hugepages-2Mi: 1, ' +
+        'gold.storageclass.storage.k8s.io/requests.storage: 5}}',
       [],
     ],
     ['fractions of cores', '{hard: {cpu: 100m}}', []],
@@ -107,14 +113,16 @@ describe('quotas', () => {
       'a selector of no values',
       selecting('{scopeName: PriorityClass, operator: In}'),
       [
-        `${EXPRESSIONS}.values: Required value: must be at least one value when \`operator\` is 'In' or 'NotIn' for scope selector`,
+        `${EXPRESSIONS}.values: Required value: must be at least one value when ` +
+          "`operator` is 'In' or 'NotIn' for scope selector",
       ],
     ],
     [
       'a selector of existing values',
       selecting('{scopeName: PriorityClass, operator: Exists, values: [a]}'),
       [
-        `${EXPRESSIONS}.values: Invalid value: ["a"]: must be no value when \`operator\` is 'Exist' or 'DoesNotExist' for scope selector`,
+        `${EXPRESSIONS}.values: Invalid value: ["a"]: must be no value when \`operator\` ` +
+          "is 'Exist' or 'DoesNotExist' for scope selector",
       ],
     ],
     [
@@ -131,7 +139,9 @@ describe('quotas', () => {
       'pods by attributes of volumes',
       selecting('{scopeName: VolumeAttributesClass, operator: Exists}'),
       [
-        `${EXPRESSIONS}: Invalid value: {"matchExpressions":[{"scopeName":"VolumeAttributesClass","operator":"Exists"}]}: unsupported scope applied to resource`,
+        `${EXPRESSIONS}: Invalid value: ` +
+          '{"matchExpressions":[{"scopeName":"VolumeAttributesClass","operator":"Exists"}]}: ' +
+          'unsupported scope applied to resource',
       ],
     ],
     [
@@ -187,7 +197,11 @@ describe('limit ranges', () => {
     ['none', '', []],
     [
       'all types',
-      '{type: Pod, max: {cpu: 100m, memory: 10000Mi}, min: {cpu: 5m}, maxLimitRequestRatio: {cpu: 10}}, {type: Container, max: {cpu: 100m}, min: {cpu: 5m}, default: {cpu: 50m}, defaultRequest: {cpu: 10m}, maxLimitRequestRatio: {cpu: 10}}, {type: PersistentVolumeClaim, max: {storage: 10Gi}, min: {storage: 5Gi}}',
+      '{type: Pod, max: {cpu: 100m, memory: 10000Mi}, min: {cpu: 5m}, ' +
+        'maxLimitRequestRatio: {cpu: 10}}, {type: Container, max: {cpu: 100m}, ' +
+        'min: {cpu: 5m}, default: {cpu: 50m}, defaultRequest: {cpu: 10m}, ' +
+        'maxLimitRequestRatio: {cpu: 10}}, {type: PersistentVolumeClaim, ' +
+        'max: {storage: 10Gi}, min: {storage: 5Gi}}',
       [],
     ],
     [
@@ -270,7 +284,8 @@ describe('limit ranges', () => {
       'other defaults of what is not shared',
       '{type: Container, default: {example.com/gpu: 2}, defaultRequest: {example.com/gpu: 1}}',
       [
-        `${AT}.defaultRequest[example.com/gpu]: Invalid value: "1": default value 2 must equal to defaultRequest value 1 in example.com/gpu`,
+        `${AT}.defaultRequest[example.com/gpu]: Invalid value: "1": default value 2 must ` +
+          'equal to defaultRequest value 1 in example.com/gpu',
       ],
     ],
     [

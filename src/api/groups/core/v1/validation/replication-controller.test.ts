@@ -1,4 +1,5 @@
-// More of what is right and wrong with replication controllers: where each is refused, and how. The words are in kinds.test.ts.
+// Further valid and invalid replication controllers, with the paths and types of the errors.
+// kinds.test.ts contains the messages.
 
 import { describe, expect, test } from 'vitest';
 

@@ -1,4 +1,4 @@
-// Rules of replication controllers, of what their like count, and of bindings.
+// Validation of replication controllers, of the counts in such statuses, and of bindings.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
@@ -6,7 +6,7 @@ import type { Binding, ReplicationController } from './types.ts';
 import { nonNegative, optionalOneOf } from './common.ts';
 import { runningPodTemplate } from './pod-spec.ts';
 
-/** `old`: the controller before, if it changes. */
+/** Validates a controller. `old`: absent on create. */
 export function validateReplicationController(
   { spec }: ReplicationController,
   old?: ReplicationController,
@@ -40,7 +40,7 @@ export function validateReplicationController(
   return errors;
 }
 
-/** What the status of a controller counts. */
+/** The counts in the status of a controller. */
 export interface ReplicaCounts {
   readonly replicas?: number;
   readonly fullyLabeledReplicas?: number;

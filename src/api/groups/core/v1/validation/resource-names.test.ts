@@ -1,4 +1,5 @@
-// What resources may be called, in containers, in pods as a whole, in limits of many and in quotas; and what growing volumes say.
+// Names of resources in containers, in pods as a whole, in limit ranges and in quotas; and the
+// status of expanding volumes.
 
 import { describe, expect, test } from 'vitest';
 
@@ -74,7 +75,7 @@ describe('names', () => {
       'must be a standard resource type or fully qualified',
       'must be a standard resource for containers',
     ],
-    // With what a quota puts before it, it is too long.
+    // With the prefix of quotas it is too long.
     [`${'a.'.repeat(125)}b/c`, "doesn't follow extended resource name standard"],
     ['requests.example.com/a', "doesn't follow extended resource name standard"],
   ])('not of containers: %s', (name, ...problems) => {
@@ -82,7 +83,7 @@ describe('names', () => {
   });
 });
 
-/** What is wrong with a pod; paths begin at its spec. */
+/** Returns the errors of a pod; paths begin at its spec. */
 function errorsOf(spec: string): string[] {
   const pod = manifest<core.Pod>('core/v1.Pod', `metadata: {name: p}\nspec:\n${indent(spec)}`);
   return validatePod(pod).map(
@@ -102,7 +103,7 @@ describe('of a pod as a whole', () => {
     expect(errorsOf(whole(list))).toEqual([]);
   });
 
-  // What is a limit is asked for, too, of what pods as a whole may have.
+  // Limits are the default of requests for pods as a whole.
   test.each<[list: string, ...errors: string[]]>([
     ['storage: 1', 'resources.limits[storage] NotSupported'],
     ['ephemeral-storage: 1', 'resources.limits[ephemeral-storage] NotSupported'],
@@ -129,8 +130,12 @@ describe('of a pod as a whole', () => {
 
   const lists = (requests: string, limits = ''): string =>
     `{requests: {${requests}}, limits: {${limits}}}`;
-  const spec = (pod: string, ...containers: string[]): string =>
-    `containers: [${containers.map((given, index) => `{name: c${index}, image: x, resources: ${given}}`).join(', ')}]\nresources: ${pod}`;
+  const spec = (pod: string, ...containers: string[]): string => {
+    const items = containers.map(
+      (given, index) => `{name: c${index}, image: x, resources: ${given}}`,
+    );
+    return `containers: [${items.join(', ')}]\nresources: ${pod}`;
+  };
   test.each<[what: string, spec: string, ...errors: string[]]>([
     [
       'as much as its containers',
@@ -229,15 +234,18 @@ describe('limits of many', () => {
     ['at least, of claims', '{type: PersistentVolumeClaim, min: {storage: 5Gi}}'],
     [
       'files',
-      '{type: Pod, max: {ephemeral-storage: 10Gi}}, {type: Container, max: {ephemeral-storage: 10Gi}, default: {ephemeral-storage: 1Gi}}',
+      '{type: Pod, max: {ephemeral-storage: 10Gi}}, {type: Container, ' +
+        'max: {ephemeral-storage: 10Gi}, default: {ephemeral-storage: 1Gi}}',
     ],
     [
       'of others',
-      '{type: thirdparty.com/foo, max: {cpu: 100m}, min: {cpu: 5m}, default: {cpu: 50m}, defaultRequest: {cpu: 10m}, maxLimitRequestRatio: {cpu: 10}}',
+      '{type: thirdparty.com/foo, max: {cpu: 100m}, min: {cpu: 5m}, default: {cpu: 50m}, ' +
+        'defaultRequest: {cpu: 10m}, maxLimitRequestRatio: {cpu: 10}}',
     ],
     [
       'storage of another type',
-      '{type: thirdparty.com/foo, max: {storage: 10000T}, min: {storage: 100T}, default: {storage: 500T}, defaultRequest: {storage: 200T}}',
+      '{type: thirdparty.com/foo, max: {storage: 10000T}, min: {storage: 100T}, ' +
+        'default: {storage: 500T}, defaultRequest: {storage: 200T}}',
     ],
     [
       'storage of others',
@@ -310,7 +318,9 @@ describe('quotas', () => {
   test.each<[what: string, spec: string, ...paths: string[]]>([
     [
       'everything',
-      'hard: {cpu: 100, memory: 10000, requests.cpu: 100, requests.memory: 10000, limits.cpu: 100, limits.memory: 10000, pods: 10, services: 0, replicationcontrollers: 10, resourcequotas: 10, configmaps: 10, secrets: 10}',
+      'hard: {cpu: 100, memory: 10000, requests.cpu: 100, requests.memory: 10000, ' +
+        'limits.cpu: 100, limits.memory: 10000, pods: 10, services: 0, ' +
+        'replicationcontrollers: 10, resourcequotas: 10, configmaps: 10, secrets: 10}',
     ],
     [
       'devices',
@@ -332,7 +342,8 @@ describe('quotas', () => {
     ],
     [
       'less than nothing',
-      'hard: {cpu: -100, memory: -10000, pods: -10, services: -10, replicationcontrollers: -10, resourcequotas: -10, configmaps: -10, secrets: -10}',
+      'hard: {cpu: -100, memory: -10000, pods: -10, services: -10, ' +
+        'replicationcontrollers: -10, resourcequotas: -10, configmaps: -10, secrets: -10}',
       ...[
         'cpu',
         'memory',
@@ -428,7 +439,8 @@ describe('volumes that grow', () => {
   ])('%s', (_what, status, ...errors) => {
     const claim = manifest<core.PersistentVolumeClaim>(
       'core/v1.PersistentVolumeClaim',
-      `metadata: {name: c}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\nstatus: {${status}}`,
+      'metadata: {name: c}\nspec: {accessModes: [ReadWriteOnce], ' +
+        `resources: {requests: {storage: 1Gi}}}\nstatus: {${status}}`,
     );
     const found = validatePersistentVolumeClaimStatusUpdate(claim);
     expect(

@@ -1,4 +1,4 @@
-// Rules of resource quotas.
+// Validation of resource quotas.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -19,7 +19,7 @@ const POD_RESOURCES = [
   'requests.memory',
 ];
 const CLAIM_RESOURCES = ['persistentvolumeclaims', 'requests.storage'];
-/** What a quota can count that is not of a domain. */
+/** The limits of a quota without a domain. */
 const QUOTA_RESOURCES: ReadonlySet<string> = new Set([
   ...POD_COUNTS,
   ...POD_RESOURCES,
@@ -38,7 +38,7 @@ const QUOTA_RESOURCES: ReadonlySet<string> = new Set([
 const isQuotaResource = (name: string): boolean =>
   QUOTA_RESOURCES.has(name) || isQuotaOfHugePages(name);
 
-/** Of the resources that Kubernetes knows, those that can be counted within a scope. */
+/** The resources that can be limited within a scope. */
 const RESOURCES_OF_SCOPE: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries({
     Terminating: [...POD_COUNTS, ...POD_RESOURCES],
@@ -105,7 +105,9 @@ function quotaResourceName(name: string, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** The scope, and the resources counted in it. `value`: what is wrong if a resource does not fit. */
+/**
+ * Validates a scope with the limits in it. `value`: the value in the error for an unsuitable limit.
+ */
 function scope(
   name: string,
   { hard }: ResourceQuotaSpec,
@@ -154,7 +156,9 @@ function scopeSelector(spec: ResourceQuotaSpec): FieldErrorList {
     errors.push(...scope(scopeName, spec, at, selector));
     if (EXISTING_SCOPES.has(scopeName) && operator !== 'Exists') {
       const message =
-        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, " +
+        'ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ' +
+        'ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity';
       errors.push(field.invalid(at.child('operator'), operator, message));
     }
     switch (operator) {

@@ -1,4 +1,4 @@
-// Rules of resource names and amounts.
+// Validation of resource names and amounts.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -42,7 +42,7 @@ const STANDARD_RESOURCES = new Set([
   'requests.storage',
   'storage',
 ]);
-/** Amounts of these are whole numbers. */
+/** Resources with integer amounts. */
 const INTEGER_RESOURCES = new Set([
   'pods',
   'resourcequotas',
@@ -56,13 +56,16 @@ const INTEGER_RESOURCES = new Set([
 ]);
 const POD_LEVEL_RESOURCES = ['cpu', 'hugepages-', 'memory'];
 
-/** Resources of others, such as example.com/gpu. */
+/** Reports whether the resource is extended, such as example.com/gpu. */
 export function isExtendedResource(name: string): boolean {
   if (isNativeResource(name) || name.startsWith('requests.')) return false;
   return validation.isQualifiedName(`requests.${name}`).length === 0;
 }
 
-/** In a quota, huge pages may be called as in pods or as what is requested of them. */
+/**
+ * Reports whether the name is one of huge pages in a quota: their name in pods, or with the prefix
+ * of requests.
+ */
 export const isQuotaOfHugePages = (name: string): boolean =>
   isHugePages(name) || name.startsWith('requests.hugepages-');
 
@@ -95,7 +98,7 @@ const podResourceName: NameRule = (name, at) => {
   return [field.notSupported(at, name, POD_LEVEL_RESOURCES)];
 };
 
-/** An amount of a resource: not negative, and whole where only whole ones make sense. */
+/** Validates an amount: not negative, and an integer if the resource requires it. */
 export function resourceQuantity(name: string, value: Quantity, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   if (value.sign() < 0)
@@ -117,19 +120,19 @@ export function containerResourceRequirements(
   return resourceRequirements(resources, at, claimNames, containerResourceName);
 }
 
-/** What a pod takes beside its containers. Its rules are those of limits. */
+/** Validates the overhead of a pod by the rules of limits. */
 export function overhead(list: ResourceList | undefined, at: FieldPath): FieldErrorList {
   return list === undefined
     ? []
     : resourceRequirements({ limits: list }, at, new Set(), containerResourceName);
 }
 
-/** A resource can be called anything, such as what every object inherits. */
+/** A resource can have any name, also that of an inherited member. */
 function amountOf(list: ResourceList | undefined, name: string): string | undefined {
   return list !== undefined && Object.hasOwn(list, name) ? list[name] : undefined;
 }
 
-/** Resources of the pod as a whole. */
+/** Validates the resources of the pod as a whole. */
 export function podResources(
   spec: PodSpec,
   at: FieldPath,
@@ -235,7 +238,7 @@ function namedQuantity(
 const HUGE_PAGES_PREFIX = 'hugepages-';
 const ONE = newQuantity(1, 'DecimalSI');
 
-/** There are only whole pages. */
+/** Validates that the amount is a multiple of the page size. */
 function hugePages(name: string, amount: Quantity, at: FieldPath): FieldErrorList {
   if (!isHugePages(name)) return [];
   const size = tryParseQuantity(name.slice(HUGE_PAGES_PREFIX.length));
@@ -267,7 +270,7 @@ function claims(
       errors.push(field.required(path));
       return;
     }
-    // A whole claim, or a request of one: neither twice, nor both.
+    // A claim is used as a whole or by its requests; neither twice, nor both.
     if (seen.has(name)) errors.push(field.duplicate(path, name));
     else {
       const key = request === '' ? name : `${name}/${request}`;

@@ -1,5 +1,5 @@
-// Where pods may go: affinities, tolerations, spreading, gates. What is accepted, and where the rest is refused, and how. The
-// words are in pod.test.ts.
+// Scheduling of pods: affinities, tolerations, spreading, gates. Valid cases, and the paths and
+// types of the errors. pod.test.ts contains the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -7,7 +7,7 @@ import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
 import { validatePod } from './index.ts';
 
-/** What is wrong with a pod; paths begin at its spec. */
+/** Returns the errors of a pod; paths begin at its spec. */
 function errorsOf(spec: string): string[] {
   const pod = manifest<core.Pod>(
     'core/v1.Pod',
@@ -37,7 +37,8 @@ describe('nodes that must be', () => {
     [
       [
         'labels and fields',
-        '{matchExpressions: [{key: a, operator: In, values: [b, c]}], matchFields: [{key: metadata.name, operator: In, values: [n1]}]}',
+        '{matchExpressions: [{key: a, operator: In, values: [b, c]}], ' +
+          'matchFields: [{key: metadata.name, operator: In, values: [n1]}]}',
       ],
       ['any', '{matchExpressions: []}'],
       [
@@ -147,7 +148,8 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
       'preferred',
       `affinity.${kind}.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm`,
       (term: string): string =>
-        `affinity: {${kind}: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 10, podAffinityTerm: {${term}}}]}}`,
+        `affinity: {${kind}: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: ` +
+        `10, podAffinityTerm: {${term}}}]}}`,
     ],
   ] as const)('%s', (_how, at, specOf) => {
     const expression = (fields: string): string => `{matchExpressions: [{${fields}}]}`;
@@ -194,18 +196,22 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
           `${KEY}, namespaceSelector: ${expression('key: a, operator: Exists, values: [b]')}`,
           `${at}.namespaceSelector.matchExpressions[0].values Forbidden`,
         ],
-        // The server adds what the keys stand for to the selector.
+        // The server adds the values of the keys to the selector.
         [
           'keys of its own labels',
-          `${KEY}, labelSelector: {matchExpressions: [{key: a, operator: In, values: [v]}, {key: b, operator: NotIn, values: [v]}]}, matchLabelKeys: [a], mismatchLabelKeys: [b]`,
+          `${KEY}, labelSelector: {matchExpressions: [{key: a, operator: In, values: [v]}, ` +
+            '{key: b, operator: NotIn, values: [v]}]}, matchLabelKeys: [a], ' +
+            'mismatchLabelKeys: [b]',
         ],
         [
           'a key that is also selected by, of others',
-          `${KEY}, labelSelector: {matchExpressions: [{key: b, operator: In, values: [v]}, {key: b, operator: NotIn, values: [v]}]}, mismatchLabelKeys: [b]`,
+          `${KEY}, labelSelector: {matchExpressions: [{key: b, operator: In, values: [v]}, ` +
+            '{key: b, operator: NotIn, values: [v]}]}, mismatchLabelKeys: [b]',
         ],
         [
           'a key that is also selected by, of the same',
-          `${KEY}, labelSelector: {matchExpressions: [{key: a, operator: In, values: [v]}, {key: a, operator: NotIn, values: [w]}]}, matchLabelKeys: [a]`,
+          `${KEY}, labelSelector: {matchExpressions: [{key: a, operator: In, values: [v]}, ` +
+            '{key: a, operator: NotIn, values: [w]}]}, matchLabelKeys: [a]',
           `${at}[0] Invalid`,
         ],
         [

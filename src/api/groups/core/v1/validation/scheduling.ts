@@ -1,4 +1,4 @@
-// Rules of what tells the scheduler where a pod may go: affinity, tolerations, topology spread, gates.
+// Validation of a pod's scheduling fields: affinity, tolerations, topology spread, gates.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -60,7 +60,7 @@ function nodeAffinity(value: NodeAffinity, at: FieldPath, rules: ValueRules): Fi
       : nodeSelector(required, at.child('requiredDuringSchedulingIgnoredDuringExecution'), rules)),
     ...(value.preferredDuringSchedulingIgnoredDuringExecution ?? []).flatMap((term, index) => [
       ...weight(term.weight, preferredPath.index(index).child('weight')),
-      // A preference for a label that no node can have does no harm.
+      // A preference for an impossible label value is harmless.
       ...nodeSelectorTerm(term.preference, preferredPath.index(index).child('preference'), {
         anyValues: true,
       }),
@@ -84,7 +84,7 @@ export function nodeSelector(
   return terms.flatMap((term, index) => nodeSelectorTerm(term, path.index(index), { anyValues }));
 }
 
-/** Whether a term asks for values that no label has. */
+/** Reports whether a term requires values that no label can have. */
 export function asksForImpossibleValues(selector: NodeSelector | undefined): boolean {
   return (selector?.nodeSelectorTerms ?? []).some(({ matchExpressions = [] }) =>
     matchExpressions.some(({ values = [] }) =>
@@ -94,7 +94,7 @@ export function asksForImpossibleValues(selector: NodeSelector | undefined): boo
 }
 
 interface ValueRules {
-  /** Values need not be possible values of a label. */
+  /** Values need not be valid in labels. */
   readonly anyValues: boolean;
 }
 
@@ -162,7 +162,7 @@ function nodeSelectorRequirement(
   return errors;
 }
 
-/** Fields of a node: only its name can be asked for. */
+/** Validates a requirement of node fields: only the name is supported. */
 function nodeFieldRequirement(
   { key, operator, values = [] }: NodeSelectorRequirement,
   at: FieldPath,
@@ -203,7 +203,10 @@ function podAffinityTerm(term: PodAffinityTerm, at: FieldPath): FieldErrorList {
 
 type Keyed = Pick<PodAffinityTerm, 'labelSelector' | 'matchLabelKeys' | 'mismatchLabelKeys'>;
 
-/** Keys of labels whose values come from the pod itself. When this is asked of a pod its selector has them already. */
+/**
+ * Validates the keys of labels whose values come from the pod itself. The selector of a stored pod
+ * already contains them.
+ */
 function labelKeys(
   { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }: Keyed,
   at: FieldPath,
@@ -240,7 +243,10 @@ function labelKeys(
   return errors;
 }
 
-/** Numbers cannot be compared yet; who tries is told of it, others are not. */
+/**
+ * Returns the operators in the message. Numeric operators are off and are listed only in the error
+ * of a pod that uses them.
+ */
 const operatorsBeside = (operator: string): readonly string[] =>
   operator === 'Lt' || operator === 'Gt' ? ['Equal', 'Exists', 'Lt', 'Gt'] : ['Equal', 'Exists'];
 
@@ -285,7 +291,7 @@ export function tolerations(
   });
 }
 
-/** All problems as one. */
+/** Validates a label value. All problems form one error. */
 function labelValue(value: string, at: FieldPath): FieldErrorList {
   const problems = validation.isValidLabelValue(value);
   return problems.length === 0 ? [] : [field.invalid(at, value, problems.join(';'))];

@@ -1,5 +1,5 @@
-// What a pod may be on its machine: users of Windows, processes of the host, privileges, devices. More of it is in pod.test.ts
-// and pod-spec.test.ts.
+// The security of pods: Windows users, host processes, privileges, devices. pod.test.ts and
+// pod-spec.test.ts contain more of it.
 
 import { describe, expect, test } from 'vitest';
 
@@ -13,7 +13,7 @@ const pod = (spec: string, metadata = ''): core.Pod =>
     `metadata: {name: p, namespace: default${metadata}}\nspec:\n${indent(spec)}`,
   );
 
-/** What is wrong with a pod; paths begin at its spec. */
+/** Returns the errors of a pod; paths begin at its spec. */
 const errorsOf = (given: core.Pod): string[] =>
   validatePod(given).map(
     ({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`,
@@ -56,7 +56,7 @@ describe('users of Windows', () => {
       'runAsUserName cannot contain more than one backslash',
     ],
     ['an empty domain', '\\User', DOMAIN],
-    ['nobody of a domain', 'Container\\', "runAsUserName's User cannot be empty"],
+    ['a domain without a user', 'Container\\', "runAsUserName's User cannot be empty"],
     ['a domain too long for NetBIOS', `NetBios ${'a'.repeat(8)}\\user`, DOMAIN],
     [
       'a domain too long',
@@ -154,7 +154,7 @@ describe('processes of the host', () => {
     ],
     ['the pod, but no container', { pod: true, containers: [false] }, OWN('containers[0]')],
     ['nobody', { pod: false, containers: [false], network: false }],
-    ['nobody, unsaid', { network: false }],
+    ['no value', { network: false }],
   ])('%s', (_what, of, ...errors) => {
     expect(errorsOf(pod(spec(of)))).toEqual(errors);
   });
@@ -207,7 +207,8 @@ describe('privileges', () => {
 
 describe('users of its own', () => {
   const VOLUMES =
-    'volumes: [{name: a, configMap: {name: x}}, {name: b, secret: {secretName: x}}, {name: c, downwardAPI: {}}, {name: d, projected: {}}, {name: e, emptyDir: {}}]';
+    'volumes: [{name: a, configMap: {name: x}}, {name: b, secret: {secretName: x}}, ' +
+    '{name: c, downwardAPI: {}}, {name: d, projected: {}}, {name: e, emptyDir: {}}]';
   const DEVICE = 'volumeDevices: [{name: v, devicePath: /dev/v}]';
   const BLOCK = 'volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]';
   test.each<[what: string, more: string, ...errors: string[]]>([
@@ -254,7 +255,7 @@ describe('claims of devices', () => {
       'of an init container',
       `${GOOD}\ninitContainers: [{name: i, image: x, resources: {claims: [${MY}]}}]\n${claims(ONE)}`,
     ],
-    ['that nobody uses', `${GOOD}\n${claims(ONE)}`],
+    ['an unused claim', `${GOOD}\n${claims(ONE)}`],
     [
       'a name that leads out',
       `${GOOD}\n${claims('{name: ../my-claim, resourceClaimName: some}')}`,

@@ -1,4 +1,4 @@
-// Rules of security contexts.
+// Validation of security contexts.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -65,7 +65,7 @@ export function securityContext(
   return errors;
 }
 
-/** Users and groups have the same range. */
+/** Validates an ID: users and groups have the same range. */
 function id(value: number | undefined, at: FieldPath): FieldErrorList {
   return value === undefined ? [] : invalidEach(at, value, validation.isValidUserID(value));
 }
@@ -122,7 +122,10 @@ export function appArmorProfile(
   }
 }
 
-/** On the host's network a port is the host's. In a template the host's port may still be left out. */
+/**
+ * Validates host ports: on the host's network a container's port is the host's. A template may omit
+ * the host's port.
+ */
 export function hostNetworkPorts(spec: PodSpec, isPod: boolean, at: FieldPath): FieldErrorList {
   if (spec.hostNetwork !== true) return [];
   return spec.containers.flatMap((container, index) =>
@@ -141,7 +144,7 @@ export function hostNetworkPorts(spec: PodSpec, isPod: boolean, at: FieldPath): 
   );
 }
 
-/** A user namespace of the pod's own, and the host's other namespaces, do not go together. */
+/** Validates that a pod with its own user namespace does not use other namespaces of the host. */
 export function hostUsers(spec: PodSpec, at: FieldPath): FieldErrorList {
   if (spec.hostUsers !== false) return [];
   const clashes = [
@@ -154,14 +157,17 @@ export function hostUsers(spec: PodSpec, at: FieldPath): FieldErrorList {
     ...clashes.flatMap(([name, set]) =>
       set === true ? [field.forbidden(at.child(name), why)] : [],
     ),
-    // Devices cannot be given other owners.
+    // The owner of devices cannot be mapped.
     ...allContainers(spec, at).flatMap(({ container: { volumeDevices = [] }, at: path }) =>
       volumeDevices.length === 0 ? [] : [field.forbidden(path.child('volumeDevices'), why)],
     ),
   ];
 }
 
-/** `anySELinuxPolicy`: not only the one that needs no other feature; the spec had some before. */
+/**
+ * Validates the security context. `anySELinuxPolicy`: accept policies that require a disabled
+ * feature, because the spec had one before.
+ */
 export function podSecurityContext(
   spec: PodSpec,
   at: FieldPath,
@@ -204,7 +210,7 @@ export function podSecurityContext(
   return errors;
 }
 
-/** Parameters of the kernel by the namespace that they belong to. */
+/** Kernel parameters by their namespace. */
 const IPC_SYSCTLS = new Set(['kernel.sem']);
 const IPC_SYSCTL_PREFIXES = ['kernel.shm', 'kernel.msg', 'fs.mqueue.'];
 
@@ -233,7 +239,10 @@ function sysctls(context: PodSecurityContext, spec: PodSpec, at: FieldPath): Fie
   return errors;
 }
 
-/** The form in which dots separate, from the one in which slashes do (and dots are part of names). */
+/**
+ * Returns the name with dots as separators, from the form with slashes as separators (and dots
+ * within parts).
+ */
 function withDots(name: string): string {
   const separator = /[./]/.exec(name)?.[0];
   return separator !== '/' ? name : name.replace(/[./]/g, (found) => (found === '/' ? '.' : '/'));

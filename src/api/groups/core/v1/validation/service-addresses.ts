@@ -1,4 +1,4 @@
-// Rules of the addresses of services: clusterIP and clusterIPs, their families, and what may become of them.
+// Validation of service addresses: clusterIP and clusterIPs, their families, and their updates.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -49,7 +49,7 @@ export function clusterAddresses(service: Service, old?: Service): FieldErrorLis
   errors.push(...forms);
   if (clusterIPs.length > 2)
     errors.push(field.invalid(ADDRESSES, clusterIPs, 'may only hold up to 2 values'));
-  // What else could be said of addresses that are none would only confuse.
+  // Further errors of invalid addresses would only confuse.
   if (forms.length > 0) return errors;
   if (clusterIPs.length > 1 && new Set(clusterIPs.map(isIPv6)).size < 2) {
     errors.push(
@@ -66,7 +66,10 @@ export function clusterAddresses(service: Service, old?: Service): FieldErrorLis
   return errors;
 }
 
-/** A second address may come and go; the first stays with a service, unless its type turns into or out of ExternalName. */
+/**
+ * Validates an update of addresses. A second one may be added and removed. The first does not
+ * change, except with a type from or to ExternalName.
+ */
 export function clusterAddressesUpdate(service: Service, old: Service): FieldErrorList {
   if (service.spec.type === 'ExternalName' || old.spec.type === 'ExternalName') return [];
   const headless = isHeadless(service);
@@ -130,7 +133,7 @@ const SPECIAL: readonly (readonly [pattern: RegExp, message: (address: string) =
   ],
 ];
 
-/** An address that can be somebody's elsewhere. `address` is one. */
+/** Validates that the address is not special, such as loopback. `address` is valid. */
 export function nonSpecialIP(address: string, at: FieldPath): FieldErrorList {
   return SPECIAL.filter(([pattern]) => pattern.test(address)).map(([, message]) =>
     field.invalid(at, address, message(address)),

@@ -1,5 +1,5 @@
-// More of what is right and wrong with services: each case is a service and where it is refused, and how. The words are in
-// service.test.ts.
+// Further valid and invalid services, with the paths and types of the errors. service.test.ts
+// contains the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -7,7 +7,7 @@ import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
 import { validateService } from './index.ts';
 
-/** `spec`: more of it, one field a line; a field that the base has too takes its place. */
+/** Returns a service. `spec`: additional fields, one per line; they replace those of the base. */
 function service(spec: string, annotations = ''): core.Service {
   const lines = spec.split('\n').filter((line) => line !== '');
   const nameOf = (line: string): string => line.slice(0, line.indexOf(':'));
@@ -104,7 +104,12 @@ describe('ports', () => {
     ],
     [
       'one of nodes for three protocols',
-      `type: NodePort\n${and('{name: q, port: 1, nodePort: 1}', '{name: r, port: 2, nodePort: 1, protocol: UDP}', '{name: s, port: 3, nodePort: 1, protocol: SCTP}')}`,
+      'type: NodePort\n' +
+        and(
+          '{name: q, port: 1, nodePort: 1}',
+          '{name: r, port: 2, nodePort: 1, protocol: UDP}',
+          '{name: s, port: 3, nodePort: 1, protocol: SCTP}',
+        ),
     ],
     ['of a balancer', `${BALANCED}\n${and('{name: q, port: 1, nodePort: 30000}')}`],
     ['of a balancer, of two protocols', `${BALANCED}\n${and('{name: q, port: 1, protocol: UDP}')}`],
@@ -112,7 +117,7 @@ describe('ports', () => {
     ['spoken', 'ports: [{port: 1, appProtocol: HTTP}]'],
     ['spoken by others', 'ports: [{port: 1, appProtocol: example.com/protocol}]'],
     [
-      'spoken by nobody',
+      'an invalid appProtocol',
       'ports: [{port: 1, appProtocol: "example.com/protocol_with{invalid}[characters]"}]',
       'ports[0].appProtocol Invalid',
     ],
@@ -137,9 +142,9 @@ describe('selectors and affinities', () => {
       'sessionAffinity: ClientIP\nsessionAffinityConfig: {clientIP: {timeoutSeconds: 0}}',
       'sessionAffinityConfig.clientIP.timeoutSeconds Invalid',
     ],
-    // There it is taken away.
+    // The field is removed.
     [
-      'of nobody, for a while',
+      'a timeout without an affinity',
       `${BALANCED}\nsessionAffinityConfig: {clientIP: {timeoutSeconds: 90}}`,
     ],
     ['of another kind', 'sessionAffinity: Cookie', 'sessionAffinity NotSupported'],
@@ -212,7 +217,7 @@ describe('addresses', () => {
     ],
     ['two for one', `${ips('10.0.0.1', '2001::1')}\n${SINGLE}\n${families('IPv4', 'IPv6')}`],
     [
-      'headless, of nobody, of both',
+      'headless, without a selector, of both families',
       `${HEADLESS}\n${BOTH}\n${families('IPv4', 'IPv6')}\nselector: {}`,
     ],
     [
@@ -252,7 +257,7 @@ describe('addresses elsewhere', () => {
   table([
     ['one', external('1.2.3.4')],
     ['of this host', external('127.0.0.1'), 'externalIPs[0] Invalid'],
-    ['of nobody', external('0.0.0.0'), 'externalIPs[0] Invalid'],
+    ['unspecified', external('0.0.0.0'), 'externalIPs[0] Invalid'],
     ['a name', external('myhost.mydomain'), 'externalIPs[0] Invalid'],
     ['with zeroes', external('001.002.003.004'), 'externalIPs[0] Invalid'],
     ['as another protocol writes it', external('::ffff:1.2.3.4'), 'externalIPs[0] Invalid'],

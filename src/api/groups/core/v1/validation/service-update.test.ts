@@ -1,5 +1,5 @@
-// What may become of a service: each case is a service, what it is made of, and where that is refused, and how. The words are
-// in service.test.ts.
+// Updates of services, with the paths and types of the errors. service.test.ts contains the
+// messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -7,7 +7,7 @@ import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
 import { validateServiceStatusUpdate, validateServiceUpdate } from './index.ts';
 
-/** `spec`: one field a line; of a field that is there twice, the last counts. */
+/** Returns a service. `spec`: one field per line; of duplicate fields the last counts. */
 function service(spec: string, annotations = '', status = '{}'): core.Service {
   const fields = new Map<string, string>();
   for (const line of `ports: [{name: p, port: 8675}]\n${spec}`.split('\n')) {
@@ -287,7 +287,7 @@ describe('traffic', () => {
   });
 });
 
-describe('addresses as nobody would write them now may stay', () => {
+describe('addresses that are not canonical may stay', () => {
   const LB = `${type('LoadBalancer')}${at('1.2.3.4')}`;
   const outside = (...list: string[]): string =>
     `${at('1.2.3.4')}\nexternalIPs: [${list.join(', ')}]`;
@@ -356,13 +356,7 @@ describe('the status of a balancer', () => {
       `[{${VIP}}]`,
       'ingress[0].ipMode Forbidden',
     ],
-    [
-      'an address as nobody would write it',
-      'LoadBalancer',
-      '[]',
-      `[${OLD}]`,
-      'ingress[0].ip Invalid',
-    ],
+    ['an address that is not canonical', 'LoadBalancer', '[]', `[${OLD}]`, 'ingress[0].ip Invalid'],
     ['the same as before', 'LoadBalancer', `[${OLD}]`, `[${OLD}]`],
     ['and another', 'LoadBalancer', `[${OLD}]`, `[${OLD}, {ip: 5.6.7.8, ${VIP}}]`],
     ['mended', 'LoadBalancer', `[${OLD}]`, `[{ip: 1.2.3.4, ${VIP}}]`],
@@ -377,10 +371,10 @@ describe('the status of a balancer', () => {
     ],
   ])('%s', (_what, of, old, now, ...errors) => {
     const found = validateServiceStatusUpdate(status(of, now), status(of, old));
-    const told = found.map(
+    const short = found.map(
       (error) =>
         `${error.field.replace('status.loadBalancer.', '')} ${error.type.replace('FieldValue', '')}`,
     );
-    expect(told).toEqual(errors);
+    expect(short).toEqual(errors);
   });
 });

@@ -1,4 +1,4 @@
-// What is wrong with each service, in Kubernetes' words, and what may become of it.
+// Errors of services and their updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -24,14 +24,16 @@ describe('a service', () => {
     ],
     [
       'ports',
-      'ports: [{name: a.b, port: 0, protocol: ICMP, targetPort: 70000, appProtocol: "a b"}, {name: a, port: 1, targetPort: A}, {name: a, port: 2}]',
+      'ports: [{name: a.b, port: 0, protocol: ICMP, targetPort: 70000, ' +
+        'appProtocol: "a b"}, {name: a, port: 1, targetPort: A}, {name: a, port: 2}]',
       [
         'spec.ports[0].name: Invalid value: "a.b": must not contain dots',
         'spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive',
         'spec.ports[0].protocol: Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"',
         'spec.ports[0].targetPort: Invalid value: 70000: must be between 1 and 65535, inclusive',
         expect.stringMatching(/^spec\.ports\[0\]\.appProtocol: Invalid value: "a b": name part/),
-        'spec.ports[1].targetPort: Invalid value: "A": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)',
+        'spec.ports[1].targetPort: Invalid value: "A": must contain only alpha-numeric ' +
+          'characters (a-z, 0-9), and hyphens (-)',
         'spec.ports[1].targetPort: Invalid value: "A": must contain at least one letter (a-z)',
         'spec.ports[2].name: Duplicate value: "a"',
       ],
@@ -40,12 +42,15 @@ describe('a service', () => {
       'one port twice',
       'ports: [{name: a, port: 80}, {name: b, port: 80}, {name: c, port: 80, protocol: UDP}]',
       [
-        'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}',
+        'spec.ports[1]: Duplicate value: ' +
+          '{"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,' +
+          '"NodePort":0}',
       ],
     ],
     [
       'one node port twice',
-      'type: NodePort\nports: [{name: a, port: 80, nodePort: 30000}, {name: b, port: 81, nodePort: 30000}, {name: c, port: 80, protocol: UDP, nodePort: 30000}]',
+      'type: NodePort\nports: [{name: a, port: 80, nodePort: 30000}, {name: b, port: 81, ' +
+        'nodePort: 30000}, {name: c, port: 80, protocol: UDP, nodePort: 30000}]',
       ['spec.ports[1].nodePort: Duplicate value: 30000'],
     ],
     [
@@ -57,7 +62,8 @@ describe('a service', () => {
       'an unknown type',
       `type: Mine\n${ports}`,
       [
-        'spec.type: Unsupported value: "Mine": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"',
+        'spec.type: Unsupported value: "Mine": supported values: "ClusterIP", ' +
+          '"ExternalName", "LoadBalancer", "NodePort"',
       ],
     ],
     [
@@ -123,7 +129,8 @@ describe('a service', () => {
       [
         'spec.ipFamilies[1]: Duplicate value: "IPv4"',
         'spec.ipFamilies[2]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"',
-        'spec.ipFamilyPolicy: Unsupported value: "AnyStack": supported values: "PreferDualStack", "RequireDualStack", "SingleStack"',
+        'spec.ipFamilyPolicy: Unsupported value: "AnyStack": supported values: ' +
+          '"PreferDualStack", "RequireDualStack", "SingleStack"',
       ],
     ],
     ['a name elsewhere', 'type: ExternalName\nexternalName: a.b.', []],
@@ -139,7 +146,8 @@ describe('a service', () => {
     ['no name elsewhere', 'type: ExternalName', ['spec.externalName: Required value']],
     [
       'a name elsewhere, and an address',
-      'type: ExternalName\nexternalName: a\nclusterIP: 10.0.0.1\nclusterIPs: [10.0.0.1]\nipFamilies: [IPv4]\nipFamilyPolicy: SingleStack',
+      'type: ExternalName\nexternalName: a\nclusterIP: 10.0.0.1\nclusterIPs: [10.0.0.1]\n' +
+        'ipFamilies: [IPv4]\nipFamilyPolicy: SingleStack',
       [
         'spec.clusterIPs: Forbidden: may not be set for ExternalName services',
         'spec.ipFamilies: Forbidden: may not be set for ExternalName services',
@@ -160,21 +168,26 @@ describe('a service', () => {
       'affinity for too long',
       `sessionAffinity: ClientIP\nsessionAffinityConfig: {clientIP: {timeoutSeconds: 86401}}\n${ports}`,
       [
-        'spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be greater than 0 and less than 86400',
+        'spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be ' +
+          'greater than 0 and less than 86400',
       ],
     ],
     [
       'special addresses',
-      `externalIPs: [0.0.0.0, 127.0.0.1, 169.254.1.1, 224.0.0.1, "::", "::1", "fe80::1", "ff02::1", x, 1.2.3.4, "2001:db8::1"]\n${ports}`,
+      'externalIPs: [0.0.0.0, 127.0.0.1, 169.254.1.1, 224.0.0.1, "::", "::1", "fe80::1", ' +
+        `"ff02::1", x, 1.2.3.4, "2001:db8::1"]\n${ports}`,
       [
         'spec.externalIPs[0]: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0)',
         'spec.externalIPs[1]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)',
-        'spec.externalIPs[2]: Invalid value: "169.254.1.1": may not be in the link-local range (169.254.0.0/16, fe80::/10)',
-        'spec.externalIPs[3]: Invalid value: "224.0.0.1": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)',
+        'spec.externalIPs[2]: Invalid value: "169.254.1.1": may not be in the link-local ' +
+          'range (169.254.0.0/16, fe80::/10)',
+        'spec.externalIPs[3]: Invalid value: "224.0.0.1": may not be in the link-local ' +
+          'multicast range (224.0.0.0/24, ff02::/10)',
         'spec.externalIPs[4]: Invalid value: "::": may not be unspecified (::)',
         'spec.externalIPs[5]: Invalid value: "::1": may not be in the loopback range (127.0.0.0/8, ::1/128)',
         'spec.externalIPs[6]: Invalid value: "fe80::1": may not be in the link-local range (169.254.0.0/16, fe80::/10)',
-        'spec.externalIPs[7]: Invalid value: "ff02::1": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)',
+        'spec.externalIPs[7]: Invalid value: "ff02::1": may not be in the link-local ' +
+          'multicast range (224.0.0.0/24, ff02::/10)',
         `spec.externalIPs[8]: Invalid value: "x": ${IP}`,
       ],
     ],
@@ -182,7 +195,8 @@ describe('a service', () => {
       'from where',
       `type: LoadBalancer\nloadBalancerSourceRanges: [" 10.0.0.0/8 ", x]\n${ports}`,
       [
-        'spec.LoadBalancerSourceRanges[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+        'spec.LoadBalancerSourceRanges[1]: Invalid value: "x": must be a valid CIDR value, ' +
+          '(e.g. 10.9.8.0/24 or 2001:db8::/64)',
       ],
     ],
     [
@@ -203,18 +217,21 @@ describe('a service', () => {
     ],
     [
       'unknown policies',
-      `type: NodePort\nexternalTrafficPolicy: Far\ninternalTrafficPolicy: Near\ntrafficDistribution: Somewhere\n${ports}`,
+      'type: NodePort\nexternalTrafficPolicy: Far\ninternalTrafficPolicy: Near\n' +
+        `trafficDistribution: Somewhere\n${ports}`,
       [
         'spec.externalTrafficPolicy: Unsupported value: "Far": supported values: "Cluster", "Local"',
         'spec.internalTrafficPolicy: Unsupported value: "Near": supported values: "Cluster", "Local"',
-        'spec.trafficDistribution: Unsupported value: "Somewhere": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"',
+        'spec.trafficDistribution: Unsupported value: "Somewhere": supported values: ' +
+          '"PreferClose", "PreferSameZone", "PreferSameNode"',
       ],
     ],
     [
-      'health where nobody asks',
+      'a health check port that is not used',
       `type: NodePort\nhealthCheckNodePort: 30000\n${ports}`,
       [
-        "spec.healthCheckNodePort: Invalid value: 30000: may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
+        'spec.healthCheckNodePort: Invalid value: 30000: may only be set when `type` is ' +
+          "'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
       ],
     ],
   ])('%s', (_, spec, errors) => {
@@ -226,14 +243,19 @@ describe('a service', () => {
     [
       '{service.kubernetes.io/topology-mode: Auto, service.kubernetes.io/topology-aware-hints: disabled}',
       [
-        'metadata.annotations[service.kubernetes.io/topology-mode]: Invalid value: "Auto": must match annotations[service.kubernetes.io/topology-aware-hints] when both are specified',
+        'metadata.annotations[service.kubernetes.io/topology-mode]: Invalid value: "Auto": ' +
+          'must match annotations[service.kubernetes.io/topology-aware-hints] when both are ' +
+          'specified',
       ],
     ],
     [
       '{service.beta.kubernetes.io/load-balancer-source-ranges: "10.0.0.0/8, x"}',
       [
-        "metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: Forbidden: may only be used when `type` is 'LoadBalancer'",
-        'metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+        'metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: ' +
+          "Forbidden: may only be used when `type` is 'LoadBalancer'",
+        'metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: ' +
+          'Invalid value: "x": must be a valid CIDR value, ' +
+          '(e.g. 10.9.8.0/24 or 2001:db8::/64)',
       ],
     ],
   ])('annotations %s', (annotations, errors) => {
@@ -247,7 +269,9 @@ describe('a service', () => {
 
 describe('changes', () => {
   const one = `clusterIP: 10.0.0.1\nclusterIPs: [10.0.0.1]\nipFamilies: [IPv4]\nipFamilyPolicy: SingleStack\n${ports}`;
-  const two = `clusterIP: 10.0.0.1\nclusterIPs: [10.0.0.1, "fd00::1"]\nipFamilies: [IPv4, IPv6]\nipFamilyPolicy: RequireDualStack\n${ports}`;
+  const two =
+    'clusterIP: 10.0.0.1\nclusterIPs: [10.0.0.1, "fd00::1"]\nipFamilies: [IPv4, IPv6]\n' +
+    `ipFamilyPolicy: RequireDualStack\n${ports}`;
   const none = `clusterIP: None\nclusterIPs: [None]\nipFamilies: [IPv4]\nipFamilyPolicy: SingleStack\n${ports}`;
   test.each<[what: string, old: string, spec: string, errors: string[]]>([
     ['nothing', one, one, []],
@@ -285,8 +309,10 @@ describe('changes', () => {
       two,
       one.replace('SingleStack', 'RequireDualStack'),
       [
-        `spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be set to 'SingleStack' when releasing the secondary clusterIP`,
-        `spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be set to 'SingleStack' when releasing the secondary ipFamily`,
+        'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be set to ' +
+          "'SingleStack' when releasing the secondary clusterIP",
+        'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be set to ' +
+          "'SingleStack' when releasing the secondary ipFamily",
       ],
     ],
     ['to a name elsewhere', one, 'type: ExternalName\nexternalName: a', []],

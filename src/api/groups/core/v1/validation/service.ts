@@ -1,4 +1,4 @@
-// Rules of services.
+// Validation of services.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -22,7 +22,7 @@ const ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'";
 const MAX_AFFINITY_SECONDS = 86_400;
 const TRAFFIC_DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 
-/** `old`: what the service was before; addresses that it had then may stay as they are written. */
+/** Validates a service. `old`: the previous version, whose addresses may keep their form. */
 export function validateService(service: Service, old?: Service): FieldErrorList {
   const { spec } = service;
   const headless = isHeadless(service);
@@ -63,7 +63,7 @@ function topologyAnnotations({ metadata }: Service): FieldErrorList {
   return [field.invalid(ANNOTATIONS.key(TOPOLOGY_MODE), mode, message)];
 }
 
-/** What a type may not have of the others. */
+/** Validates fields that the service's type does not allow. */
 function addressOfType({ spec }: Service, headless: boolean): FieldErrorList {
   switch (spec.type) {
     case 'LoadBalancer':
@@ -128,7 +128,7 @@ function servicePort(
   return errors;
 }
 
-/** No two ports of one protocol may be the same, neither the service's nor those on the nodes. */
+/** Validates that ports of one protocol are unique, both the service's and the node ports. */
 function portsTogether({ spec }: Service): FieldErrorList {
   const errors: FieldErrorList = [];
   const list = spec.ports ?? [];
@@ -223,7 +223,7 @@ function balancerClass({ spec: { type, loadBalancerClass: name } }: Service): Fi
   return invalidEach(at, name, validation.isQualifiedName(name));
 }
 
-/** A field, or the annotation that it was before. */
+/** Validates the source ranges in the field, or in its former annotation. */
 function sourceRanges({ metadata, spec }: Service, old: Service | undefined): FieldErrorList {
   const list = spec.loadBalancerSourceRanges ?? [];
   const annotation = metadata.annotations?.[SOURCE_RANGES];
@@ -231,7 +231,7 @@ function sourceRanges({ metadata, spec }: Service, old: Service | undefined): Fi
   const at =
     list.length > 0 ? SPEC.child('LoadBalancerSourceRanges') : ANNOTATIONS.key(SOURCE_RANGES);
   const errors = spec.type === 'LoadBalancer' ? [] : [field.forbidden(at, ONLY_LOAD_BALANCER)];
-  // Space around them is tolerated, for compatibility with the annotation.
+  // Surrounding space is accepted, for compatibility with the annotation.
   const before = (old?.spec.loadBalancerSourceRanges ?? []).map((range) => range.trim());
   if (list.length > 0) {
     return [
@@ -249,7 +249,10 @@ const isReachableFromOutside = ({ spec }: Service): boolean =>
   spec.type === 'LoadBalancer' ||
   (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
 
-/** Balancers must know which nodes have an endpoint of their own. */
+/**
+ * Reports whether the service needs a health check: load balancers must find the nodes with local
+ * endpoints.
+ */
 const needsHealthCheck = ({ spec }: Service): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
@@ -263,7 +266,7 @@ function externalTraffic(service: Service): FieldErrorList {
     const message = 'may only be set for externally-accessible services';
     errors.push(field.invalid(policy, spec.externalTrafficPolicy, message));
   }
-  // A port that is needed and not given is given out when the service is written.
+  // A missing port is allocated when the service is written.
   const port = spec.healthCheckNodePort ?? 0;
   if (port === 0) return errors;
   const at = SPEC.child('healthCheckNodePort');

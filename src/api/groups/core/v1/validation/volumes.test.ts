@@ -1,17 +1,17 @@
-// Volumes of pods, source by source: what is accepted, and where the rest is refused, and how. The words are in pod.test.ts.
+// Volumes of pods by source. Valid cases, and the paths and types of the errors. pod.test.ts
+// contains the messages.
 
 import { describe, expect, test } from 'vitest';
 
 import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
-import { path } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, path } from '#machinery/validation/field.ts';
 import { validatePod, validatePodTemplate } from './index.ts';
 
 const short = (errors: FieldErrorList, prefix: string): string[] =>
   errors.map(({ field, type }) => `${field.replace(prefix, '')} ${type.replace('FieldValue', '')}`);
 
-/** What is wrong with one volume of a pod; paths begin at the volume. */
+/** Returns the errors of one volume of a pod; paths begin at the volume. */
 function errorsOf(volume: string): string[] {
   const spec = `serviceAccountName: a\ncontainers: [{name: c, image: x}]\nvolumes:\n- ${volume}`;
   const pod = manifest<core.Pod>(
@@ -378,7 +378,7 @@ describe('fields of the pod', () => {
       'downwardAPI.resourceFieldRef.resource NotSupported',
     ],
     [
-      'resources of nobody',
+      'resources without a container',
       items(resource('limits.cpu', '')),
       'downwardAPI.resourceFieldRef.containerName Required',
     ],
@@ -575,7 +575,8 @@ describe('claims', () => {
     [
       'from two things',
       claim(
-        `${GOOD}, dataSource: {kind: PersistentVolumeClaim, name: a}, dataSourceRef: {kind: PersistentVolumeClaim, name: b}`,
+        `${GOOD}, dataSource: {kind: PersistentVolumeClaim, name: a}, ` +
+          'dataSourceRef: {kind: PersistentVolumeClaim, name: b}',
       ),
       `${at}.spec Invalid`,
     ],

@@ -1,4 +1,4 @@
-// Rules of volumes: what each kind of source must have.
+// Validation of volumes by their source.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -20,22 +20,22 @@ import { downwardFile, keysToPaths, projections } from './projections.ts';
 
 export interface ValidatedVolumes {
   readonly errors: FieldErrorList;
-  /** Those without errors, by name. */
+  /** The volumes without errors, by name. */
   readonly volumes: ReadonlyMap<string, Volume>;
 }
 
-/** What the rules of volumes and claims need to know of their pod. */
+/** The properties of a pod that the rules of volumes and claims use. */
 export interface VolumeOwner {
-  /** '' for a template, and where the name is not known yet. */
+  /** '' for a template, and while the name is unknown. */
   readonly podName: string;
   readonly isPod: boolean;
-  /** The API's copy of a pod that a node has from a file. */
+  /** The pod is the mirror of a static pod. */
   readonly isMirror: boolean;
-  /** It was stored when it might still ask for nodes of labels that none can have. */
+  /** The stored pod may require node labels with impossible values. */
   readonly anyNodeValues?: boolean;
-  /** It was stored with a policy for labels of SELinux. */
+  /** The stored pod has an SELinux policy. */
   readonly anySELinuxPolicy?: boolean;
-  /** It was stored with an init container, no sidecar, that restarts to be resized. */
+  /** The stored pod has an init container, other than a sidecar, that restarts for a resize. */
   readonly restartingInit?: boolean;
 }
 
@@ -99,7 +99,7 @@ type Sources = {
   ) => FieldErrorList;
 };
 
-/** In the order in which they are looked at: of several sources the first one counts. */
+/** In the order of the checks: of several sources the first counts. */
 export const SOURCES: Sources = {
   emptyDir: ({ sizeLimit }, at) =>
     sizeLimit !== undefined && parseQuantity(sizeLimit).sign() < 0
@@ -298,7 +298,7 @@ export const SOURCES: Sources = {
     const { name = '' } = nodePublishSecretRef ?? {};
     if (nodePublishSecretRef === undefined) return errors;
     if (name === '') return [...errors, field.required(at.child('nodePublishSecretRef', 'name'))];
-    // Kubernetes tells it here.
+    // As in upstream, the error has this path.
     return [...errors, ...invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name))];
   },
   ephemeral: ({ volumeClaimTemplate }, at) => {
@@ -313,11 +313,11 @@ export const SOURCES: Sources = {
   ],
 };
 
-/** What a source's errors are told under, where it is not its name. */
+/** Sources whose errors have another path than their name. */
 export const PATHS: Partial<Record<keyof Sources, string>> = {
   gcePersistentDisk: 'persistentDisk',
 };
-/** What a source is called when it is one too many: Kubernetes' spelling. */
+/** Sources whose names in the error for several sources have upstream's spelling. */
 const SURPLUS_PATHS: Partial<Record<keyof Sources, string>> = {
   cephfs: 'cephFS',
   downwardAPI: 'downwarAPI',
@@ -354,7 +354,7 @@ function volumeSource(volume: Volume, owner: VolumeOwner, at: FieldPath): FieldE
   return errors;
 }
 
-/** Drivers are called by domain names, whose letters may be large. */
+/** Validates the name of a driver: a domain name, in which upper case is allowed. */
 export function csiDriverName(name: string, at: FieldPath): FieldErrorList {
   if (name === '') return [field.required(at)];
   return [
@@ -365,7 +365,7 @@ export function csiDriverName(name: string, at: FieldPath): FieldErrorList {
 
 const MAX_ISCSI_NAME = 64;
 
-/** The claim that is made for the pod has the names of both. */
+/** Validates the name of the pod's claim, which consists of the pod's and the volume's name. */
 function claimName(name: string, { podName }: VolumeOwner, at: FieldPath): FieldErrorList {
   if (podName === '' || name === '') return [];
   const claim = `${podName}-${name}`;
@@ -375,7 +375,10 @@ function claimName(name: string, { podName }: VolumeOwner, at: FieldPath): Field
   return invalidEach(at, name, problems);
 }
 
-/** Of the volume's name and its portal a name is made. `value`: the part of it that is at `at`. */
+/**
+ * Validates the length of the name that is made of the volume's name and its portal. `value`: the
+ * part at `at`.
+ */
 export function iscsiNameLength(
   name: string,
   { initiatorName, targetPortal }: Portal,
@@ -384,7 +387,8 @@ export function iscsiNameLength(
 ): FieldErrorList {
   if (initiatorName === undefined || `${name}:${targetPortal}`.length <= MAX_ISCSI_NAME) return [];
   const message =
-    'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
+    'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if ' +
+    'iscsi.initiatorName is specified.';
   return [field.invalid(at, value, message)];
 }
 
@@ -406,7 +410,7 @@ const ISCSI_NAMES: Readonly<Record<string, RegExp>> = {
 };
 const OTHER_ISCSI_NAME = 'must be valid format starting with iqn, eui, or naa';
 
-/** `other`: what is said of a name that is of neither form. */
+/** Validates an iSCSI name. `other`: the message for a name of neither form. */
 export function iscsiName(name: string, at: FieldPath, other = OTHER_ISCSI_NAME): FieldErrorList {
   const form = ISCSI_NAMES[name.slice(0, 3)];
   if (form === undefined) return [field.invalid(at, name, other)];

@@ -1,4 +1,4 @@
-// Rules of pods on Windows, and of what only they may have.
+// Validation of pods on Windows, and of fields for Windows only.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -46,7 +46,7 @@ export function windowsOptions(
   return errors;
 }
 
-/** 'DOMAIN\user' or 'user'. */
+/** Returns the problems of 'DOMAIN\user' or 'user'. */
 function userProblems(name: string): string[] {
   if (name === '') return ['runAsUserName cannot be an empty string'];
   if (CONTROL_CHARACTER.test(name)) return ['runAsUserName cannot contain control characters'];
@@ -77,7 +77,7 @@ function userProblems(name: string): string[] {
   return problems;
 }
 
-/** Containers that are processes of the host: all of a pod, or none. */
+/** Validates host processes: all containers of a pod are, or none. */
 export function hostProcesses(spec: PodSpec, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
@@ -106,7 +106,7 @@ export function hostProcesses(spec: PodSpec, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** In the order in which they are told. */
+/** In the order of the errors. */
 const OF_LINUX_PODS = [
   'securityContext.appArmorProfile',
   'securityContext.seLinuxOptions',
@@ -137,7 +137,7 @@ const OF_LINUX_CONTAINERS = [
   'runAsGroup',
 ] as const;
 
-/** What a pod's system is, if it says, and what it may not have there. */
+/** Validates the fields that the pod's operating system does not allow. */
 export function operatingSystem(spec: PodSpec, at: FieldPath): FieldErrorList {
   if (spec.os === undefined) return [];
   const { name } = spec.os;
@@ -168,7 +168,7 @@ function withoutLinux(spec: PodSpec, at: FieldPath): FieldErrorList {
   };
   const set = new Set<string>(Object.keys(spec));
   for (const name of Object.keys(spec.securityContext ?? {})) set.add(`securityContext.${name}`);
-  // Of the lists, supplementalGroups counts as set when it is empty, and sysctls does not.
+  // An empty supplementalGroups counts as set, an empty sysctls does not.
   if (spec.securityContext?.sysctls?.length === 0) set.delete('securityContext.sysctls');
   for (const name of OF_LINUX_PODS) refuse(set.has(name), at.child(name));
   for (const { container, at: path } of allContainers(spec, at)) {

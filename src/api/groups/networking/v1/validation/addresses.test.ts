@@ -91,7 +91,8 @@ describe('ranges of services', () => {
   const MORE = 'must not have bits set beyond the prefix length';
   const ZEROS = 'must not have leading 0s in IP or prefix length';
   const families = (...cidrs: string[]): string =>
-    `spec.cidrs: Invalid value: ${JSON.stringify(cidrs)}: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64`;
+    `spec.cidrs: Invalid value: ${JSON.stringify(cidrs)}: may specify no more than one IP ` +
+    'for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64';
 
   test.each(
     rows<[cidrs: string[], ...errors: string[]]>([
@@ -128,7 +129,8 @@ describe('ranges of services', () => {
       [['192.168.0.0/24', 'services'], bad(1, 'services', NONE)],
       [
         ['192.168.0.0/24', 'fd00::/64', '10.0.0.0/8'],
-        'spec.cidrs: Invalid value: {"CIDRs":["192.168.0.0/24","fd00::/64","10.0.0.0/8"]}: may only hold up to 2 values',
+        'spec.cidrs: Invalid value: {"CIDRs":["192.168.0.0/24","fd00::/64","10.0.0.0/8"]}: ' +
+          'may only hold up to 2 values',
       ],
     ]).map(([name, cidrs, ...errors]) => [name, cidrs, errors] as const),
   )('%s', (_, cidrs, errors) => {

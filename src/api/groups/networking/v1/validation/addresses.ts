@@ -1,11 +1,11 @@
-// Rules of IP addresses and service ranges. Messages and paths are Kubernetes' own (pkg/apis/networking/validation).
+// Validation of IP addresses and service ranges. Messages and paths are upstream's
+// (pkg/apis/networking/validation).
 
 import { deepEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import { formatIp, parseCidr, parseIp } from '#machinery/net/ip.ts';
-import type { IpRange } from '#machinery/net/ip.ts';
+import { formatIp, type IpRange, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import { immutable, invalidEach, isIPv6 } from '#api/groups/core/v1/validation/common.ts';
 import { legacyCIDR, legacyIP } from '#api/groups/core/v1/validation/ip.ts';
@@ -15,7 +15,7 @@ import type * as networking from '../types.ts';
 type IPAddress = Immutable<networking.IPAddress>;
 type ServiceCIDR = Immutable<networking.ServiceCIDR>;
 
-/** The name is the address, in its canonical form. */
+/** Returns the problems of the name, which is the address in its canonical form. */
 export function ipAddressName(name: string): readonly string[] {
   const errors = legacyIP(name, field.path('metadata', 'name'));
   if (errors.length > 0) return errors.map(({ detail }) => detail);
@@ -38,7 +38,7 @@ export function validateIPAddress({ spec: { parentRef } }: IPAddress): FieldErro
   ];
 }
 
-/** A name that can be a part of a path. */
+/** Validates a name that becomes a path segment. */
 export function pathSegment(value: string, at: field.FieldPath): FieldErrorList {
   if (value === '.' || value === '..') return [field.invalid(at, value, `may not be '${value}'`)];
   return ['/', '%']
@@ -58,7 +58,7 @@ export function validateIPAddressUpdate(address: IPAddress, old: IPAddress): Fie
 export function validateServiceCIDR({ spec: { cidrs = [] } }: ServiceCIDR): FieldErrorList {
   const at = field.path('spec', 'cidrs');
   if (cidrs.length === 0) return [field.required(at, 'at least one CIDR required')];
-  // Kubernetes shows the spec as it has it in memory.
+  // The value in upstream's message is its internal spec.
   if (cidrs.length > 2)
     return [field.invalid(at, { CIDRs: cidrs }, 'may only hold up to 2 values')];
   const errors = cidrs.flatMap((cidr, index) => {
@@ -71,7 +71,7 @@ export function validateServiceCIDR({ spec: { cidrs = [] } }: ServiceCIDR): Fiel
       canonicalForm(cidr, `${canonicalIP(address)}/${length}`),
     );
   });
-  // What is no range has no family.
+  // An invalid range has no family.
   const [first, second] = cidrs.map((cidr) =>
     sloppyRange(cidr) === undefined ? undefined : isIPv6(cidr),
   );
@@ -83,7 +83,7 @@ export function validateServiceCIDR({ spec: { cidrs = [] } }: ServiceCIDR): Fiel
   return errors;
 }
 
-/** A range may get one of the other family; what is there stays. */
+/** Validates an update: a range of the other family may be added, existing ones are immutable. */
 export function validateServiceCIDRUpdate(range: ServiceCIDR, old: ServiceCIDR): FieldErrorList {
   const [cidrs, before] = [range.spec.cidrs ?? [], old.spec.cidrs ?? []];
   const at = field.path('spec', 'cidrs');
@@ -97,7 +97,7 @@ export function validateServiceCIDRUpdate(range: ServiceCIDR, old: ServiceCIDR):
   return [...immutable(cidrs[0], before[0], at.index(0), deepEqual), ...validateServiceCIDR(range)];
 }
 
-/** Leading zeros are passed over, as they once were everywhere. */
+/** Parses a range and ignores leading zeros, which were accepted once. */
 export const sloppyRange = (cidr: string): IpRange | undefined =>
   parseCidr(cidr.replace(/(^|[.:/])0+(?=\d)/g, '$1'));
 

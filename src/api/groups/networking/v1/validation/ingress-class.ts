@@ -1,4 +1,5 @@
-// Rules of ingress classes. Messages and paths are Kubernetes' own (pkg/apis/networking/validation).
+// Validation of ingress classes. Messages and paths are upstream's
+// (pkg/apis/networking/validation).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';

@@ -1,4 +1,4 @@
-// What is wrong with ingresses, their classes and their status.
+// Errors of ingresses, their classes and their status.
 
 import { describe, expect, test } from 'vitest';
 
@@ -27,7 +27,11 @@ const rules = (...list: readonly object[]): object => ({ spec: { rules: list } }
 const tls = (...list: readonly object[]): object => ({ spec: { tls: list } });
 const SUBDOMAIN = NAME_MESSAGES.subdomain;
 const WILDCARD =
-  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, " +
+  'which must consist of lower case alphanumeric characters, ' +
+  "'-' or '.' and end with an alphanumeric character (e.g. '*.example.com', " +
+  'regex used for validation is ' +
+  "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const AT = 'spec.rules[0].http.paths[0]';
 const CLASS = 'kubernetes.io/ingress.class';
 
@@ -232,7 +236,7 @@ describe('ingresses', () => {
     rows<[now: object, old: object, errors: readonly string[]]>([
       [{ spec: { ingressClassName: 'bar' } }, {}, []],
       [{ metadata: { annotations: { [CLASS]: 'foo' } } }, {}, []],
-      // Only who makes it is told that they do not match.
+      // A mismatch is an error on create only.
       [
         { metadata: { annotations: { [CLASS]: 'foo' } }, spec: { ingressClassName: 'bar' } },
         {},
@@ -257,7 +261,7 @@ describe('ingresses', () => {
       [tls({ secretName: 'invalid name 2' }), tls({ secretName: 'invalid name 1' }), []],
       [wild('foo'), wild('/foo'), [`${AT}.path: Invalid value: "foo": must be an absolute path`]],
       [wild('bar'), wild('foo'), []],
-      // That is not for other hosts.
+      // Not for other hosts.
       [
         rules(rule({ pathType: 'Exact', path: 'bar' })),
         rules(rule({ pathType: 'Exact', path: 'foo' })),

@@ -1,4 +1,4 @@
-// Rules of ingresses. Messages and paths are Kubernetes' own (pkg/apis/networking/validation).
+// Validation of ingresses. Messages and paths are upstream's (pkg/apis/networking/validation).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -14,7 +14,7 @@ type Backend = Immutable<networking.IngressBackend>;
 type Rule = Immutable<networking.IngressRule>;
 type Path = Immutable<networking.HTTPIngressPath>;
 
-/** What said the class before there was a field for it. */
+/** The annotation for the class before the field existed. */
 export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 const PATH_TYPES = ['Exact', 'ImplementationSpecific', 'Prefix'];
 const NOT_IN_PATHS = ['//', '/./', '/../', '%2f', '%2F'];
@@ -33,11 +33,11 @@ export function validateNewIngress(ingress: Ingress): FieldErrorList {
   return errors;
 }
 
-/** What was let through once, and may therefore stay. */
+/** Errors that were accepted once, and may therefore stay. */
 interface Allowances {
-  /** Names of secrets that no secret can have. */
+  /** Invalid names of secrets. */
   readonly secretNames: boolean;
-  /** What does not hold of the paths of a host with a star. */
+  /** Invalid paths of wildcard hosts. */
   readonly wildcardRules: boolean;
 }
 const NOTHING: Allowances = { secretNames: false, wildcardRules: false };
@@ -118,7 +118,7 @@ function httpPath({ path = '', pathType, backend: target }: Path, at: FieldPath)
   const place = at.child('path');
   const absolute = path.startsWith('/');
   switch (pathType as string | null | undefined) {
-    // Written even where it is absent: then it is null.
+    // The field is always written: null if absent.
     case null:
     case undefined:
       return [field.required(at.child('pathType'), 'pathType must be specified')];
@@ -172,7 +172,7 @@ function backend({ service, resource }: Backend, at: FieldPath): FieldErrorList 
   return errors;
 }
 
-/** An object by its kind, in the same namespace. */
+/** Validates a reference by kind to an object in the same namespace. */
 export function reference(
   {
     apiGroup,

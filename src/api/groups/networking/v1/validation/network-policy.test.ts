@@ -1,4 +1,4 @@
-// What is wrong with network policies: each line is a change to one that is good, and the errors that it has then.
+// Errors of network policies. Each row is a change to a valid object, and the resulting errors.
 
 import { describe, expect, test } from 'vitest';
 
@@ -114,7 +114,8 @@ describe('bad', () => {
       [
         into({ port: '!@#$' }),
         [
-          `${IN}.ports[0].port: Invalid value: "!@#$": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)`,
+          `${IN}.ports[0].port: Invalid value: "!@#$": must contain only alpha-numeric ` +
+            'characters (a-z, 0-9), and hyphens (-)',
           `${IN}.ports[0].port: Invalid value: "!@#$": must contain at least one letter (a-z)`,
         ],
       ],
@@ -136,10 +137,14 @@ describe('bad', () => {
       [
         block('192.168.0.1/16', '192.168.03.0/24', '192.168.3.1/24', '10.0.0.1/24'),
         [
-          `${IN}.from[0].ipBlock.cidr: Invalid value: "192.168.0.1/16": must not have bits set beyond the prefix length`,
-          `${IN}.from[0].ipBlock.except[0]: Invalid value: "192.168.03.0/24": must not have leading 0s in IP or prefix length`,
-          `${IN}.from[0].ipBlock.except[1]: Invalid value: "192.168.3.1/24": must not have bits set beyond the prefix length`,
-          `${IN}.from[0].ipBlock.except[2]: Invalid value: "10.0.0.1/24": must not have bits set beyond the prefix length`,
+          `${IN}.from[0].ipBlock.cidr: Invalid value: "192.168.0.1/16": must not have bits ` +
+            'set beyond the prefix length',
+          `${IN}.from[0].ipBlock.except[0]: Invalid value: "192.168.03.0/24": must not ` +
+            'have leading 0s in IP or prefix length',
+          `${IN}.from[0].ipBlock.except[1]: Invalid value: "192.168.3.1/24": must not have ` +
+            'bits set beyond the prefix length',
+          `${IN}.from[0].ipBlock.except[2]: Invalid value: "10.0.0.1/24": must not have ` +
+            'bits set beyond the prefix length',
           `${IN}.from[0].ipBlock.except[2]: Invalid value: "10.0.0.1/24": must be a strict subset of \`cidr\``,
         ],
       ],
@@ -255,7 +260,8 @@ describe('updates', () => {
     expect(
       messages(validateNetworkPolicy(policy(block('192.168.03.0/24', '192.168.03.1/32')), old)),
     ).toEqual([
-      `spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "192.168.03.1/32": must not have leading 0s in IP or prefix length`,
+      'spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "192.168.03.1/32": must ' +
+        'not have leading 0s in IP or prefix length',
     ]);
   });
 });

@@ -1,4 +1,5 @@
-// Rules of network policies. Messages and paths are Kubernetes' own (pkg/apis/networking/validation).
+// Validation of network policies. Messages and paths are upstream's
+// (pkg/apis/networking/validation).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -15,17 +16,20 @@ type NetworkPolicy = Immutable<networking.NetworkPolicy>;
 type Port = Immutable<networking.NetworkPolicyPort>;
 type Peer = Immutable<networking.NetworkPolicyPeer>;
 
-/** What may stay because it was there before. */
+/** Values that may stay because they were there before. */
 interface Kept {
   readonly selectors: Parameters<typeof validateLabelSelector>[2];
   readonly ranges: readonly string[];
 }
 
-// In the order that messages name them in.
+// In the order in which messages list them.
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const POLICY_TYPES = ['Ingress', 'Egress'];
 
-/** `old`: absent when it is created. Values in selectors that no label can have may stay where there were some, and ranges. */
+/**
+ * Validates a policy. `old`: absent on create. Impossible label values in its selectors, and its
+ * ranges, may stay.
+ */
 export function validateNetworkPolicy(
   { spec }: NetworkPolicy,
   old?: NetworkPolicy,
@@ -132,7 +136,7 @@ function block(
   return errors;
 }
 
-/** Every range that a policy names. */
+/** Returns every range of a policy. */
 function rangesOf({ spec: { ingress = [], egress = [] } }: NetworkPolicy): readonly string[] {
   const peers = [
     ...ingress.flatMap(({ from = [] }) => from),

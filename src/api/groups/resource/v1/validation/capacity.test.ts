@@ -1,4 +1,4 @@
-// What is wrong with how much of a device's capacity may be asked for.
+// Errors of request policies for device capacity.
 
 import { expect, test } from 'vitest';
 
@@ -104,7 +104,7 @@ test.each(
       '10Gi',
       ['.validValues[1]: Duplicate value: "1"'],
     ],
-    // Rounded up they are the same.
+    // Equal after rounding up.
     [
       { default: '10', validValues: ['9.9', '10', '100'] },
       '100',
@@ -199,7 +199,7 @@ test.each(
       '100',
       ['.validRange.default: Invalid value: "1050m": default is less than min: 1100m'],
     ],
-    // Fractions count as the next whole.
+    // Fractions count as the next integer.
     [{ default: '200m', validRange: { min: '200m', max: '1', step: '100m' } }, '1', []],
     [{ default: '250m', validRange: { min: '200m', max: '1', step: '100m' } }, '1', []],
     [{ default: '-1', validRange: { min: '-1' } }, '10Gi', []],

@@ -1,9 +1,8 @@
-// Rules of how much of a device's capacity may be asked for, where several claims can share it.
+// Validation of request policies for device capacity, which several claims can share.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
-import { parseQuantity } from '#machinery/text/quantity.ts';
-import type { Quantity } from '#machinery/text/quantity.ts';
+import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as resource from '../types.ts';
@@ -18,7 +17,7 @@ const MAX_INT64 = parseQuantity('9223372036854775807');
 const BOTH =
   'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time';
 
-/** `shared`: several claims may have a part of the device each. */
+/** Returns the validation. `shared`: several claims may share the device. */
 export function capacityPolicy(
   shared: boolean,
 ): (capacity: Capacity, at: FieldPath) => FieldErrorList {
@@ -32,7 +31,7 @@ export function capacityPolicy(
 
 function policyRules(policy: Policy, capacity: Quantity, at: FieldPath): FieldErrorList {
   const { validValues = [], validRange } = policy;
-  // Written even where it is absent: then it is null.
+  // The field is always written: null if absent.
   const standard = policy.default ?? undefined;
   if (validValues.length > 0 && validRange !== undefined) return [field.forbidden(at, BOTH)];
   const name = validValues.length > 0 ? 'validValues' : 'validRange';
@@ -145,7 +144,7 @@ function steps(
   return errors;
 }
 
-/** What a quantity is in Go's int64: rounded up, and the largest one for all that are larger. */
+/** Returns a quantity in Go's int64: rounded up and limited to the maximum. */
 function asInt64(quantity: Quantity): string {
   return quantity.cmp(MAX_INT64) > 0 ? MAX_INT64.toString() : whole(quantity).toString();
 }

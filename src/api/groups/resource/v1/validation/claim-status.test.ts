@@ -1,4 +1,4 @@
-// What is wrong with the status of claims: what has been allocated, for whom, and what drivers tell of it.
+// Errors of the status of claims: allocations, reservations, and device data of drivers.
 
 import { describe, expect, test } from 'vitest';
 
@@ -41,7 +41,7 @@ const opaque = {
 const parameters = (size: number): object => ({ str: 'x'.repeat(size - '{"str":""}'.length) });
 const DYING = { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } };
 
-/** The messages about a status that follows on another. */
+/** Returns the messages for a status update. */
 const check = (status: object, old: object = {}, change: object = {}): string[] =>
   messages(
     validation.validateResourceClaimStatus(
@@ -108,7 +108,8 @@ describe('reservations', () => {
         { allocation, reservedFor: [consumer] },
         { allocation },
         [
-          `${AT}: Forbidden: new entries may not be added while \`deallocationRequested\` or \`deletionTimestamp\` are set`,
+          `${AT}: Forbidden: new entries may not be added while \`deallocationRequested\` ` +
+            'or `deletionTimestamp` are set',
         ],
       ],
       [{ allocation, reservedFor: [consumer] }, { allocation, reservedFor: [consumer] }, []],
@@ -193,7 +194,9 @@ describe('allocations', () => {
       [
         allocated({ shareID: UID.toUpperCase() }),
         [
-          `${AT}.shareID: Invalid value: "${UID.toUpperCase()}": uid must be in RFC 4122 normalized form, \`xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx\` with lowercase hexadecimal characters`,
+          `${AT}.shareID: Invalid value: "${UID.toUpperCase()}": uid must be in RFC 4122 ` +
+            'normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase ' +
+            'hexadecimal characters',
         ],
       ],
       [allocated({ tolerations: [{ key: 'a', operator: 'Exists' }] }), []],
@@ -208,19 +211,22 @@ describe('allocations', () => {
       [
         allocated({ bindingConditions: ['a'] }),
         [
-          `${AT}.bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions`,
+          `${AT}.bindingFailureConditions: Invalid value: null: bindingFailureConditions ` +
+            'are required to use bindingConditions',
         ],
       ],
       [
         allocated({ bindingFailureConditions: ['a'] }),
         [
-          `${AT}.bindingConditions: Invalid value: null: bindingConditions are required to use bindingFailureConditions`,
+          `${AT}.bindingConditions: Invalid value: null: bindingConditions are required to ` +
+            'use bindingFailureConditions',
         ],
       ],
       [
         allocated({ bindingConditions: ['a'], bindingFailureConditions: ['a'] }),
         [
-          `${AT}.bindingFailureConditions[0]: Invalid value: "a": bindingFailureConditions must not overlap with bindingConditions`,
+          `${AT}.bindingFailureConditions[0]: Invalid value: "a": bindingFailureConditions ` +
+            'must not overlap with bindingConditions',
         ],
       ],
       [
@@ -306,7 +312,7 @@ describe('allocations', () => {
     rows<[status: object, old: object, fields: readonly string[]]>([
       [allocated({ driver: 'e' }), { allocation }, ['status.allocation']],
       [{}, { allocation }, []],
-      // What has been stored is not looked at again.
+      // Unchanged values are not checked again.
       [
         selecting({ matchExpressions: [expression] }),
         selecting({ matchExpressions: [expression] }),
@@ -408,8 +414,10 @@ describe('what drivers tell of devices', () => {
           }),
         ],
         [
-          '[0].networkData.ips[0]: Invalid value: "300.9.8.0/24": must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)',
-          '[0].networkData.ips[1]: Invalid value: "1.2.3.4": must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)',
+          '[0].networkData.ips[0]: Invalid value: "300.9.8.0/24": must be a valid address ' +
+            'in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)',
+          '[0].networkData.ips[1]: Invalid value: "1.2.3.4": must be a valid address in ' +
+            'CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)',
           '[0].networkData.ips[2]: Invalid value: "2001:0db8::1/64": must be in canonical form ("2001:db8::1/64")',
           '[0].networkData.ips[3]: Invalid value: "2001:DB8::1/64": must be in canonical form ("2001:db8::1/64")',
         ],

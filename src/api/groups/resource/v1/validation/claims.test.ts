@@ -1,5 +1,5 @@
-// What is wrong with claims and their templates, in Kubernetes' words: each line is a change to one that is good, and the errors that it
-// has then.
+// Errors of claims and their templates, with upstream's messages. Each row is a change to a valid
+// object, and the resulting errors.
 
 import { describe, expect, test } from 'vitest';
 
@@ -33,7 +33,7 @@ const check = (devices: object): string[] =>
   messages(validation.validateResourceClaim(claim(devices))).map((message) =>
     message.replace('spec.devices.', ''),
   );
-/** Parameters of so many bytes. */
+/** Returns parameters of this many bytes. */
 const parameters = (size: number): object => ({ str: 'x'.repeat(size - '{"str":""}'.length) });
 
 describe('requests', () => {
@@ -284,7 +284,8 @@ describe('constraints', () => {
       [
         one({}),
         [
-          `${AT}: Required value: exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`,
+          `${AT}: Required value: exactly one of "matchAttribute" or "distinctAttribute" ` +
+            'is required, but multiple fields are set',
         ],
       ],
       [
@@ -468,7 +469,8 @@ describe('templates', () => {
       [
         { spec: { devices: { requests: [{ ...alternatives, exactly }] } } },
         [
-          'spec.spec.devices.requests[0]: Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set',
+          'spec.spec.devices.requests[0]: Invalid value: null: exactly one of `exactly` or ' +
+            '`firstAvailable` is required, but multiple fields are set',
         ],
       ],
       [

@@ -1,4 +1,4 @@
-// Rules of resource claims, of their status and of their templates.
+// Validation of resource claims, of their status and of their templates.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -25,10 +25,10 @@ import {
   deviceConfiguration,
   MAX_CONFIGS,
   requestNames,
+  type RequestNames,
   requestReference,
   requestReferences,
 } from './requests.ts';
-import type { RequestNames } from './requests.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
 type ResourceClaimTemplate = Immutable<resource.ResourceClaimTemplate>;
@@ -77,7 +77,7 @@ export function validateResourceClaimTemplateUpdate(
   return immutable(spec, old.spec, SPEC, semanticEqual);
 }
 
-/** What a device is, among all: with its share, if it is shared. */
+/** Returns the identity of a device, with its share if it is shared. */
 export function deviceKey(device: {
   readonly driver: string;
   readonly pool: string;
@@ -148,7 +148,7 @@ function allocationResult(
     ),
     ...items(
       devices.config ?? [],
-      // Those of the class, and those of the claim.
+      // The configuration of the class, and that of the claim.
       2 * MAX_CONFIGS,
       (config, where) => [
         ...configSource(config.source, where.child('source')),
@@ -171,7 +171,7 @@ function deviceResult(
   names: RequestNames,
   at: FieldPath,
 ): FieldErrorList {
-  // Tolerations are a copy of the request's, where they were checked.
+  // Tolerations are a copy of the request's, which were checked there.
   const {
     bindingConditions: conditions = [],
     bindingFailureConditions: failures = [],
@@ -222,7 +222,7 @@ function networkRules(data: Immutable<resource.NetworkDeviceData>, at: FieldPath
   ];
 }
 
-/** An address with the size of its network. */
+/** Validates an address with its prefix length. */
 function interfaceAddress(text: string, at: FieldPath): FieldErrorList {
   if (validation.isValidCIDR(text).length > 0) {
     const message = 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)';

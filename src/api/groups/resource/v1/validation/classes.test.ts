@@ -1,4 +1,4 @@
-// What is wrong with classes of devices.
+// Errors of device classes.
 
 import { expect, test } from 'vitest';
 

@@ -1,5 +1,5 @@
-// Small rules that the kinds of the group share: lists with a limit, names of drivers, pools, attributes. Messages, paths and error types
-// throughout this folder are Kubernetes' own (pkg/apis/resource/validation).
+// Rules that the kinds of the group share: lists with a limit, names of drivers, pools, attributes.
+// Messages, paths and error types in this folder are upstream's (pkg/apis/resource/validation).
 
 import { isPlainObject } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -17,7 +17,7 @@ const MAX_DOMAIN = 63;
 const MAX_ID = 32;
 export const MAX_QUALIFIED_NAME = MAX_DOMAIN + 1 + MAX_ID;
 
-/** Every item by a rule; of a list that is too long only that is told. */
+/** Validates every item of a list. A list that is too long has this error only. */
 export function items<T>(
   list: readonly T[],
   max: number,
@@ -28,7 +28,7 @@ export function items<T>(
   return list.flatMap((item, index) => rule(item, at.index(index)));
 }
 
-/** As items, and no two alike. */
+/** Validates items, which must be unique. */
 export function set<T>(
   list: readonly T[],
   max: number,
@@ -46,7 +46,10 @@ export function set<T>(
   return errors;
 }
 
-/** Keys are told at the map, values at their key, which is cut in its middle if it is longer than `maxKey`. */
+/**
+ * Validates a map. Errors of keys have the path of the map. Errors of values have the key in their
+ * path, cut in its middle if it is longer than `maxKey`.
+ */
 export function entries<T>(
   map: Readonly<Record<string, T>>,
   max: number,
@@ -70,7 +73,7 @@ function cut(text: string, max: number): string {
   return `${text.slice(0, Math.floor((rest + 1) / 2))}...${text.slice(text.length - Math.floor(rest / 2))}`;
 }
 
-/** As the name of a CSI driver; of one that is missing only that is told. */
+/** Validates the name of a driver. A missing name has this error only. */
 export function driverName(name: string, at: FieldPath): FieldErrorList {
   return name === '' ? [field.required(at)] : validateCSIDriverName(name, at);
 }
@@ -97,11 +100,11 @@ export function poolName(name: string, at: FieldPath): FieldErrorList {
   ];
 }
 
-/** The name of an attribute or a capacity, with the domain of who defines it or without. */
+/** Validates the name of an attribute or a capacity, with or without the domain of its owner. */
 export function qualifiedName(name: string, at: FieldPath): FieldErrorList {
   const [first = '', second, ...more] = name.split('/');
   if (second === undefined) return identifier(first, at);
-  // Of more parts nobody has ever said what they may be.
+  // Names with more parts are accepted, as in upstream.
   if (more.length > 0) return [];
   return [
     ...(first === ''
@@ -128,7 +131,7 @@ function identifier(name: string, at: FieldPath): FieldErrorList {
   ];
 }
 
-/** A UID as it is written in small letters. */
+/** Validates a UID in lower case. */
 export function uid(text: string, at: FieldPath): FieldErrorList {
   if (text.length !== 36)
     return [field.invalid(at, text, `error validating uid: invalid UUID length: ${text.length}`)];
@@ -140,7 +143,7 @@ export function uid(text: string, at: FieldPath): FieldErrorList {
   return [field.invalid(at, text, `uid must be in RFC 4122 normalized form, ${form}`)];
 }
 
-/** Parameters that only a driver understands: an object, not too large. */
+/** Validates parameters for a driver: an object of limited size. */
 export function rawObject(value: unknown, max: number, at: FieldPath): FieldErrorList {
   if (value === undefined || value === null) return [field.required(at)];
   if (Buffer.byteLength(JSON.stringify(value)) > max) return [field.tooLong(at, '', max)];
@@ -194,7 +197,10 @@ export function toleration(
 
 const MAX_BINDING_CONDITIONS = 4;
 
-/** What must be true of a device before a pod is bound to its node, and what says that it never will be: both or none. */
+/**
+ * Validates the conditions that must hold before a pod is bound, and those of failure: both are
+ * set, or none.
+ */
 export function bindingConditions(
   conditions: readonly string[],
   failures: readonly string[],

@@ -1,4 +1,4 @@
-// Rules of what a claim asks for: requests, constraints between them, configuration; and of device classes, which share them.
+// Validation of a claim's requests, constraints and configuration; device classes share it.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -35,7 +35,7 @@ const ONE_OF = 'exactly one of `exactly` or `firstAvailable` is required';
 const NO_REQUEST =
   "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
-/** Of each request of a claim the names of its alternatives. */
+/** The names of alternatives for each request of a claim. */
 export type RequestNames = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function requestNames({ requests }: DeviceClaim): RequestNames {
@@ -160,7 +160,7 @@ function deviceConstraint(
   if (distinctAttribute !== undefined) {
     return [...errors, ...fullyQualifiedName(distinctAttribute, at.child('distinctAttribute'))];
   }
-  // The end of the message is about the opposite: so it is in Kubernetes.
+  // As in upstream, the end of the message contradicts the error.
   const message =
     'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set';
   return [...errors, field.required(at, message)];
@@ -202,14 +202,14 @@ export function deviceConfiguration({ opaque }: Configuration, at: FieldPath): F
   ];
 }
 
-/** `old`: absent when it is created. */
+/** Validates a class. `old`: absent on create. */
 export function validateDeviceClass(
   { spec }: Immutable<resource.DeviceClass>,
   old?: Immutable<resource.DeviceClass>,
 ): FieldErrorList {
   const at = field.path('spec');
   const { selectors: chosen = [], config = [], extendedResourceName: name } = spec;
-  // What was allowed once stays so, also when the limits are lowered.
+  // Configuration that was accepted before stays valid, also with lower limits.
   const sameConfig = old !== undefined && semanticEqual(config, old.spec.config);
   return [
     ...selectors(chosen, at.child('selectors')),

@@ -1,25 +1,24 @@
-// CEL selectors of devices: what an expression may use, and whether it compiles.
+// CEL selectors of devices: their variables, and whether they compile.
 
-import { Environment, kubernetesLibraries, QUANTITY, types } from '#cel/index.ts';
-import type { Type } from '#cel/index.ts';
+import { Environment, kubernetesLibraries, QUANTITY, type Type, types } from '#cel/index.ts';
 import { bindingsLibrary } from '#cel/library/bindings.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 
 const MAX_EXPRESSION = 10 * 1024;
 
-/** In upstream's units, as it is estimated. */
+/** In upstream's units, as estimated. */
 const MAX_COST = 1_000_000;
 const MAX_ENTRIES = 32;
 
 const text = (maxLength: number): Type => ({ kind: 'string', maxLength });
-/** By domain, then by name. */
+/** Returns a map by domain, then by name. */
 const byName = (value: Type): Type => {
   const names: Type = { ...types.map(text(32), value), maxProperties: MAX_ENTRIES };
   return { ...types.map(text(63), names), maxProperties: MAX_ENTRIES };
 };
 
-/** What `device` is, and how large its parts can be. */
+/** The type of `device`, with the maximal sizes of its parts. */
 export const DEVICE = types.object('kubernetes.DRADevice', {
   driver: text(63),
   attributes: byName({ kind: 'any', maxLength: 64 }),
@@ -27,13 +26,13 @@ export const DEVICE = types.object('kubernetes.DRADevice', {
   allowMultipleAllocations: types.BOOL,
 });
 
-/** Also for whoever evaluates them: what is accepted is what can be run. */
+/** The environment for validation and evaluation: accepted expressions can be evaluated. */
 export const selectorEnvironment = new Environment({
   variables: { device: DEVICE },
   libraries: [...kubernetesLibraries, bindingsLibrary],
 });
 
-/** What an expression costs at most. It must compile. */
+/** Returns the maximal cost of an expression, which must compile. */
 export const selectorCost = (expression: string): number =>
   selectorEnvironment.estimateCost(expression).max;
 
@@ -46,7 +45,7 @@ export function selectorExpression(expression: string, at: FieldPath): FieldErro
   if (program === undefined)
     return [field.invalid(at, expression, `compilation failed: ${error.message}`)];
   const { resultType } = program;
-  // What an attribute is only the device can tell.
+  // The type of an attribute is only known at run time.
   if (resultType.kind !== 'bool' && resultType.kind !== 'any') {
     return [
       field.invalid(
@@ -60,7 +59,7 @@ export function selectorExpression(expression: string, at: FieldPath): FieldErro
   return isDear ? [field.forbidden(at, 'too complex, exceeds cost limit')] : [];
 }
 
-/** The name by which a type is known while expressions run. */
+/** Returns the name of a type at run time. */
 function nameOf(type: Type): string {
   if (type.kind === 'list') return `list(${nameOf(type.element)})`;
   if (type.kind === 'map') return `map(${nameOf(type.key)}, ${nameOf(type.value)})`;

@@ -1,4 +1,4 @@
-// What is wrong with resource slices: pools, nodes, devices, attributes, taints, counters.
+// Errors of resource slices: pools, nodes, devices, attributes, taints, counters.
 
 import { describe, expect, test } from 'vitest';
 
@@ -72,7 +72,7 @@ describe('a slice', () => {
           'spec.pool.generation: Invalid value: -1: must be greater than or equal to zero',
         ],
       ],
-      // Where.
+      // Nodes.
       [{ nodeName: '!@#' }, [`spec.nodeName: Invalid value: "!@#": ${SUBDOMAIN}`]],
       [
         { nodeName: '', allNodes: true },
@@ -114,7 +114,8 @@ describe('a slice', () => {
           perDeviceNodeSelection: true,
         },
         [
-          `spec: Invalid value: "{\`nodeName\`, \`nodeSelector\`, \`allNodes\`, \`perDeviceNodeSelection\`}": ${WHERE}, but multiple fields are set`,
+          'spec: Invalid value: "{`nodeName`, `nodeSelector`, `allNodes`, ' +
+            `\`perDeviceNodeSelection\`}": ${WHERE}, but multiple fields are set`,
         ],
       ],
       [{ nodeName: null, nodeSelector: { nodeSelectorTerms: [worker] } }, []],
@@ -122,7 +123,8 @@ describe('a slice', () => {
       [
         { nodeName: null, nodeSelector: { nodeSelectorTerms: [in_('-1')] } },
         [
-          `spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: "-1": ${NAME_MESSAGES.labelValue}`,
+          'spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid ' +
+            `value: "-1": ${NAME_MESSAGES.labelValue}`,
         ],
       ],
       [
@@ -132,7 +134,7 @@ describe('a slice', () => {
           'spec.nodeSelector.nodeSelectorTerms: Invalid value: null: must have exactly one node selector term',
         ],
       ],
-      // Where each device is.
+      // Nodes per device.
       [
         { perDeviceNodeSelection: true, ...device({ allNodes: true }) },
         [
@@ -159,9 +161,12 @@ describe('a slice', () => {
 
 describe('devices that are on nodes of their own', () => {
   const EACH =
-    'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
+    'exactly one of `nodeName`, `nodeSelector`, ' +
+    'or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ' +
+    'ResourceSlice spec';
   const NOT_EACH =
-    '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
+    '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` ' +
+    'is set to true in the ResourceSlice spec';
   const selector = (...terms: readonly object[]): object => ({
     nodeSelector: { nodeSelectorTerms: terms },
   });
@@ -256,7 +261,8 @@ describe('devices', () => {
       [
         attribute({ version: long }),
         [
-          `${AT}.attributes[a].version: Invalid value: "${long}": must be a string compatible with semver.org spec 2.0.0`,
+          `${AT}.attributes[a].version: Invalid value: "${long}": must be a string ` +
+            'compatible with semver.org spec 2.0.0',
           `${AT}.attributes[a].version: Too long: may not be more than 64 bytes`,
         ],
       ],
@@ -264,7 +270,8 @@ describe('devices', () => {
         (version): [object, string[]] => [
           attribute({ version }),
           [
-            `${AT}.attributes[a].version: Invalid value: "${version}": must be a string compatible with semver.org spec 2.0.0`,
+            `${AT}.attributes[a].version: Invalid value: "${version}": must be a string ` +
+              'compatible with semver.org spec 2.0.0',
           ],
         ],
       ),
@@ -302,12 +309,13 @@ describe('devices', () => {
       [named('/b'), [`${AT}.attributes: Invalid value: "": the domain must not be empty`]],
       [named('a/'), [`${AT}.attributes: Invalid value: "": the name must not be empty`]],
       [named('a/b/c'), []],
-      // Long names are cut where they are a path.
+      // Long names are shortened in paths.
       [
         device({ attributes: { [LONG]: {} } }),
         [
           `${AT}.attributes: Too long: may not be more than 32 bytes`,
-          `${AT}.attributes[${LONG.slice(0, 47)}...${LONG.slice(-46)}]: Invalid value: "": exactly one value must be specified`,
+          `${AT}.attributes[${LONG.slice(0, 47)}...${LONG.slice(-46)}]: Invalid value: "": ` +
+            'exactly one value must be specified',
         ],
       ],
       [device({ attributes: many(32, { bool: true }) }), []],
@@ -489,7 +497,8 @@ describe('binding conditions', () => {
         ['a'],
         null,
         [
-          '.bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions',
+          '.bindingFailureConditions: Invalid value: null: bindingFailureConditions are ' +
+            'required to use bindingConditions',
         ],
       ],
       [['a', 'a'], ['b'], ['.bindingConditions[1]: Duplicate value: "a"']],
@@ -498,7 +507,8 @@ describe('binding conditions', () => {
         ['a', 'b'],
         ['a', 'c'],
         [
-          '.bindingFailureConditions[0]: Invalid value: "a": bindingFailureConditions must not overlap with bindingConditions',
+          '.bindingFailureConditions[0]: Invalid value: "a": bindingFailureConditions must ' +
+            'not overlap with bindingConditions',
         ],
       ],
     ]),
@@ -545,7 +555,8 @@ describe('updates', () => {
         selecting('-1'),
         selecting('a'),
         [
-          `spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: "-1": ${NAME_MESSAGES.labelValue}`,
+          'spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid ' +
+            `value: "-1": ${NAME_MESSAGES.labelValue}`,
         ],
       ],
       [

@@ -1,4 +1,4 @@
-// Rules of resource slices: what a driver says that there is.
+// Validation of resource slices, by which drivers publish devices.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -31,7 +31,7 @@ type Counters = Immutable<resource.CounterSet>['counters'];
 
 const SPEC = field.path('spec');
 const MAX_DEVICES = 128;
-/** If devices have taints, or take from counters. */
+/** The limit for devices with taints or counters. */
 const MAX_DEVICES_WITH_MORE = 64;
 const MAX_COUNTER_SETS = 8;
 const MAX_COUNTERS = 32;
@@ -43,9 +43,12 @@ const UNLIMITED = Number.POSITIVE_INFINITY;
 const WHERE =
   'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
 const WHERE_DEVICE =
-  'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
+  'exactly one of `nodeName`, `nodeSelector`, ' +
+  'or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ' +
+  'ResourceSlice spec';
 const NOT_PER_DEVICE =
-  '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
+  '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` ' +
+  'is set to true in the ResourceSlice spec';
 const UNSET_OR_TRUE = 'must be either unset or set to true';
 const NUMBER = '(0|[1-9]\\d*)';
 const PRERELEASE = '(0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)';
@@ -53,7 +56,7 @@ const SEMANTIC_VERSION = new RegExp(
   `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE}(\\.${PRERELEASE})*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?$`,
 );
 
-/** `old`: absent when it is created. */
+/** Validates a slice. `old`: absent on create. */
 export function validateResourceSlice(
   { spec }: ResourceSlice,
   old?: ResourceSlice,
@@ -109,7 +112,7 @@ export function validateResourceSlice(
   ];
 }
 
-/** Which nodes have the devices. */
+/** Validates the node selection. */
 function where(spec: Spec): FieldErrorList {
   const errors: FieldErrorList = [];
   const chosen: string[] = [];
@@ -184,7 +187,7 @@ function deviceRules(
   errors.push(
     ...entries(capacity, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, rule, at.child('capacity')),
   );
-  // What has not changed was checked when it came.
+  // Unchanged taints are not checked again.
   if (old === undefined || !semanticEqual(old.taints, device.taints)) {
     errors.push(...items(taints, MAX_TAINTS, taint, at.child('taints')));
   }

@@ -1,5 +1,5 @@
-// Rules of storage classes and of volume attributes classes: of whom volumes are asked, and with which parameters. Messages and
-// paths are Kubernetes' own (pkg/apis/storage/validation).
+// Validation of storage classes and volume attributes classes: their provisioners and parameters.
+// Messages and paths are upstream's (pkg/apis/storage/validation).
 
 import { deepEqual, semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -29,7 +29,7 @@ export function validateStorageClass(storageClass: StorageClass): FieldErrorList
   return [
     ...driver(provisioner, field.path('provisioner')),
     ...sizeOf(parameters, field.path('parameters')),
-    // An empty one passes, as it always has.
+    // As in upstream, an empty value is accepted.
     ...optionalOneOf(
       (reclaimPolicy as string) === '' ? undefined : reclaimPolicy,
       ['Delete', 'Retain'],
@@ -46,7 +46,7 @@ export function validateStorageClass(storageClass: StorageClass): FieldErrorList
   ];
 }
 
-/** Volumes that were made for a class go on belonging to it: what they were made by stays. */
+/** Validates an update: the parameters of a class are immutable, since volumes depend on them. */
 export function validateStorageClassUpdate(
   storageClass: StorageClass,
   old: StorageClass,
@@ -111,12 +111,13 @@ function sizeOf(parameters: Parameters, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** The values that a term allows each key. */
+/** The allowed values of each key in a term. */
 type Term = ReadonlyMap<string, ReadonlySet<string>>;
 
 function topologies(terms: readonly TopologySelectorTerm[], at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
-  // An empty term says as little as none: Kubernetes compares each with as many empty ones as there are terms.
+  // An empty term is an error: upstream compares each term with as many empty ones as there are
+  // terms.
   const seen: Term[] = terms.map(() => new Map());
   terms.forEach((term, index) => {
     const path = at.index(index).child('matchLabelExpressions');

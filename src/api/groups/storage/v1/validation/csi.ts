@@ -1,4 +1,4 @@
-// Rules of what drivers tell about themselves: CSIDriver, CSINode, CSIStorageCapacity.
+// Validation of CSIDriver, CSINode and CSIStorageCapacity.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -27,17 +27,17 @@ const SPEC = field.path('spec');
 const FS_GROUP_POLICIES = ['File', 'None', 'ReadWriteOnceWithFSType'];
 const LIFECYCLE_MODES = ['Persistent', 'Ephemeral'];
 const MIN_UPDATE_PERIOD = 10;
-/** In bytes, as the CSI specification has it. */
+/** In bytes, as in the CSI specification. */
 const MAX_NODE_ID = 256;
 
-/** Of a name that is missing only that is told. */
+/** Validates the name of a driver. A missing name has this error only. */
 export function driverName(name: string, at: FieldPath): FieldErrorList {
   return name === '' ? [field.required(at)] : validateCSIDriverName(name, at);
 }
 
 export function validateCSIDriver({ spec }: CSIDriver): FieldErrorList {
   const errors: FieldErrorList = [];
-  // The first one is told under another name than it has.
+  // As in upstream, the path of the first error has a misspelled name.
   if (spec.attachRequired === undefined)
     errors.push(field.required(SPEC.child('attachedRequired')));
   for (const name of ['podInfoOnMount', 'storageCapacity'] as const) {
@@ -89,13 +89,13 @@ function tokenRequests(list: readonly TokenRequest[], at: FieldPath): FieldError
     const path = at.index(index);
     if (seen.has(audience)) return [field.duplicate(path.child('audience'), audience)];
     seen.add(audience);
-    const told = (message: string): FieldErrorList => [
+    const invalid = (message: string): FieldErrorList => [
       field.invalid(path.child('expirationSeconds'), seconds, message),
     ];
     if (seconds !== undefined && seconds < 600)
-      return told('may not specify a duration less than 10 minutes');
+      return invalid('may not specify a duration less than 10 minutes');
     if (seconds !== undefined && seconds > 2 ** 32)
-      return told('may not specify a duration larger than 2^32 seconds');
+      return invalid('may not specify a duration larger than 2^32 seconds');
     return [];
   });
 }
@@ -132,7 +132,9 @@ function nodeDriver(
   return errors;
 }
 
-/** A driver on a node may find that it can attach more volumes or fewer; what else it has told stays until it is gone. */
+/**
+ * Validates an update: only the allocatable count of a driver may change while it is registered.
+ */
 export function validateCSINodeUpdate(node: CSINode, old: CSINode): FieldErrorList {
   const fixed = (driver: CSINodeDriver): object => {
     const { allocatable: _, ...rest } = driver;

@@ -1,5 +1,5 @@
-// More of what is wrong with objects of the storage group: fields that defaults usually fill in, every form of names and keys, and all that
-// an update may or may not change.
+// Further errors in the storage group: fields with defaults, all forms of names and keys, and
+// updates.
 
 import { describe, expect, test } from 'vitest';
 
@@ -59,7 +59,8 @@ describe('storage classes', () => {
           ],
         },
         [
-          'allowedTopologies[0].matchLabelExpressions[0].key: Invalid value: "/invalidkey": prefix part must be non-empty',
+          'allowedTopologies[0].matchLabelExpressions[0].key: Invalid value: ' +
+            '"/invalidkey": prefix part must be non-empty',
         ],
       ],
       [
@@ -180,12 +181,12 @@ describe('volume attachments', () => {
     },
     status: { attached: false },
   });
-  const told = (message: string): object => ({ time: null, message });
+  const reported = (message: string): object => ({ time: null, message });
   const status = {
     attached: true,
     attachmentMetadata: { foo: 'bar' },
-    attachError: told('hello world'),
-    detachError: { ...told('hello world'), errorCode: 5 },
+    attachError: reported('hello world'),
+    detachError: { ...reported('hello world'), errorCode: 5 },
   };
   const LIMIT = 'Too long: may not be more than 262144 bytes';
 
@@ -209,18 +210,18 @@ describe('volume attachments', () => {
         { spec: { attacher: 'a'.repeat(64) } },
         ['spec.attacher: Too long: may not be more than 63 bytes'],
       ],
-      [{ status: { detachError: told('a'.repeat(1024)) } }, []],
+      [{ status: { detachError: reported('a'.repeat(1024)) } }, []],
       [
-        { status: { detachError: told('a'.repeat(1025)) } },
+        { status: { detachError: reported('a'.repeat(1025)) } },
         [`status.detachError.message: ${LIMIT}`],
       ],
       [
         { status: { attachmentMetadata: { foo: 'a'.repeat(256 * 1024) } } },
         [`status.attachmentMetadata: ${LIMIT}`],
       ],
-      [{ status: { attachError: { ...told('m'), errorCode: 0 } } }, []],
+      [{ status: { attachError: { ...reported('m'), errorCode: 0 } } }, []],
       [
-        { status: { attachError: { ...told('m'), errorCode: -1 } } },
+        { status: { attachError: { ...reported('m'), errorCode: -1 } } },
         [
           'status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive',
         ],
@@ -234,7 +235,8 @@ describe('volume attachments', () => {
       [
         inline({ persistentVolumeReclaimPolicy: 'Delete' }),
         [
-          'spec.source.inlineVolumeSpec.persistentVolumeReclaimPolicy: Forbidden: may only be Retain in the context of inline volumes',
+          'spec.source.inlineVolumeSpec.persistentVolumeReclaimPolicy: Forbidden: may only ' +
+            'be Retain in the context of inline volumes',
         ],
       ],
       [
@@ -258,7 +260,7 @@ describe('volume attachments', () => {
       [{ spec: { source: { persistentVolumeName: 'other' } } }, {}, ['spec']],
       [inline(), {}, ['spec']],
       [{ spec: { nodeName: 'anothernode' } }, {}, ['spec']],
-      [{ status: { attachError: told('a'.repeat(1025)) } }, {}, ['status.attachError.message']],
+      [{ status: { attachError: reported('a'.repeat(1025)) } }, {}, ['status.attachError.message']],
     ]),
   )('update to %s', (_, now, old, fields) => {
     expect(
@@ -520,7 +522,7 @@ describe('capacities', () => {
       [{ storageClassName: 'other' }, {}, ['storageClassName']],
       [topology('a'), {}, ['nodeTopology']],
       [topology('a'), topology('b'), ['nodeTopology']],
-      // What was stored with a bad value may be kept.
+      // A stored invalid value may be kept.
       [{ ...topology('-1'), capacity: '1Gi' }, topology('-1'), []],
     ]),
   )('update to %s', (_, now, old, fields) => {

@@ -1,4 +1,4 @@
-// What is wrong with objects of the storage group, in Kubernetes' words, and what may become of them.
+// Errors of the storage group and of updates, with upstream's messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -10,9 +10,14 @@ import * as validation from './index.ts';
 const make = <T extends object>(kind: string, yaml: string): T =>
   manifest<T>(`storage/v1.${kind}`, `metadata: {name: a}\n${yaml}`);
 const SUBDOMAIN =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+  'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ' +
+  "'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', " +
+  'regex used for validation is ' +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const NAME_PART =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+  "name part must consist of alphanumeric characters, '-', '_' or '.', " +
+  "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', " +
+  " or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const parameters = (count: number, size = 1): string =>
   `{${Array.from({ length: count }, (_, index) => `k${index}: ${'x'.repeat(size)}`).join(', ')}}`;
 
@@ -38,7 +43,12 @@ describe('storage classes', () => {
       'a bad provisioner',
       'provisioner: kubernetes.io/invalid/provisioner',
       [
-        `provisioner: Invalid value: "kubernetes.io/invalid/provisioner": a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+        'provisioner: Invalid value: "kubernetes.io/invalid/provisioner": a valid label ' +
+          "key must consist of alphanumeric characters, '-', '_' or '.', " +
+          "and must start and end with an alphanumeric character (e.g. 'MyName', " +
+          " or 'my.name',  or '123-abc', regex used for validation is " +
+          "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix " +
+          "and '/' (e.g. 'example.com/MyName')",
       ],
     ],
     [
@@ -198,9 +208,11 @@ describe('volume attachments', () => {
     ],
     [
       'of a volume of its own, with a class',
-      '{attacher: a, nodeName: n1, source: {inlineVolumeSpec: {accessModes: [ReadWriteOnce], storageClassName: s, csi: {driver: d, volumeHandle: h}}}}',
+      '{attacher: a, nodeName: n1, source: {inlineVolumeSpec: {accessModes: ' +
+        '[ReadWriteOnce], storageClassName: s, csi: {driver: d, volumeHandle: h}}}}',
       [
-        'spec.source.inlineVolumeSpec.storageClassName: Forbidden: may not be specified in the context of inline volumes',
+        'spec.source.inlineVolumeSpec.storageClassName: Forbidden: may not be specified in ' +
+          'the context of inline volumes',
       ],
     ],
   ])('%s', (_, spec, errors) => {
@@ -300,7 +312,8 @@ describe('drivers', () => {
       'with a long token',
       '{tokenRequests: [{audience: a, expirationSeconds: 4294967297}]}',
       [
-        'spec.tokenRequests[0].expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds',
+        'spec.tokenRequests[0].expirationSeconds: Invalid value: 4294967297: may not ' +
+          'specify a duration larger than 2^32 seconds',
       ],
     ],
     [
@@ -312,7 +325,8 @@ describe('drivers', () => {
       'with no tokens among the secrets',
       '{serviceAccountTokenInSecrets: false}',
       [
-        'spec.serviceAccountTokenInSecrets: Invalid value: false: serviceAccountTokenInSecrets is set but no tokenRequests are specified',
+        'spec.serviceAccountTokenInSecrets: Invalid value: false: ' +
+          'serviceAccountTokenInSecrets is set but no tokenRequests are specified',
       ],
     ],
     ['that tells often', '{nodeAllocatableUpdatePeriodSeconds: 10}', []],

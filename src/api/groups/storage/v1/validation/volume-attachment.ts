@@ -1,4 +1,4 @@
-// Rules of volume attachments: the wish that a volume be attached to a node, and how far its driver has got.
+// Validation of volume attachments: the request to attach a volume to a node, and its status.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -51,7 +51,7 @@ export function validateVolumeAttachment(attachment: VolumeAttachment): FieldErr
   ];
 }
 
-/** Also of its status. */
+/** Validates an update, also of the status. */
 export function validateVolumeAttachmentUpdate(
   attachment: VolumeAttachment,
   old: VolumeAttachment,
@@ -82,7 +82,7 @@ function attachmentSource(
 function volumeError(error: VolumeError | undefined, at: FieldPath): FieldErrorList {
   const { message = '', errorCode = 0 } = error ?? {};
   return [
-    // Kubernetes tells another limit than it means.
+    // As in upstream, the limit in the message differs from the checked one.
     ...(Buffer.byteLength(message) > MAX_MESSAGE_SIZE
       ? [field.tooLong(at.child('message'), '', MAX_METADATA_SIZE)]
       : []),

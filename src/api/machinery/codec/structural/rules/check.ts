@@ -1,4 +1,4 @@
-// The last part of validating an object: its rules, unless what is wrong with it already keeps them from being evaluated.
+// The last part of validating an object: its rules, unless other errors prevent their evaluation.
 
 import type { Budget } from '#cel/index.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -15,17 +15,17 @@ export interface CheckedObject {
   readonly value: unknown;
   /** Absent: the object is new. */
   readonly old?: unknown;
-  /** Absent: nothing is dropped because it did not change. */
-  readonly correlation?: Correlation | undefined;
+  /** Absent: no error is dropped because of an unchanged value. */
+  readonly correlation?: Correlation;
   /** The path of the value. Absent: it is a whole object. */
   readonly base?: FieldPath;
-  /** What the rules may cost. Absent: what those of one object may cost. */
+  /** The cost limit of the rules. Default: the limit for one object. */
   readonly budget?: Budget;
-  /** Called with each rule that a value which did not change does not meet. */
+  /** Called with each rule that an unchanged value violates. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** Errors of these types say that a value has not the form that rules rely on. */
+/** Errors of these types mean that a value lacks the form that rules require. */
 const BLOCKING: ReadonlySet<FieldErrorType> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -34,7 +34,7 @@ const BLOCKING: ReadonlySet<FieldErrorType> = new Set([
   'FieldValueTypeInvalid',
 ]);
 
-/** Returns the errors of the rules, in steps. `prior`: what is wrong with the object beside them. */
+/** Returns the errors of the rules, in steps. `prior`: other errors of the object. */
 export function* checkRules(
   node: RuleNode | undefined,
   object: CheckedObject,
@@ -43,7 +43,8 @@ export function* checkRules(
   if (node === undefined) return [];
   if (prior.some(({ type }) => BLOCKING.has(type))) {
     const detail =
-      'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+      'some validation rules were not checked because the object was invalid; ' +
+      'correct the existing errors to complete validation';
     return [field.invalid(undefined, null, detail)];
   }
   const run = new RuleRun(object.warn, object.budget);

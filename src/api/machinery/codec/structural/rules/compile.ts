@@ -1,4 +1,4 @@
-// Compiling the rules of one node of a schema.
+// Compiles the rules of one schema node.
 
 import {
   type CompileError,
@@ -15,7 +15,7 @@ import { parseFieldPath } from './field-path.ts';
 
 export interface CompiledExpression {
   readonly program: Program;
-  /** What one evaluation costs at most, as far as the schema says how large values can be. */
+  /** The maximal cost of one evaluation, if the schema limits the sizes of values. */
   readonly maxCost: number;
 }
 
@@ -28,16 +28,16 @@ export interface CompiledRule {
   /** Absent: there is none, or it has a problem. */
   readonly messageExpression?: CompiledExpression;
   readonly messageProblem?: string;
-  /** Where errors are reported, below the value. Absent: at the value. */
+  /** The path below the value at which errors are reported. Absent: the value itself. */
   readonly fieldPath?: string;
 }
 
-/** Messages call the type of `self` this. */
+/** The name of `self`'s type in messages. */
 const TYPE_NAME = 'selfType';
 
 /**
- * Returns the type that values of the node have in its rules; undefined: expressions cannot see them. `isResource`: the node is a whole
- * resource, of which rules see kind, version and name, too.
+ * Returns the type that values of the node have in its rules; undefined: expressions cannot see
+ * them. `isResource`: the node is a whole resource, whose kind, version and name are visible, too.
  */
 export function typeOfSelf(source: JSONSchemaProps, isResource: boolean): Type | undefined {
   return typeOfSchema(source as Schema, TYPE_NAME, isResource);
@@ -117,7 +117,7 @@ type Compiled =
   | { readonly expression: CompiledExpression; readonly error?: undefined }
   | { readonly expression?: undefined; readonly error: CompileError };
 
-/** `self`: the type of the value, which costs are estimated by. */
+/** Compiles an expression. `self`: the type of the value, for the cost estimate. */
 function compileExpression(
   environment: Environment,
   source: string,

@@ -1,4 +1,5 @@
-// What the rules of a schema are estimated to cost: of each expression, times how often its value can be in one object, and of all of them.
+// The estimated cost of a schema's rules: that of each expression, times the maximal number of its
+// values in one object, and their total.
 
 import {
   type Schema,
@@ -10,22 +11,30 @@ import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import type { JSONSchemaProps } from '../json-schema-props.ts';
 
-/** The largest request, which bounds how often a value can be in an object whose lists and maps have no limits. */
+/**
+ * The largest request in bytes, which limits the number of values if lists and maps have no limits.
+ */
 const MAX_REQUEST_BYTES = 3 * 1024 * 1024;
 
-/** What is beyond 64 bits counts as this. */
+/** The value of costs beyond 64 bits. */
 const MAX_COST = 2 ** 64;
 
-/** At most so many of the expressions that contribute to a total that is too large are named. */
+/** The maximum number of expressions that are named if the total is too large. */
 const MAX_NAMED = 4;
 
-/** Returns how often values of the node can be in an object of which nothing is known but its size in bytes. */
+/**
+ * Returns the maximal number of values of the node in an object, which is limited by its size in
+ * bytes.
+ */
 export function maxOccurrences(source: JSONSchemaProps, isResource: boolean): number {
   const size = minimalSize(source as Schema, isResource) ?? 0;
   return Math.floor(MAX_REQUEST_BYTES / (size + 1));
 }
 
-/** Returns how many children of its kind a value of the schema has at most: 1 for a field. Undefined: no limit is given. */
+/**
+ * Returns the maximal number of children of a value of the schema: 1 for a field. Undefined: there
+ * is no limit.
+ */
 export function maxChildren(source: JSONSchemaProps): number | undefined {
   const { type, additionalProperties, maxProperties, maxItems } = source;
   if (type === 'object' && (additionalProperties ?? undefined) !== undefined)
@@ -56,7 +65,7 @@ export class TotalCost {
       .slice(0, MAX_NAMED);
   }
 
-  /** Returns the errors if the rules cost too much together. `at`: the path of the schema. */
+  /** Returns the errors if the rules together cost too much. `at`: the path of the schema. */
   errors(at: FieldPath): FieldErrorList {
     if (this.#total <= STATIC_COST_TOTAL_LIMIT) return [];
     const detail =
@@ -80,7 +89,8 @@ function exceeded(name: string, cost: number, limit: number): string {
   const factor = cost / limit;
   const shown = factor > 100 ? 'more than 100x' : `${factor.toFixed(factor < 1.5 ? 6 : 1)}x`;
   return (
-    `${name} exceeds budget by factor of ${shown} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength ` +
+    `${name} exceeds budget by factor of ${shown} (try simplifying the rule, ` +
+    'or adding maxItems, maxProperties, and maxLength ' +
     'where arrays, maps, and strings are declared)'
   );
 }

@@ -16,13 +16,13 @@ export class RuleRun {
   readonly budget: Budget;
   readonly #warn: ((message: string) => void) | undefined;
 
-  /** `warn`: called with each rule that a value which did not change does not meet. */
+  /** `warn`: called with each rule that an unchanged value violates. */
   constructor(warn?: (message: string) => void, budget = new Budget()) {
     this.budget = budget;
     this.#warn = warn;
   }
 
-  /** Reports an error after which no more rules are evaluated. */
+  /** Ends the evaluation, and reports the error if there is one. */
   stop(error?: FieldError): void {
     if (error !== undefined) this.errors.push(error);
     this.budget.remaining = -1;
@@ -32,7 +32,7 @@ export class RuleRun {
     return this.budget.exhausted;
   }
 
-  /** Reports that a value does not meet a rule. */
+  /** Reports that a value violates a rule. */
   report(error: FieldError, isDropped: boolean): void {
     if (isDropped) this.#warn?.(error.message);
     else this.errors.push(error);
@@ -45,7 +45,7 @@ export interface Subject {
   /** Null or undefined: there is none. */
   readonly old: unknown;
   readonly place: Place;
-  /** Absent: of a new object. */
+  /** Absent for a new object. */
   readonly ratchet: Ratchet | undefined;
 }
 
@@ -53,7 +53,10 @@ const NO_RULES: readonly CompiledRule[] = [];
 const OUT_OF_BUDGET =
   'validation failed due to running out of cost budget, no further validation rules will be run';
 
-/** Returns the rules of a node that are to be evaluated for a value. Reports the error if they cannot be. */
+/**
+ * Returns the rules of a node to be evaluated for a value. Reports the error if they cannot be
+ * evaluated.
+ */
 export function rulesFor(node: RuleNode, subject: Subject, run: RuleRun): readonly CompiledRule[] {
   if (node.rules.length === 0) return NO_RULES;
   if (node.compiled === undefined) {
@@ -73,7 +76,7 @@ export function rulesFor(node: RuleNode, subject: Subject, run: RuleRun): readon
   return node.compiled;
 }
 
-/** An error of a rule that could not be evaluated. */
+/** Returns the error of a rule that could not be evaluated. */
 function problemAt(node: RuleNode, subject: Subject, detail: string): FieldError {
   return field.invalid(subject.place.toPath(), node.schema.type, detail);
 }
@@ -117,7 +120,10 @@ function optionalOf(old: unknown, node: RuleNode): Optional {
   );
 }
 
-/** Returns the old value as expressions see it, or why they cannot: it may be older than the schema. */
+/**
+ * Returns the old value for expressions, or the reason why it is unavailable: it may be older than
+ * the schema.
+ */
 function readOld(old: unknown, node: RuleNode): unknown {
   try {
     return adapterOf(node.type as Type)(old);
@@ -173,7 +179,10 @@ function reportUnmet(compiled: CompiledRule, node: RuleNode, subject: Subject, r
   );
 }
 
-/** A message sees the old value only if a rule of the node does; other than the rule itself, it never sees an optional value. */
+/**
+ * Returns the old value for a message. It is available only if a rule of the node uses it and,
+ * unlike in the rule itself, never an optional value.
+ */
 function oldSelfOfMessage(rule: ValidationRule, node: RuleNode, old: unknown): unknown {
   if (old === undefined || !node.usesOldSelf) return undefined;
   if (rule.optionalOldSelf !== true) return old;

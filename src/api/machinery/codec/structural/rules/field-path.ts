@@ -1,12 +1,15 @@
-// Paths of rules (`fieldPath`): where below the value of its schema a rule reports its errors. A path is a JSON path of fields and of entries
-// of maps, `.a.b` or `['x-y']`, and must exist in the schema.
+// Paths of rules (`fieldPath`): the place below the value at which a rule reports its errors. A
+// path is a JSON path of fields and map entries, `.a.b` or `['x-y']`, and must exist in the schema.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldPath } from '#machinery/validation/field.ts';
 import { isSchema } from '../structural-schema.ts';
 import type { JSONSchemaProps } from '../json-schema-props.ts';
 
-/** Returns the path as field errors write it. Undefined: it is malformed, or the schema has no such field. */
+/**
+ * Returns the path in the form of field errors. Undefined: it is malformed, or the schema has no
+ * such field.
+ */
 export function parseFieldPath(text: string, source: JSONSchemaProps): FieldPath | undefined {
   const tokens = tokensOf(text);
   let at = field.path('');
@@ -34,7 +37,10 @@ export function parseFieldPath(text: string, source: JSONSchemaProps): FieldPath
   return at;
 }
 
-/** Splits a path into '.', '[', ']' and the texts between them; a text that starts with a quote goes on to the next quote. */
+/**
+ * Splits a path into '.', '[', ']' and the texts between them. A text that starts with a quote ends
+ * at the next quote.
+ */
 function tokensOf(text: string): string[] {
   return text.match(/[.[\]]|'(?:[^']|(?<=\\)')*(?<!\\)'|'[^]*$|[^.[\]]+/g) ?? [];
 }

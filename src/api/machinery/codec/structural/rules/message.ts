@@ -1,14 +1,14 @@
-// What a rule that is not met says.
+// The messages of violated rules.
 
 import { type Activation, type Budget } from '#cel/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { ValidationRule } from '../json-schema-props.ts';
 import type { CompiledExpression } from './compile.ts';
 
-/** A message that an expression makes must not have more bytes. */
+/** The maximum size of a message from an expression, in bytes. */
 const MAX_MESSAGE_BYTES = 5 * 1024;
 
-/** Returns how errors call a rule that could not be evaluated. */
+/** Returns the name of a rule in errors of its evaluation. */
 export function ruleText({ rule, message }: ValidationRule): string {
   return (message ?? '') === '' ? rule.trim() : (message as string).trim();
 }
@@ -19,12 +19,12 @@ export function fixedMessage(rule: ValidationRule): string {
 }
 
 export type EvaluatedMessage =
-  /** Undefined: there is none, and the fixed message takes its place. */
+  /** Undefined: there is none, and the fixed message is used. */
   | { readonly text: string | undefined; readonly problem?: undefined }
-  /** The object's rules have cost too much. No more of them are evaluated. */
+  /** The object's rules have exceeded their budget. No more of them are evaluated. */
   | { readonly problem: string };
 
-/** Evaluates a message. What it costs is taken from the budget, if it is enough. */
+/** Evaluates a message. Its cost is subtracted from the budget, if that suffices. */
 export function evaluateMessage(
   { program }: CompiledExpression,
   activation: Activation,

@@ -1,4 +1,5 @@
-// Evaluates the rules of a schema for an object: at each value, the rules of its node, and then those of what is in it.
+// Evaluates the rules of a schema for an object: at each value the rules of its node, then those of
+// nested values.
 
 import { getOwn, isPlainObject } from '#machinery/deep.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -7,17 +8,17 @@ import { evaluateRule, rulesFor, type RuleRun, type Subject } from './evaluate.t
 import { Place } from './place.ts';
 import type { RuleNode } from './rule-node.ts';
 
-/** What one step may cost: some milliseconds. */
+/** The cost limit of one step: some milliseconds. */
 const STEP_COST = 100_000;
 
-/** Evaluates all rules, in steps. Errors are in `run`. */
+/** Evaluates all rules, in steps. The errors are in `run`. */
 export function* evaluateObject(node: RuleNode, subject: Subject, run: RuleRun): Steps<void> {
   yield* new ObjectRules(run).evaluate(node, subject);
 }
 
 class ObjectRules {
   readonly #run: RuleRun;
-  /** The budget that is left when the step ends. */
+  /** The remaining budget at which the step ends. */
   #pauseAt: number;
 
   constructor(run: RuleRun) {

@@ -1,4 +1,4 @@
-// Where a value is in an object. Paths are written out only for errors.
+// The place of a value in an object. Paths are formatted only for errors.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldPath } from '#machinery/validation/field.ts';
@@ -18,7 +18,7 @@ export class Place {
     this.#step = step;
   }
 
-  /** Undefined: the object itself. */
+  /** Returns the path; undefined for the object itself. */
   toPath(): FieldPath | undefined {
     const base = this.#base instanceof Place ? this.#base.toPath() : this.#base;
     const step = this.#step;

@@ -1,5 +1,5 @@
-// Rules that are compiled before their definition is validated: validation is synchronous, and a definition may have thousands of rules, each
-// of which takes up to a millisecond.
+// Rules that are compiled before their definition is validated. Validation is synchronous, and a
+// definition may have thousands of rules, each of which takes up to a millisecond.
 
 import { MAX_EXPRESSIONS_LENGTH } from '#machinery/validation/field.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -9,7 +9,7 @@ import { type CompiledRule, RuleCompiler } from './compile.ts';
 import { RuleScope } from './scope.ts';
 import { rulesOf } from './validate-rules.ts';
 
-/** Compiled rules, by the rule (the object of the schema itself). */
+/** Compiled rules, by the rule object in the schema. */
 export class CompiledRules {
   readonly #compiled = new Map<ValidationRule, CompiledRule>();
 
@@ -20,12 +20,13 @@ export class CompiledRules {
   }
 }
 
-/** So many characters of expressions are compiled in one step. */
+/** The number of expression characters that are compiled in one step. */
 const STEP_LENGTH = 2000;
 
 /**
- * Compiles all rules of a schema, in steps of a few milliseconds (runStepsInTurns). Pass the result to validateSchema, with the same schema.
- * The schema need not be valid. A rule that is too long is left to validateSchema, which rejects it.
+ * Compiles all rules of a schema, in steps of a few milliseconds (runStepsInTurns). Pass the result
+ * to validateSchema, with the same schema. The schema need not be valid. A rule that is too long is
+ * left to validateSchema, which rejects it.
  */
 export function* compileRulesOf(source: JSONSchemaProps): Steps<CompiledRules> {
   const compiled = new CompiledRules();

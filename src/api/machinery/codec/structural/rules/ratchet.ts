@@ -1,4 +1,4 @@
-// Whether errors of a rule are dropped because what they are about did not change (KEP-4008).
+// Decides whether an error of a rule is dropped because the value did not change (KEP-4008).
 
 import type { Correlation } from '../correlation.ts';
 
@@ -6,9 +6,12 @@ const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind']);
 
 /** A value of an update. */
 export class Ratchet {
-  /** The value and its old value. Undefined: it has none that corresponds to it. */
+  /** The value and its old value. Undefined: there is no corresponding old value. */
   readonly #own: Correlation | undefined;
-  /** The nearest value around it that has an old value. Undefined: this is the whole object, or nothing around it counts. */
+  /**
+   * The nearest enclosing value with an old value. Undefined: this is the whole object, or no
+   * enclosing value counts.
+   */
   readonly #around: Correlation | undefined;
 
   constructor(own: Correlation | undefined, around?: Correlation) {
@@ -16,14 +19,17 @@ export class Ratchet {
     this.#around = around;
   }
 
-  /** Whether the value, or else the nearest one around it that has an old value, is as it was. */
+  /**
+   * Reports whether the value, or otherwise the nearest enclosing one with an old value, is
+   * unchanged.
+   */
   get isUnchanged(): boolean {
     return (this.#own ?? this.#around)?.isEqual ?? false;
   }
 
   field(name: string): Ratchet {
     if (this.#own === undefined) return this;
-    // A change of the version shows in neither: both objects have been converted.
+    // The type fields do not show a change of the version: both objects have been converted.
     if (this.#around === undefined && TYPE_FIELDS.has(name)) return new Ratchet(undefined);
     return new Ratchet(this.#own.field(name), this.#own);
   }

@@ -1,4 +1,4 @@
-// The parts of a schema that have rules at or below them. Everything else is not looked at when an object's rules are evaluated.
+// The parts of a schema with rules at or below them. The evaluation of rules skips everything else.
 
 import type { Type } from '#cel/index.ts';
 import type { ValidationRule } from '../json-schema-props.ts';
@@ -7,7 +7,7 @@ import { type CompiledRule, RuleCompiler, typeOfSelf } from './compile.ts';
 import { NO_TIMES, type RuleTimes } from './times.ts';
 import { rulesOf } from './validate-rules.ts';
 
-/** One node. Rules are compiled when the first value of the node is there. */
+/** One node. Its rules are compiled when its first value is evaluated. */
 export class RuleNode {
   readonly schema: StructuralSchema;
   readonly rules: readonly ValidationRule[];
@@ -31,7 +31,7 @@ export class RuleNode {
     this.values = values === undefined ? undefined : ruleNodeOf(values, undefined, times);
     this.properties = [...schema.properties].flatMap(([name, property]) => {
       const node = ruleNodeOf(property, undefined, times);
-      // Rules of fields that rules cannot see are not evaluated.
+      // Rules of fields that are invisible to rules are not evaluated.
       return node === undefined || node.type === undefined ? [] : [[name, node] as const];
     });
   }
@@ -55,7 +55,7 @@ export class RuleNode {
     return this.#usesOldSelf;
   }
 
-  /** The rules, compiled, in their order. Undefined: rules cannot see values of the node. */
+  /** The compiled rules, in order. Undefined: rules cannot see values of the node. */
   get compiled(): readonly CompiledRule[] | undefined {
     if (this.#compiled === undefined) {
       const { type } = this;
@@ -69,7 +69,10 @@ export class RuleNode {
   }
 }
 
-/** Undefined: the schema has no rules at all. `isResource`: it describes whole resources. */
+/**
+ * Returns the node of a schema; undefined if the schema has no rules at all. `isResource`: it
+ * describes whole resources.
+ */
 export function ruleNodeOf(
   schema: StructuralSchema,
   isResource: boolean = schema.embeddedResource,

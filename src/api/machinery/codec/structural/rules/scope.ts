@@ -1,17 +1,21 @@
-// Where the rules of a definition's schema are: how often values of a node can be in one object, and whether rules can see them.
+// The position of rules in a definition's schema: the maximal number of values of a node in one
+// object, and whether rules can see them.
 
 import type { Type } from '#cel/index.ts';
 import type { JSONSchemaProps } from '../json-schema-props.ts';
 import { typeOfSelf } from './compile.ts';
 import { maxChildren, maxOccurrences, multiplyCosts, TotalCost } from './costs.ts';
 
-/** One node of the schema. Nodes inside of allOf, anyOf, oneOf and not have no scope: rules are not compiled there. */
+/**
+ * One node of the schema. Nodes inside of allOf, anyOf, oneOf and not have no scope: rules are not
+ * compiled there.
+ */
 export class RuleScope {
   readonly #source: JSONSchemaProps;
   readonly #parent: RuleScope | undefined;
-  /** Whether the node or one around it has rules. */
+  /** The node or an enclosing one has rules. */
   readonly #isWithinRules: boolean;
-  /** Undefined: lists or maps around the node have no limits. */
+  /** Undefined: enclosing lists or maps have no limits. */
   readonly #occurrences: number | undefined;
   readonly total: TotalCost;
   #type: { readonly of: Type | undefined } | undefined;
@@ -34,7 +38,7 @@ export class RuleScope {
     return new RuleScope(source, undefined, 1);
   }
 
-  /** Returns the scope of a property, of items or of values of a map. */
+  /** Returns the scope of a property, of items or of map values. */
   child(source: JSONSchemaProps): RuleScope {
     const each = maxChildren(this.#source);
     const occurrences =
@@ -44,7 +48,10 @@ export class RuleScope {
     return new RuleScope(source, this, occurrences);
   }
 
-  /** The type of `self`. Undefined: rules cannot see values of the node, or of one around it that has rules or is within such a node. */
+  /**
+   * The type of `self`. Undefined: rules cannot see values of the node, or of an enclosing one that
+   * has rules or is within such a node.
+   */
   get type(): Type | undefined {
     this.#type ??= {
       of:
@@ -57,7 +64,7 @@ export class RuleScope {
     return this.#isWithinRules && this.type === undefined;
   }
 
-  /** Returns what an expression of the node costs for all its values in one object. */
+  /** Returns the cost of an expression of the node for all its values in one object. */
   costOf(maxCost: number): number {
     return multiplyCosts(
       maxCost,

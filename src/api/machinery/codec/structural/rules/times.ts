@@ -1,11 +1,14 @@
-// Measures how long rules take to compile and to evaluate, for each node of a schema, as upstream does.
+// Measures the time to compile and to evaluate rules, for each schema node, as upstream does.
 
 export interface RuleTimes {
-  /** Returns a time, in milliseconds of any clock that does not go back. */
+  /** Returns the time in milliseconds of a clock that never goes back. */
   now(): number;
   /** Called when the rules of a node have been compiled. `since`: the time before. */
   compiled(since: number): void;
-  /** Called when the rules at a value, and those below it, have been evaluated. */
+  /**
+   * Called when the rules at a value, and those below it, have been evaluated. `since`: the time
+   * before.
+   */
   evaluated(since: number): void;
 }
 

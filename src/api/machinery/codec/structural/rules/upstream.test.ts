@@ -1,4 +1,5 @@
-// Rules against upstream's answers to the same schemas and objects, which are recorded in testing/upstream-rules.json.
+// Compares rules with upstream's results for the same schemas and objects, recorded in
+// testing/upstream-rules.json.
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -14,7 +15,7 @@ test.each(ruleCases)('$name', async (given) => {
   expect(withoutOwners(await answer(given))).toEqual(withoutOwners(expected));
 });
 
-/** Who owns which field is not what rules change. */
+/** Removes the owners of fields, which rules do not affect. */
 function withoutOwners(given: unknown): unknown {
   return JSON.parse(
     JSON.stringify(given, (key, value: unknown) => (key === 'fields' ? undefined : value)),

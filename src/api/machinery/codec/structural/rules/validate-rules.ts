@@ -1,4 +1,5 @@
-// Validates the rules of one node of a definition's schema: their fields first, and then, if the schema is right, the expressions.
+// Validates the rules of one node of a definition's schema: their fields first, and then, if the
+// schema is valid, the expressions.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -20,7 +21,7 @@ export function rulesOf(source: JSONSchemaProps): readonly ValidationRule[] {
   return source[KEYWORD] ?? [];
 }
 
-/** Returns what is wrong with the rules' fields, expressions apart. `at`: the path of the node. */
+/** Returns the errors of the rules' fields without the expressions. `at`: the path of the node. */
 export function validateRuleFields(source: JSONSchemaProps, at: FieldPath): FieldErrorList {
   return rulesOf(source).flatMap((rule, index) => {
     const here = at.child(KEYWORD).index(index);
@@ -78,15 +79,18 @@ function validateFieldPath(path: string, source: JSONSchemaProps, at: FieldPath)
 
 export interface RuleContext {
   readonly scope: RuleScope;
-  /** The list or map around the node whose items cannot be found in the old object. Undefined: there is none. */
+  /**
+   * The enclosing list or map whose items cannot be matched with those of the old object.
+   * Undefined: there is none.
+   */
   readonly uncorrelatable: FieldPath | undefined;
   /** Expressions that were accepted before may cost more than new ones. */
   readonly isUnchanged: boolean;
-  /** Returns a rule that was compiled before, if it was. */
+  /** Returns a rule that was compiled before; undefined if it was not. */
   readonly compiled?: ((rule: ValidationRule) => CompiledRule | undefined) | undefined;
 }
 
-/** Returns what is wrong with the expressions of a node whose schema is right. */
+/** Returns the errors of the expressions of a node with a valid schema. */
 export function validateExpressions(
   source: JSONSchemaProps,
   at: FieldPath,
@@ -98,7 +102,8 @@ export function validateExpressions(
   const { type } = context.scope;
   if (type === undefined) {
     const problem =
-      'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to ' +
+      'internal error: failed to construct type information for x-kubernetes-validations ' +
+      'rules: unable to convert structural schema to ' +
       'CEL declarations';
     return [field.internal(here, new Error(problem))];
   }
@@ -136,7 +141,7 @@ function validateCompiled(
   if (compiled.messageProblem !== undefined) {
     errors.push(field.invalid(ofMessage, shownRule(rule), compiled.messageProblem));
   } else if (compiled.messageExpression !== undefined) {
-    // Upstream counts it once, however often values can be there.
+    // Upstream counts the message once, however many values there can be.
     const { maxCost } = compiled.messageExpression;
     if (!isUnchanged)
       errors.push(...expressionCostErrors(ofMessage, 'estimated messageExpression cost', maxCost));
@@ -144,7 +149,9 @@ function validateCompiled(
   }
   if (compiled.usesOldSelf) {
     if (uncorrelatable !== undefined) {
-      const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelatable.toString()}`;
+      const detail =
+        'oldSelf cannot be used on the uncorrelatable portion of the schema within ' +
+        uncorrelatable.toString();
       errors.push(field.invalid(ofRule, rule.rule, detail));
     }
   } else if ((rule.optionalOldSelf ?? undefined) !== undefined) {
@@ -159,7 +166,7 @@ function validateCompiled(
   return errors;
 }
 
-/** Returns a rule as messages show it. */
+/** Returns a rule in the form of messages. */
 export function shownRule({
   rule,
   message,

@@ -1,4 +1,4 @@
-// What the codec answers to the cases, in the form in which upstream's answers are recorded.
+// The codec's results for the cases, in the form in which upstream's results are recorded.
 
 import * as field from '#machinery/validation/field.ts';
 import { FieldManager, TypedValueError, validateTyped } from '../../../managed-fields/index.ts';
@@ -8,31 +8,31 @@ import { validateSchema } from '../validate-schema.ts';
 import { type Body, type SchemaCase, wholeBody, wholeSchema } from './cases.ts';
 
 export interface ObjectAnswer {
-  /** The object as it was stored, without what the server sets. Absent: it was refused. */
+  /** The stored object, without the fields that the server sets. Absent: it was rejected. */
   readonly object?: Body;
-  /** The fields that the author of a new object owns, in the form of managedFields. */
+  /** The fields that the creator of a new object owns, in the form of managedFields. */
   readonly fields?: unknown;
-  /** Why it could not be read. */
+  /** The reason why it could not be decoded. */
   readonly error?: string;
-  /** What was wrong with it: 'field: message', sorted. */
+  /** The errors of the object: 'field: message', sorted. */
   readonly causes?: readonly string[];
   readonly warnings?: readonly string[];
 }
 
 export interface CaseAnswer {
-  /** What was wrong with the schema: 'field: message', sorted. Absent: nothing. */
+  /** The errors of the schema: 'field: message', sorted. Absent: there are none. */
   readonly schema?: readonly string[];
   readonly objects?: Readonly<Record<string, ObjectAnswer>>;
   readonly updates?: Readonly<Record<string, ObjectAnswer>>;
   readonly statusUpdates?: Readonly<Record<string, ObjectAnswer>>;
 }
 
-/** By the name of the case. */
+/** Results by the name of the case. */
 export type Answers = Readonly<Record<string, CaseAnswer>>;
 
 export const GROUP = 'structural.example.com';
 
-/** What the server sets. */
+/** The metadata that the server sets. */
 const OF_SERVER = [
   'name',
   'uid',
@@ -42,7 +42,7 @@ const OF_SERVER = [
   'managedFields',
 ];
 
-/** The object without its type and without what the server sets. */
+/** Returns the object without its type and without the fields that the server sets. */
 export function contentOf(object: Body): Body {
   const { metadata, apiVersion: _, kind: __, ...rest } = object;
   const own = Object.entries((metadata ?? {}) as Body).filter(
@@ -102,7 +102,9 @@ async function create(codec: StructuralCodec, body: Body): Promise<ObjectAnswer>
   return fields === undefined ? answered : { ...answered, fields };
 }
 
-/** Nobody owns anything of an object whose values are not of the types that merging needs. */
+/**
+ * Returns the owned fields. An object whose values do not have the types for merging has no owners.
+ */
 async function fieldsOf(codec: StructuralCodec, object: Body): Promise<unknown> {
   const typed = { ...withType(object), metadata: (object['metadata'] ?? {}) as Body };
   try {
@@ -120,7 +122,7 @@ async function fieldsOf(codec: StructuralCodec, object: Body): Promise<unknown> 
   );
 }
 
-/** Undefined: nobody owns anything. */
+/** Returns the owned fields in an object; undefined if there are none. */
 export function managedFieldsOf(object: Body): unknown {
   const { managedFields = [] } = (object['metadata'] ?? {}) as {
     managedFields?: readonly { readonly fieldsV1?: unknown }[];
@@ -136,7 +138,7 @@ function update(
 ): ObjectAnswer {
   const before = readOld(codec, old, name);
   const { status: _, ...rest } = body;
-  // The status is not for those who update the rest.
+  // An update of the object does not change the status.
   const kept =
     given.statusEnabled === true
       ? { ...rest, ...withStatusOf(before) }
@@ -184,7 +186,7 @@ function read(
   }
 }
 
-/** Every object has a name, as on a server. */
+/** Adds the type and a name, which every object on a server has. */
 const withType = (body: Body, name = 'probe'): Body => ({
   apiVersion: `${GROUP}/v1`,
   kind: 'Thing',
@@ -192,7 +194,10 @@ const withType = (body: Body, name = 'probe'): Body => ({
   metadata: { name, ...(body['metadata'] as Body | undefined) },
 });
 
-/** Upstream reports errors of fields in no fixed order, and numbers the types of rules as it pleases. */
+/**
+ * Returns sorted messages. Upstream reports field errors in no fixed order and numbers the types of
+ * rules arbitrarily.
+ */
 export function messagesOf(
   errors: readonly { readonly field: string; readonly body: string }[],
 ): string[] {

@@ -1,4 +1,5 @@
-// Schemas and objects to read by them. What upstream makes of each is recorded in upstream.json (see test/differential/README.md).
+// Schemas and objects for the codec. Upstream's results are recorded in upstream.json (see
+// test/differential/README.md).
 
 import type { JSONSchemaProps } from '../json-schema-props.ts';
 
@@ -6,15 +7,20 @@ export type Body = Readonly<Record<string, unknown>>;
 
 export interface SchemaCase {
   readonly name: string;
-  /** Of the field `spec` if `ofSpec` is not false, else of the whole object. */
+  /** The schema of the field `spec`, or of the whole object if `ofSpec` is false. */
   readonly schema: JSONSchemaProps;
   readonly ofSpec?: boolean;
   readonly statusEnabled?: boolean;
-  /** Objects by name, without apiVersion and kind; of `spec` as the schema is. Absent: the schema is wrong. */
+  /**
+   * Objects by name, without apiVersion and kind; values of `spec` if the schema is. Absent: the
+   * schema is invalid.
+   */
   readonly objects?: Readonly<Record<string, unknown>>;
-  /** Updates by name: from an object that was created without any rules, to one that must meet them. */
+  /**
+   * Updates by name: from an object that was created without any rules, to one that must meet them.
+   */
   readonly updates?: Readonly<Record<string, readonly [old: unknown, updated: unknown]>>;
-  /** As updates, of the status. */
+  /** Updates of the status by name. */
   readonly statusUpdates?: Readonly<Record<string, readonly [old: unknown, updated: unknown]>>;
 }
 
@@ -1025,7 +1031,7 @@ export function wholeSchema({ schema, ofSpec = true }: SchemaCase): JSONSchemaPr
   return ofSpec ? object({ spec: schema }) : schema;
 }
 
-/** Returns an object without its type, as a case gives it. */
+/** Returns the whole object of a case, without its type. */
 export function wholeBody({ ofSpec = true }: SchemaCase, given: unknown): Body {
   return ofSpec ? { spec: given } : (given as Body);
 }

@@ -1,4 +1,5 @@
-// What documents say of the kinds of the cases, in the form in which upstream's documents are recorded.
+// The published definitions of the cases' kinds, in the form in which upstream's documents are
+// recorded.
 
 import type { MessageDescriptor } from '../../../descriptor.ts';
 import type { OpenApiSchema } from '../../../openapi/index.ts';
@@ -13,7 +14,7 @@ export interface PublishedAnswer {
   readonly v3: readonly unknown[];
 }
 
-/** Those that show something: one format is published as the other. */
+/** The cases with distinct documents: all formats are published in the same way. */
 export const publishedCases: readonly SchemaCase[] = cases.filter(
   ({ name, objects, updates }) => (objects ?? updates) !== undefined && !name.startsWith('format'),
 );
@@ -60,7 +61,7 @@ export function published(given: SchemaCase): PublishedAnswer {
   return { v2: definitions(2), v3: definitions(3) };
 }
 
-/** Descriptions of what every kind has are in words of our own. */
+/** Removes descriptions: those of shared fields are our own. */
 export function withoutDescriptions(schema: unknown): unknown {
   const text = JSON.stringify(schema, (name, value: unknown) => {
     return name === 'description' && typeof value === 'string' ? undefined : value;

@@ -1,4 +1,4 @@
-// Random structural schemas, and values that fit them more or less.
+// Random structural schemas, and values that partly fit them.
 
 import fc from 'fast-check';
 import type { JSONSchemaProps } from '../json-schema-props.ts';
@@ -102,7 +102,9 @@ export const values: fc.Arbitrary<unknown> = value;
 
 const PER_SCHEMA = 10;
 
-/** Returns random schemas with random objects or random updates. The same seed gives the same cases. */
+/**
+ * Returns random schemas with random objects or random updates. The same seed gives the same cases.
+ */
 export function randomCases(seed: number, count: number): SchemaCase[] {
   const given = fc.sample(values, { seed: seed + 1, numRuns: 2 * PER_SCHEMA * count });
   return fc.sample(schemas, { seed, numRuns: count }).map((sampled, index) => {

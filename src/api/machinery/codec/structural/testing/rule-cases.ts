@@ -1,12 +1,12 @@
-// Schemas with rules (x-kubernetes-validations), and objects that must meet them. What upstream makes of each is recorded in
-// upstream-rules.json (see test/differential/README.md).
+// Schemas with rules (x-kubernetes-validations), and objects for them. Upstream's results are
+// recorded in upstream-rules.json (see test/differential/README.md).
 
 import type { JSONSchemaProps, ValidationRule } from '../json-schema-props.ts';
 import type { SchemaCase } from './cases.ts';
 
 type Rules = string | ValidationRule | readonly (string | ValidationRule)[];
 
-/** Rules from expressions. */
+/** Returns rules from expressions. */
 function rules(given: Rules): { 'x-kubernetes-validations': ValidationRule[] } {
   const list = Array.isArray(given)
     ? (given as readonly (string | ValidationRule)[])
@@ -54,7 +54,7 @@ const preserve: JSONSchemaProps = { 'x-kubernetes-preserve-unknown-fields': true
 const embedded: JSONSchemaProps = { 'x-kubernetes-embedded-resource': true };
 const intOrString: JSONSchemaProps = { 'x-kubernetes-int-or-string': true };
 
-/** One definition with a property for each schema. */
+/** Returns one definition with a property for each schema. */
 const together = (
   name: string,
   properties: Readonly<Record<string, JSONSchemaProps>>,
@@ -62,7 +62,7 @@ const together = (
   name,
   schema: object({ ...properties }),
 });
-/** As `together`, of text with a rule each. */
+/** Returns one definition with a text property for each rule. */
 const ofText = (name: string, given: readonly Rules[]): SchemaCase =>
   together(
     name,
@@ -966,12 +966,14 @@ const evaluations: readonly SchemaCase[] = [
     ),
     objects: Object.fromEntries(
       [
-        ...'division modulo index negative key key2 field overflow overload overload2 convert convert2 convert3 quantity url ip'.split(
-          ' ',
-        ),
-        ...'regex optional dyn dyn2 dyn4 bool bool2 min substring charAt semver cidr format slice slice2 slice3 sort sort2 flatten first lists absorbed'.split(
-          ' ',
-        ),
+        ...(
+          'division modulo index negative key key2 field overflow overload overload2 convert ' +
+          'convert2 convert3 quantity url ip'
+        ).split(' '),
+        ...(
+          'regex optional dyn dyn2 dyn4 bool bool2 min substring charAt semver cidr format ' +
+          'slice slice2 slice3 sort sort2 flatten first lists absorbed'
+        ).split(' '),
       ].map((x) => [x, { x, i: 1, l: [], m: {}, ios: 5 }]),
     ),
   },
