@@ -131,6 +131,10 @@ export function createProgram(build?: Build): Command {
       '--container-runtime-endpoint <socket>',
       'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',
     )
+    .option(
+      '--images <dir>',
+      'import the images in this folder into containerd: archives (docker save, OCI) and OCI layouts',
+    )
     .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
     .option(
       '--pod-cidr <cidrs>',

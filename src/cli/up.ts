@@ -39,6 +39,7 @@ export interface UpOptions {
   readonly encryptionProviderConfig?: string;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
+  readonly images?: string;
   readonly nodes: number;
   readonly podCidr?: string;
   readonly podNetwork?: LaunchConfig['podNetwork'];
@@ -102,6 +103,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       encryptionProviderConfig: options.encryptionProviderConfig,
       runtime: options.runtime,
       containerRuntimeEndpoint: options.containerRuntimeEndpoint,
+      images: options.images,
       nodes: options.nodes,
       podCidr: options.podCidr,
       podNetwork: options.podNetwork,

@@ -1,6 +1,6 @@
 // The commands that look at a cluster and at the machine: their flags and help.
 
-import { Argument, type Command } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { duration, repeated, wholeNumber } from '../flags.ts';
 import { DEFAULT_DATA_DIR, withConnectionFlags } from './connection.ts';
 import { COMPONENTS } from './log-lines.ts';
@@ -9,9 +9,11 @@ import { outputOption } from './output.ts';
 export function addInspectCommands(program: Command): void {
   addStatus(program);
   addWhy(program);
+  addTop(program);
   addLogs(program);
   addKubeconfig(program);
   addDoctor(program);
+  addImage(program);
 }
 
 function addStatus(program: Command): void {
@@ -130,4 +132,76 @@ Examples:
   $ cox doctor --output json`,
     )
     .action(async (options) => (await import('./doctor.ts')).doctor(options));
+}
+
+function addImage(program: Command): void {
+  const image = program
+    .command('image')
+    .description("the images of a cluster's containerd")
+    .addHelpText(
+      'after',
+      `
+Only for clusters whose containers containerd runs: simulated pods take any image, and those of --runtime process
+run programs of this machine.
+
+Examples:
+  $ docker save web:dev -o web.tar && cox image load web.tar
+  $ cox image load ./oci-layout --base-name docker.io/library/web
+  $ cox image list
+  $ cox image prune --dry-run`,
+    );
+  const withFlags = (command: Command): Command =>
+    command
+      .option('--data-dir <dir>', 'the data directory of the cluster', DEFAULT_DATA_DIR)
+      .option(
+        '--container-runtime-endpoint <socket>',
+        "containerd's socket, if it is not the cluster's own",
+      )
+      .addOption(outputOption());
+  withFlags(
+    image
+      .command('load <source...>')
+      .description(
+        'import archives (docker save, or an OCI layout in a tar) and folders with an OCI layout',
+      )
+      .option('--base-name <name>', 'repository of images whose name is only a tag'),
+  ).action(async (sources, options) => (await import('./image.ts')).load(sources, options));
+  withFlags(image.command('list').description('list the images')).action(async (options) =>
+    (await import('./image.ts')).list(options),
+  );
+  withFlags(
+    image
+      .command('prune')
+      .description('remove the images that no container uses')
+      .option('--dry-run', 'only show which'),
+  ).action(async (options) => (await import('./image.ts')).prune(options));
+}
+
+function addTop(program: Command): void {
+  const command = program
+    .command('top')
+    .addArgument(
+      new Argument('[what]', 'nodes or pods').choices(['nodes', 'pods']).default('nodes'),
+    )
+    .description('show what nodes or pods use of CPU and memory')
+    .option('-n, --namespace <namespace>', 'namespace of the pods (default: of the context)')
+    .option('-A, --all-namespaces', 'pods of all namespaces')
+    .addOption(
+      new Option('--sort-by <column>', 'the order')
+        .choices(['name', 'cpu', 'memory'])
+        .default('name'),
+    )
+    .addOption(outputOption());
+  withConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+From metrics.k8s.io if the server has it (metrics-server serves it), otherwise from the kubelets' /stats/summary.
+
+Examples:
+  $ cox top
+  $ cox top pods -A --sort-by memory
+  $ cox top nodes --output json`,
+    )
+    .action(async (what, options) => (await import('./top.ts')).top(what, options));
 }
