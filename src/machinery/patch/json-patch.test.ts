@@ -10,6 +10,8 @@ import {
   type JsonPatchOperation,
   MAX_JSON_PATCH_OPERATIONS,
   parseJsonPatch,
+  type JsonPatchErrorKind,
+  type JsonPatchOperation,
 } from './json-patch.ts';
 
 function apply(document: unknown, patch: unknown): unknown {

@@ -15,6 +15,8 @@ import {
   goAwayStatus,
   rstStatus,
   SpdyProtocolError,
+  type ControlFrame,
+  type Frame,
 } from './frames.ts';
 import type { Headers } from './header-compression.ts';
 import { SpdyStream, SpdyStreamResetError, type StreamTransport } from './stream.ts';
@@ -270,7 +272,7 @@ export class SpdyConnection {
     done: (err?: Error | null) => void,
   ): void {
     if (this.#over) {
-      // A FIN that cannot be delivered is no error; lost data is.
+      // A FIN that cannot be delivered is not an error; lost data is.
       done(data === undefined ? null : new SpdyStreamResetError('the SPDY connection is closed'));
       return;
     }

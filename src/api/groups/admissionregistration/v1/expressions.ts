@@ -14,6 +14,10 @@ import {
   RESOURCE_CHECK,
   type Type,
   types,
+  type FieldType,
+  type ObjectType,
+  type Program,
+  type Type,
 } from '#cel/index.ts';
 
 const { BOOL, DYN, INT, list, map, NULL, object, STRING, TIMESTAMP } = types;
@@ -177,11 +181,11 @@ export class ExpressionCompiler {
   compile(expression: string, use: ExpressionUse): CompiledExpression {
     const { program, error } = this.#environmentFor(use).compile(expression);
     if (program === undefined) return { problem: `compilation failed: ${error.message}` };
-    const wanted = RESULTS[use];
-    if (wanted.length === 0 || wanted.some((type) => types.sameType(program.resultType, type)))
+    const expected = RESULTS[use];
+    if (expected.length === 0 || expected.some((type) => types.sameType(program.resultType, type)))
       return { program };
     const nameOf = (type: Type): string => LONG_NAMES[type.kind] ?? types.formatType(type);
-    const names = wanted.map(nameOf);
+    const names = expected.map(nameOf);
     const choice = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
     return { problem: `must evaluate to ${choice} but got ${nameOf(program.resultType)}` };
   }

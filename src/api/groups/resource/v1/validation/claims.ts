@@ -28,6 +28,7 @@ import {
   type RequestNames,
   requestReference,
   requestReferences,
+  type RequestNames,
 } from './requests.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
