@@ -225,7 +225,7 @@ describe('the target', () => {
     ['nat64', 400, 'address not allowed'],
     ['everyone', 400, 'address not allowed'],
     ['web:9', 503, 'error trying to reach service: connect ECONNREFUSED'],
-  ])('of the pod %s is rejected', async (id, code, message) => {
+  ])('of the pod %s is refused', async (id, code, message) => {
     await expect(request('pods', id, '/')).rejects.toMatchObject({ message, status: { code } });
   });
 

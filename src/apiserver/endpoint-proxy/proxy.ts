@@ -1,5 +1,6 @@
-// pods/proxy and services/proxy: forwards a request to a pod, and its response back. A user needs
-// permission for the subresource. The pod does not learn who the user is.
+// pods/proxy, services/proxy and nodes/proxy: forwards a request to a pod or a port of a node, and
+// its response back. A user needs permission for the subresource. The server behind the proxy does
+// not learn who the user is, except a kubelet.
 
 import type { Duplex } from 'node:stream';
 
@@ -9,11 +10,13 @@ import { dial as dialPeer, joinHostPort } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { ProxiedPlace } from '../node-proxy/location.ts';
+import { nodeTargetOf } from '../node-proxy/pod-target.ts';
 import { NodeRelay, type RelayTarget } from '../node-proxy/relay.ts';
+import { kubeletProxy, type NodeProxyServices } from '../node-proxy/subresources.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
-import { locatePod, locateService, type Location } from './locate.ts';
+import { locateNodePort, locatePod, locateService, type Location, splitTarget } from './locate.ts';
 import { rewriteResponse } from './rewrite.ts';
 
 const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
@@ -37,8 +40,8 @@ class EndpointProxy {
   }
 
   /**
-   * Forwards the request. Throws StatusError (503) if there is no response. `resource`: pods or
-   * services.
+   * Forwards the request. Throws StatusError (503) if there is no response. `resource`: pods,
+   * services or nodes.
    */
   async forward(
     request: ApiRequest,
@@ -110,6 +113,34 @@ export function serviceProxySubresource(
   };
 }
 
+/**
+ * Returns the subresource nodes/proxy. The name in the path is [SCHEME:]NODE[:PORT]: the kubelet, or
+ * another port of the node.
+ */
+export function nodeProxySubresource(
+  services: NodeProxyServices,
+  config?: EndpointProxyConfig,
+): Omit<Subresource, 'name'> {
+  const { find, clock } = services;
+  const toKubelet = kubeletProxy(services);
+  const proxy = new EndpointProxy(clock, config);
+  return {
+    kind: { group: '', version: 'v1', kind: 'NodeProxyOptions' },
+    connectMethods: ALL_METHODS,
+    rest: {
+      connect: async (request, id, path) => {
+        const target = splitTarget(id);
+        if (target === undefined)
+          throw apierrors.badRequest(`invalid node request ${JSON.stringify(id)}`);
+        const node = await nodeTargetOf(find, target.name);
+        if (target.port === '' || target.port === String(node.port))
+          return toKubelet(request, target.name, path);
+        return proxy.forward(request, 'nodes', id, locateNodePort(node, target));
+      },
+    },
+  };
+}
+
 function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRelay {
   const connector: NodeConnector = {
     connect: ({ host, port }, signal) => dial({ scheme, host, port }, signal),
@@ -135,11 +166,13 @@ function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRela
 }
 
 /**
- * Splits a path after /api/v1/namespaces/NS/pods/NAME/proxy. The rest is unchanged: '' is not the
- * same as '/'.
+ * Splits a path after /api/v1/namespaces/NS/pods/NAME/proxy or /api/v1/nodes/NAME/proxy. The rest is
+ * unchanged: '' is not the same as '/'.
  */
 function splitPath(sentPath: string): { readonly prefix: string; readonly path: string } {
-  const match = /^(\/+api\/+v1\/+namespaces\/+[^/]+\/+[^/]+\/+[^/]+\/+proxy)(.*)$/s.exec(sentPath);
+  const match = /^(\/+api\/+v1\/+(?:namespaces\/+[^/]+\/+)?[^/]+\/+[^/]+\/+proxy)(.*)$/s.exec(
+    sentPath,
+  );
   return { prefix: match?.[1] ?? sentPath, path: match?.[2] ?? '' };
 }
 

@@ -10,8 +10,6 @@ import {
   type JsonPatchOperation,
   MAX_JSON_PATCH_OPERATIONS,
   parseJsonPatch,
-  type JsonPatchErrorKind,
-  type JsonPatchOperation,
 } from './json-patch.ts';
 
 function apply(document: unknown, patch: unknown): unknown {

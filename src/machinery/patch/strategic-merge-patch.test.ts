@@ -6,8 +6,6 @@ import {
   type PatchField,
   type PatchSchema,
   StrategicMergePatchError,
-  type PatchField,
-  type PatchSchema,
 } from './strategic-merge-patch.ts';
 
 function schema(name: string, fields: Record<string, PatchField>): PatchSchema {

@@ -15,8 +15,6 @@ import {
   goAwayStatus,
   rstStatus,
   SpdyProtocolError,
-  type ControlFrame,
-  type Frame,
 } from './frames.ts';
 import type { Headers } from './header-compression.ts';
 import { SpdyStream, SpdyStreamResetError, type StreamTransport } from './stream.ts';

@@ -14,10 +14,6 @@ import {
   RESOURCE_CHECK,
   type Type,
   types,
-  type FieldType,
-  type ObjectType,
-  type Program,
-  type Type,
 } from '#cel/index.ts';
 
 const { BOOL, DYN, INT, list, map, NULL, object, STRING, TIMESTAMP } = types;

@@ -9,7 +9,6 @@ import {
   type AllowedUpdates,
   validateCertificateSigningRequest,
   validateCertificateSigningRequestUpdate,
-  type AllowedUpdates,
 } from './validation.ts';
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;

@@ -5,7 +5,6 @@ import {
   structuralSchema,
   type StructuralSchema,
   UnsupportedSchemaError,
-  type StructuralSchema,
 } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import { validateDefaults } from '#api/machinery/codec/structural/validate-defaults.ts';

@@ -6,7 +6,6 @@ import {
   structuralSchema,
   type StructuralSchema,
   UnsupportedSchemaError,
-  type StructuralSchema,
 } from '#api/machinery/codec/structural/structural-schema.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';

@@ -28,7 +28,6 @@ import {
   type RequestNames,
   requestReference,
   requestReferences,
-  type RequestNames,
 } from './requests.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
