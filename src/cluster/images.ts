@@ -101,7 +101,7 @@ async function imagesOf(runtime: Runtime): Promise<readonly ImageInfo[]> {
       id,
       names: repoTags.toSorted(),
       digests: repoDigests,
-      bytes: Number(size),
+      bytes: size,
       inUse: [id, ...repoTags, ...repoDigests].some((name) => used.has(name)),
     }))
     .toSorted((a, b) => ((a.names[0] ?? a.id) < (b.names[0] ?? b.id) ? -1 : 1));

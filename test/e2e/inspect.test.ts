@@ -129,7 +129,7 @@ describe('a cluster in the background', () => {
         message: HOSTILE,
         type: 'Warning',
         lastTimestamp: new Date().toISOString(),
-      } as never);
+      });
 
     const status = await eventually('both problems', async () => {
       const result = await here('status', '--exit-code');

@@ -101,7 +101,7 @@ export class LogFilter {
   accepts(text: string): boolean {
     const { component, since } = this.#config;
     const line = parseLine(text);
-    // What the process writes without a logger, such as the ready line, is its own.
+    // Lines that the process writes without a logger, such as the ready line, are its own.
     if (line === undefined && text !== '' && !/^\s/.test(text) && component === OWN) return true;
     if (line !== undefined)
       this.#accepted =

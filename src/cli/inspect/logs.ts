@@ -72,7 +72,7 @@ export interface CopyLogConfig {
   readonly filter: LogFilter;
   readonly write: (line: string) => void;
   readonly clock: Clock;
-  /** Of what is there, only the last lines that pass. */
+  /** Only the last lines that pass, of those that are there already. */
   readonly tail?: number;
   /** Goes on until the signal aborts, or until the cluster has ended and all is written. */
   readonly follow?: { readonly signal: AbortSignal; readonly running: () => boolean };

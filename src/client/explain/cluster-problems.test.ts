@@ -70,7 +70,7 @@ describe('a cluster', () => {
           spec: {
             containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '1000' } } }],
           },
-        } as never);
+        });
       await cluster.waitFor(pods, name, ({ status }) => (status.conditions ?? []).length > 0);
     }
     expect(await texts()).toEqual([

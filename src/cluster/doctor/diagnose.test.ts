@@ -33,7 +33,7 @@ const GOOD: MachineFacts = {
   ports: [{ port: 6443, use: 'API server', address: '127.0.0.1', obstacle: undefined }],
 };
 
-/** What is not ok, as 'feature: state: text', with the commands. */
+/** Returns what is not ok, as 'feature: state: text', with the commands. */
 const complaints = (facts: Partial<MachineFacts>): readonly (readonly string[])[] =>
   diagnose({ ...GOOD, ...facts }).flatMap(({ name, findings }) =>
     findings

@@ -160,7 +160,9 @@ function network(facts: MachineFacts): readonly Finding[] {
       ? ok('nftables can be programmed')
       : {
           state: 'limited',
-          text: `nftables cannot be programmed (${nftObstacle}): services go through userspace, network policies are not enforced`,
+          text:
+            `nftables cannot be programmed (${nftObstacle}): ` +
+            'services go through userspace, network policies are not enforced',
           repair: programs.nft
             ? facts.modules.nf_tables === 'available'
               ? ['modprobe nf_tables']
@@ -178,7 +180,8 @@ function network(facts: MachineFacts): readonly Finding[] {
     module(
       facts,
       'br_netfilter',
-      'pods of one node see the node as the source of connections through services, and policies do not apply between them',
+      'pods of one node see the node as the source of connections through services, ' +
+        'and policies do not apply between them',
       'limited',
     ),
   ];
@@ -252,7 +255,9 @@ function inotify({ inotify: { watches, instances } }: MachineFacts): Finding {
   if (repair.length === 0) return ok(`inotify: ${watches} watches, ${instances} instances`);
   return {
     state: 'limited',
-    text: `inotify allows ${watches} watches and ${instances} instances: programs in many pods may fail with "too many open files"`,
+    text:
+      `inotify allows ${watches} watches and ${instances} instances: ` +
+      'programs in many pods may fail with "too many open files"',
     repair,
   };
 }
@@ -286,7 +291,7 @@ function memory({ memoryAvailableBytes: available }: MachineFacts): Finding {
   return { state: 'limited', text: `${free}: a cluster takes about 200, pods more`, repair: [] };
 }
 
-/** What becomes of a component whose port is taken, and how another is chosen. */
+/** The consequences for a component whose port is taken, and how another port is chosen. */
 const WITHOUT_PORT: Readonly<
   Record<PortFact['use'], { readonly consequence: string; readonly repair: readonly string[] }>
 > = {

@@ -30,8 +30,8 @@ export function isOciLayout(dir: string): boolean {
 /** Resolves when the images can be used. Rejects with CriError: InvalidArgument for a source that has no images. */
 export async function importImages(config: ImportConfig): Promise<void> {
   const { socket, snapshotter, source, baseName } = config;
-  const found = await stat(source).catch((cause: unknown) => {
-    throw new CriError('InvalidArgument', `cannot read ${source}`, { cause });
+  const found = await stat(source).catch((error: unknown) => {
+    throw new CriError('InvalidArgument', `cannot read ${source}`, { cause: error });
   });
   const folder = found.isDirectory();
   if (folder && !isOciLayout(source))
