@@ -140,8 +140,9 @@ async function socketOf({ dataDir, endpoint }: ImagesConfig): Promise<string> {
   const { socket } = pathsIn(layout.containerd);
   if (existsSync(socket)) return socket;
   throw new UserError(
-    `the cluster of ${layout.root} has no containerd that runs. Simulated pods take any image, and those of --runtime process ` +
-      'run programs of this machine; for a runtime of your own see --container-runtime-endpoint',
+    `the cluster of ${layout.root} has no containerd that runs. Simulated pods take any image, ` +
+      'and those of --runtime process run programs of this machine; ' +
+      'for a runtime of your own see --container-runtime-endpoint',
   );
 }
 

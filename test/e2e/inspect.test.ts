@@ -1,4 +1,5 @@
-// The commands that look at a cluster and at the machine, as a person uses them: cox status, why, logs, kubeconfig, top, doctor, image.
+// The commands that look at a cluster and at the machine, as a person uses them: cox status, why, logs, kubeconfig,
+// top, doctor, image.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -34,8 +34,8 @@ export interface Cause {
 }
 
 export interface CauseParts {
-  readonly source?: string | undefined;
-  readonly object?: ObjectRef | undefined;
+  readonly source?: string;
+  readonly object?: ObjectRef;
   readonly causes?: readonly Cause[];
 }
 

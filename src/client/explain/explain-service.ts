@@ -4,6 +4,7 @@ import type { Pod, Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Ingress } from '#api/groups/networking/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { type Cause, cause } from './cause.ts';
 import type { Context } from './context.ts';
@@ -103,7 +104,7 @@ function nearMisses(
       Object.fromEntries(entries.filter(([other]) => other !== key)),
     );
     return objects.ofKind<Pod>('', 'Pod', namespace).flatMap((pod) => {
-      const own = pod.metadata.labels?.[key];
+      const own = ownValue(pod.metadata.labels, key);
       if (own === undefined || !others.matches(pod.metadata.labels)) return [];
       const alike = commonPrefix(own, value);
       return alike >= 2 || entries.length > 1 ? [{ pod, key, value, own, alike }] : [];

@@ -146,9 +146,9 @@ const kindKey = ({ group, kind }: Pick<ObjectRef, 'group' | 'kind'>): string =>
 const keyOf = (ref: ObjectRef): string => `${kindKey(ref)} ${ref.namespace ?? ''}/${ref.name}`;
 
 interface Involved {
-  readonly kind?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly name?: string | undefined;
+  readonly kind?: string;
+  readonly namespace?: string;
+  readonly name?: string;
 }
 
 const eventKey = ({ kind = '', namespace = '', name = '' }: Involved): string =>
