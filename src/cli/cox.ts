@@ -276,6 +276,7 @@ Examples:
     .command('save <file>')
     .description('write a snapshot to FILE, which appears only once all of it is on the disk')
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
     .action(async (file, options) => (await import('./snapshot.ts')).save(file, options));
 
   snapshot
@@ -300,6 +301,7 @@ Examples:
       revisions,
       0,
     )
+    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
     .action(async (file, options) => (await import('./snapshot.ts')).restore(file, options));
 
   program

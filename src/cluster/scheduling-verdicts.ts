@@ -1,7 +1,7 @@
 // The scheduler's decision about pods, repeated without effect, for those who explain it.
 
 import { existsSync, readFileSync } from 'node:fs';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, nodes as nodeType, pods as podType } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { SchedulingVerdict } from '#client/explain/index.ts';
@@ -32,6 +32,11 @@ export async function schedulingVerdicts(
     late.abort(new Error(`the cluster was not read within ${TIMEOUT_MS / 1000} s`)),
   );
   try {
+    // Informers would wait for permissions that do not come.
+    await Promise.all([
+      client.resource(nodeType).list({ limit: 1, signal: late.signal }),
+      client.resource(podType).list({ limit: 1, signal: late.signal }),
+    ]);
     return await dryRun(
       {
         client,

@@ -171,9 +171,7 @@ describe('a cluster in the background', () => {
       const { status, stderr, stdout } = await here('why', ...args);
       expect(status).toBe(1);
       expect(stdout).toBe('');
-      expect(stderr.replace(/^(reading the cluster|asking the scheduler)\n/gm, '')).toMatch(
-        message,
-      );
+      expect(stderr).toMatch(message);
     }
   });
 
@@ -259,9 +257,7 @@ describe('a cluster in the background', () => {
       }),
     );
     const result = await cox(['status', '--kubeconfig', unreachable]);
-    expect(result.stderr).toMatch(
-      /^reading the cluster\ncox: https:\/\/127\.0\.0\.1:1 cannot be reached/,
-    );
+    expect(result.stderr).toMatch(/^cox: https:\/\/127\.0\.0\.1:1 cannot be reached/);
     expect(result.status).toBe(1);
   });
 });

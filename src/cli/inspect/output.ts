@@ -4,7 +4,7 @@
 import { Option } from 'commander';
 import type { Cause, Severity } from '#client/explain/index.ts';
 import { printable, printableJson } from '#machinery/text/printable.ts';
-import type { coloursFor } from '../terminal.ts';
+import { type coloursFor, type ProgressLine, progressLine } from '../terminal.ts';
 
 export interface OutputFlags {
   readonly output?: 'json';
@@ -19,6 +19,10 @@ export function writeJson(value: unknown): void {
 }
 
 export type Colours = ReturnType<typeof coloursFor>;
+
+/** Progress of commands that usually take a moment: at a terminal only. */
+export const briefProgress = (flags: OutputFlags): ProgressLine =>
+  progressLine(flags.output === 'json' || !process.stderr.isTTY);
 
 /** Returns rows as aligned columns. Cells are made printable. */
 export function table(rows: readonly (readonly string[])[]): string {

@@ -18,9 +18,17 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { humanDuration } from '#machinery/text/duration.ts';
 import { printable } from '#machinery/text/printable.ts';
 import { typed } from '../own-command.ts';
-import { coloursFor, progressLine, shortest } from '../terminal.ts';
+import { coloursFor, shortest } from '../terminal.ts';
 import { type ConnectionFlags, DEFAULT_DATA_DIR, withConnection } from './connection.ts';
-import { bytes, type Colours, mark, type OutputFlags, table, writeJson } from './output.ts';
+import {
+  briefProgress,
+  bytes,
+  type Colours,
+  mark,
+  type OutputFlags,
+  table,
+  writeJson,
+} from './output.ts';
 
 export interface StatusFlags extends ConnectionFlags, OutputFlags {
   readonly exitCode?: boolean;
@@ -62,7 +70,7 @@ async function readStatus(flags: StatusFlags): Promise<Status> {
     return { local, problems: [stopped, ...own] };
   }
   const chosen = dataDir === undefined ? flags : { dataDir };
-  const progress = progressLine(flags.output === 'json');
+  const progress = briefProgress(flags);
   try {
     return await withConnection(chosen, async ({ client, server }: Connection) => {
       progress.show('reading the cluster');

@@ -9,9 +9,8 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { printable } from '#machinery/text/printable.ts';
-import { progressLine } from '../terminal.ts';
 import { type ConnectionFlags, withConnection } from './connection.ts';
-import { type OutputFlags, table, writeJson } from './output.ts';
+import { briefProgress, type OutputFlags, table, writeJson } from './output.ts';
 import {
   amount,
   type MetricsItem,
@@ -74,7 +73,7 @@ async function read(
   what: 'nodes' | 'pods',
   flags: TopFlags,
 ): Promise<Found> {
-  const progress = progressLine(flags.output === 'json');
+  const progress = briefProgress(flags);
   try {
     progress.show('reading metrics');
     const served = await servedResources(client);

@@ -14,9 +14,16 @@ import { UserError } from '#cluster/user-error.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { printable } from '#machinery/text/printable.ts';
-import { coloursFor, progressLine } from '../terminal.ts';
+import { coloursFor } from '../terminal.ts';
 import { type ConnectionFlags, withConnection } from './connection.ts';
-import { causeLine, causeTree, type Colours, type OutputFlags, writeJson } from './output.ts';
+import {
+  briefProgress,
+  causeLine,
+  causeTree,
+  type Colours,
+  type OutputFlags,
+  writeJson,
+} from './output.ts';
 
 export interface WhyFlags extends ConnectionFlags, OutputFlags {
   readonly namespace?: string;
@@ -51,7 +58,7 @@ async function explanationOf(
   name: string,
   flags: WhyFlags,
 ): Promise<Explanation> {
-  const progress = progressLine(flags.output === 'json');
+  const progress = briefProgress(flags);
   try {
     progress.show('reading the cluster');
     const resources = await servedResources(client);

@@ -2,7 +2,7 @@
 
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import { namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { validatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
 import { startCluster } from '#cluster/index.ts';
 import { clusterProblems } from './cluster-problems.ts';
@@ -78,6 +78,56 @@ describe('a cluster', () => {
       'ValidatingWebhookConfiguration/hook ×1: webhook a.example.com: requests that match it fail ' +
         '(failurePolicy Fail): its service default/gone does not exist',
       expect.stringMatching(/^Pod\/big-0 ×2: is not scheduled: 0\/2 nodes are available: /),
+    ]);
+  });
+
+  test('names controllers whose pods are rejected, by condition or by event', async () => {
+    const template = {
+      metadata: { labels: { app: 'x' } },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    };
+    const spec = { replicas: 1, selector: { matchLabels: { app: 'x' } }, template };
+    await cluster.apply([
+      {
+        apiVersion: 'v1',
+        kind: 'ResourceQuota',
+        metadata: { name: 'none' },
+        spec: { hard: { pods: '0' } },
+      },
+      { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec },
+      {
+        apiVersion: 'apps/v1',
+        kind: 'StatefulSet',
+        metadata: { name: 'db' },
+        spec: { ...spec, serviceName: 'db' },
+      },
+    ]);
+    await cluster.clock.advance('30s');
+    expect(await texts()).toEqual([
+      expect.stringMatching(
+        /^ReplicaSet\/web-\w+ ×1: its pods are not created: pods .* is forbidden: exceeded quota: none/,
+      ),
+      expect.stringMatching(
+        /^StatefulSet\/db ×1: its pods are not created: .*exceeded quota: none/,
+      ),
+    ]);
+  });
+
+  test('names namespaces that do not go away, with the reason', async () => {
+    await cluster.apply([
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'stuck' } },
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'kept', namespace: 'stuck', finalizers: ['example.com/keep'] },
+      },
+    ]);
+    await cluster.client.resource(namespaces).delete('stuck');
+    await cluster.clock.advance('5m');
+    expect(await texts()).toEqual([
+      expect.stringMatching(
+        /^Namespace\/stuck ×1: is being deleted since 5m.*: NamespaceContentRemaining=True/,
+      ),
     ]);
   });
 

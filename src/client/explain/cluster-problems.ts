@@ -8,11 +8,16 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { type Cause, cause, type ObjectRef, rootCauses } from './cause.ts';
 import { certificateProblem } from './certificates.ts';
 import { warnings } from './events.ts';
-import { explainApiService, webhookProblem } from './explain-others.ts';
+import { explainApiService, explainNamespace, webhookProblem } from './explain-others.ts';
 import { conditionCauses } from './explain-workload.ts';
 import { nodeStateCauses } from './node-state.ts';
-import { type ObjectSet, refOf } from './object-set.ts';
-import { podProblem } from './pod-state.ts';
+import { type EventObject, eventTime, groupOf, type ObjectSet, refOf } from './object-set.ts';
+import { conditionOf, deletionCause, podProblem } from './pod-state.ts';
+
+/** Controllers of these kinds have no condition for pods that cannot be created. */
+const WITHOUT_CONDITION = new Set(['StatefulSet', 'DaemonSet', 'Job']);
+/** Controllers try again, at the latest, after this long; an older event is about the past. */
+const RECENT_MS = 5 * 60_000;
 
 export interface ComponentState {
   readonly name: string;
@@ -74,6 +79,10 @@ export function clusterProblems(state: ClusterState): readonly Problem[] {
     objects.isComplete({ group: '', kind: 'Node' }, '')
       ? [cause('problem', 'there are no nodes: no pod can run')]
       : []),
+    ...objects
+      .ofKind<KubeObject>('', 'Namespace')
+      .flatMap((namespace) => namespaceProblems(namespace, state)),
+    ...rejectedPods(state),
     ...state.troubledPods.flatMap((pod) => podProblems(pod, state)),
   ];
   return grouped(causes);
@@ -118,6 +127,45 @@ function bundleProblem(bundle: string, what: string, now: number): Cause | undef
 
 function definitionProblems(definition: KubeObject): readonly Cause[] {
   return conditionCauses(definition).map((each) => about(each, definition));
+}
+
+function namespaceProblems(namespace: KubeObject, { now }: ClusterState): readonly Cause[] {
+  if (!namespace.metadata.deletionTimestamp) return [];
+  const going = deletionCause(namespace, now);
+  if (going.severity !== 'problem') return [];
+  const [reason] = explainNamespace(namespace);
+  const text = reason === undefined ? going.text : `${going.text}: ${reason.text}`;
+  return [about({ ...going, text }, namespace)];
+}
+
+/** Pods that do not exist since admission rejects them: by condition, otherwise by recent events. */
+function rejectedPods({ objects, now }: ClusterState): readonly Cause[] {
+  const conditions = [
+    ...objects.ofKind<KubeObject>('apps', 'ReplicaSet'),
+    ...objects.ofKind<KubeObject>('', 'ReplicationController'),
+  ].flatMap((owner) => {
+    const failure = conditionOf(owner, 'ReplicaFailure');
+    if (failure?.status !== 'True') return [];
+    const text = `its pods are not created: ${failure.message || failure.reason}`;
+    return [about(cause('problem', text, { source: 'condition ReplicaFailure' }), owner)];
+  });
+  const latest = new Map<string, EventObject>();
+  for (const event of objects.events()) {
+    const { kind = '', namespace = '', name = '' } = event.involvedObject ?? {};
+    const recent = now - eventTime(event) < RECENT_MS;
+    if (event.reason !== 'FailedCreate' || !WITHOUT_CONDITION.has(kind) || !recent) continue;
+    const key = `${kind} ${namespace}/${name}`;
+    const known = latest.get(key);
+    if (known === undefined || eventTime(known) < eventTime(event)) latest.set(key, event);
+  }
+  const events = [...latest.values()].map(({ involvedObject, message }) => {
+    const { apiVersion = '', kind = '', namespace = '', name = '' } = involvedObject ?? {};
+    return cause('problem', `its pods are not created: ${message}`, {
+      source: 'event FailedCreate',
+      object: { group: groupOf(apiVersion), kind, namespace, name },
+    });
+  });
+  return [...conditions, ...events];
 }
 
 function podProblems(pod: Immutable<Pod>, { objects, now }: ClusterState): readonly Cause[] {

@@ -98,6 +98,11 @@ export class ObjectSet {
     return uid === undefined ? NOTHING : (this.#byOwner.get(uid) ?? NOTHING);
   }
 
+  /** Returns all events. */
+  *events(): Iterable<EventObject> {
+    for (const events of this.#events.values()) yield* events;
+  }
+
   /** Returns the events about an object, the latest first. */
   eventsOf(object: KubeObject): readonly EventObject[] {
     const { kind, namespace, name } = refOf(object);

@@ -33,6 +33,9 @@ const LISTS = [
   'validatingwebhookconfigurations.admissionregistration.k8s.io',
   'mutatingwebhookconfigurations.admissionregistration.k8s.io',
   'customresourcedefinitions.apiextensions.k8s.io',
+  'namespaces',
+  'replicasets.apps',
+  'replicationcontrollers',
 ];
 
 /** Rejects with StatusError if the server cannot be reached or does not accept the credentials. */
@@ -52,6 +55,7 @@ export async function observeCluster(config: ObserveConfig): Promise<ClusterStat
   ]);
   await readBackingServices(reader, resources);
   await readEvents(reader, resources, podState.troubledPods, now);
+  await readRejections(reader, resources);
   const nodes = objects.ofKind<Node>('', 'Node');
   return {
     version: version.gitVersion,
@@ -216,6 +220,20 @@ interface ServiceName {
 interface WithServices extends KubeObject {
   readonly spec?: { readonly service?: ServiceName };
   readonly webhooks?: readonly { readonly clientConfig?: { readonly service?: ServiceName } }[];
+}
+
+/** Events of controllers whose pods are rejected: some kinds have no condition for it. */
+async function readRejections(
+  reader: ObjectReader,
+  resources: readonly ServedResource[],
+): Promise<void> {
+  const type = findResource(resources, 'events');
+  if (type !== undefined)
+    await reader.list(type, {
+      namespace: '',
+      max: MAX_OBJECTS,
+      fieldSelector: 'reason=FailedCreate,type=Warning',
+    });
 }
 
 /** Events of pods that wait without saying why. */
