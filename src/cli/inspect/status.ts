@@ -114,6 +114,7 @@ function jsonOf({ problems, server, local, cluster }: Status): unknown {
   const { dataDir, state, pid, startedAt, storeBytes, disk } = local ?? {};
   return {
     healthy: !problems.some(({ severity }) => severity === 'problem'),
+    complete: isComplete({ problems, cluster }),
     problems,
     ...(local !== undefined && {
       local: {
@@ -140,14 +141,16 @@ function jsonOf({ problems, server, local, cluster }: Status): unknown {
 /** `now` is part of the cluster's state. */
 export function statusText(found: Status, colours: Colours): string {
   const { problems, local, cluster, server } = found;
-  const { bold, green } = colours;
+  const { bold, dim, green } = colours;
   const list = problems.slice(0, SHOWN).map((problem) => problemLine(problem, colours));
   const more = problems.length - list.length;
   const unlisted =
     cluster === undefined ? 0 : cluster.troubledPodCount - cluster.troubledPods.length;
   const head =
     problems.length === 0
-      ? `${green('✓')} nothing is wrong\n`
+      ? isComplete(found)
+        ? `${green('✓')} nothing is wrong\n`
+        : `${dim('·')} nothing wrong was found, but not everything could be read\n`
       : `${bold('what is wrong')}\n${list.join('')}` +
         (more > 0 ? `  and ${more} more (--output json has all)\n` : '') +
         (unlisted > 0 ? `  and ${unlisted} more pods\n` : '') +
@@ -160,6 +163,10 @@ export function statusText(found: Status, colours: Colours): string {
   ];
   return `${head}\n${table(rows)}`;
 }
+
+/** Reports whether all was read that problems are looked for in. */
+const isComplete = ({ cluster }: Status): boolean =>
+  cluster === undefined || cluster.objects.unreadable.size === 0;
 
 /** How to learn more about the first object. */
 function hint(problems: readonly Problem[]): string {
@@ -211,8 +218,11 @@ function clusterRows(cluster: ClusterState | undefined): string[][] {
       'components',
       components.map(({ name, healthy }) => `${name} ${words[`${healthy}`]}`).join(', '),
     ],
-    ['nodes', `${nodes.ready} of ${nodes.total} ready`],
-    ['pods', phases.length === 0 ? 'none' : phases.join(', ')],
+    [
+      'nodes',
+      objects.unreadable.has('Node') ? 'not known' : `${nodes.ready} of ${nodes.total} ready`,
+    ],
+    ['pods', objects.unreadable.has('Pod') ? 'not known' : phases.join(', ') || 'none'],
     ...unread.map((text) => ['not read', text]),
   ];
 }

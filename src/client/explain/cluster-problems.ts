@@ -54,7 +54,9 @@ export interface Problem {
   readonly count: number;
 }
 
-/** Returns the problems, the most fundamental first: components, nodes, extensions, pods. */
+/**
+ * Returns the problems, the most fundamental first: components, nodes, extensions, pods; then what only waits.
+ */
 export function clusterProblems(state: ClusterState): readonly Problem[] {
   const { objects } = state;
   const causes: Cause[] = [
@@ -187,13 +189,19 @@ function grouped(causes: readonly Cause[]): readonly Problem[] {
     if (group === undefined) groups.set(key, { first: each, count: 1 });
     else group.count++;
   }
-  return [...groups.values()].map(({ first, count }) => ({
+  const all = [...groups.values()];
+  const waits = ({ first }: { readonly first: Cause }): boolean => first.severity === 'waiting';
+  return [...all.filter((group) => !waits(group)), ...all.filter(waits)].map(problemOf);
+}
+
+function problemOf({ first, count }: { readonly first: Cause; readonly count: number }): Problem {
+  return {
     severity: first.severity === 'waiting' ? 'waiting' : 'problem',
     text: detailed(first),
     count,
     ...(first.object !== undefined && { object: first.object }),
     ...(first.source !== undefined && { source: first.source }),
-  }));
+  };
 }
 
 /** The text with its deepest cause. */

@@ -7,6 +7,8 @@ import { humanDuration } from '#machinery/text/duration.ts';
 
 /** At most so many are shown of an object. */
 const SHOWN = 5;
+/** What `eventCause` adds to the message. */
+const SUFFIX = / \([^()]* ago[^()]*\)$/;
 /** A warning that is older says nothing about the present. */
 const RECENT_MS = 3_600_000;
 
@@ -36,6 +38,12 @@ export function warnings(object: KubeObject, objects: ObjectSet, now: number): r
     causes.push(eventCause(event, now));
   }
   return causes;
+}
+
+/** Returns the events whose message is in none of the causes: conditions and states repeat their events. */
+export function notSaid(events: readonly Cause[], causes: readonly Cause[]): readonly Cause[] {
+  const said = causes.map(({ text }) => text).join('\n');
+  return events.filter(({ text }) => !said.includes(text.replace(SUFFIX, '')));
 }
 
 /** Returns an event as a cause. It is no problem by itself: whether it still holds, the object's status says. */

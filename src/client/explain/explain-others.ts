@@ -8,10 +8,10 @@ import type { APIService } from '#api/groups/apiregistration/v1/index.ts';
 import type { Node, PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { type Cause, cause, type ObjectRef } from './cause.ts';
+import { asInfo, type Cause, cause, type ObjectRef } from './cause.ts';
 import { conditionsOf, conditionText } from './conditions.ts';
 import type { Context } from './context.ts';
-import { warnings } from './events.ts';
+import { notSaid, warnings } from './events.ts';
 import { childCauses, conditionCauses } from './explain-workload.ts';
 import { nodeStateCauses } from './node-state.ts';
 import type { ObjectSet } from './object-set.ts';
@@ -153,13 +153,13 @@ export function explainAny(object: KubeObject, context: Context): readonly Cause
   const { objects, now } = context;
   const bad = conditionCauses(object);
   const children = childCauses(object, context);
-  const events = warnings(object, objects, now);
+  const events = notSaid(warnings(object, objects, now), bad);
   const [main, ...others] = bad;
-  if (main !== undefined)
-    return [
-      cause(main.severity, main.text, { ...main, causes: [...events, ...children] }),
-      ...others,
-    ];
+  if (main !== undefined) {
+    // A condition is what the controller says now; its events are how it came to it.
+    const causes = [...events.map(asInfo), ...children];
+    return [cause(main.severity, main.text, { ...main, causes }), ...others];
+  }
   if (events.length > 0 || children.length > 0) return [...events, ...children];
   return [
     conditionsOf(object).length > 0

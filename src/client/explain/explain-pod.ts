@@ -13,7 +13,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { asInfo, bySeverity, type Cause, cause, type ObjectRef, refText, worst } from './cause.ts';
 import type { Context } from './context.ts';
-import { warnings } from './events.ts';
+import { notSaid, warnings } from './events.ts';
 import { nodeStateCauses } from './node-state.ts';
 import { conditionOf, podStateCauses } from './pod-state.ts';
 import { schedulingCauses } from './scheduling.ts';
@@ -34,18 +34,12 @@ export function explainPod(object: KubeObject, context: Context): readonly Cause
   const dependencies = scheduled
     ? [...nodeCauses(pod, context), ...volumeCauses(pod, context), ...configCauses(pod, context)]
     : decision(pod, context);
-  // A condition repeats its event.
-  const said = state.map(({ text }) => text).join('\n');
   const [first, ...others] = bySeverity(state);
   if (first === undefined) return rules(pod, context);
-  const events = warnings(object, objects, now)
-    .filter(({ source, text }) => {
-      const message = text.replace(/ \([^()]*\)$/, '');
-      return source !== 'event FailedScheduling' && !said.includes(message);
-    })
-    .map((each) =>
-      explainsItself(first) || worst(dependencies) === 'problem' ? asInfo(each) : each,
-    );
+  const known = explainsItself(first) || worst(dependencies) === 'problem';
+  const events = notSaid(warnings(object, objects, now), state)
+    .filter(({ source }) => source !== 'event FailedScheduling')
+    .map((each) => (known ? asInfo(each) : each));
   const main = cause(first.severity, first.text, {
     ...first,
     causes: [...first.causes, ...dependencies, ...events],

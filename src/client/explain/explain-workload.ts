@@ -5,7 +5,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { asInfo, type Cause, cause, type ObjectRef, refText, worst } from './cause.ts';
 import type { Context } from './context.ts';
 import { conditionsOf, conditionSeverity, conditionText } from './conditions.ts';
-import { warnings } from './events.ts';
+import { notSaid, warnings } from './events.ts';
 import { refOf } from './object-set.ts';
 
 interface WorkloadFields extends KubeObject {
@@ -35,7 +35,8 @@ export function explainWorkload(object: KubeObject, context: Context): readonly 
   const children = childCauses(object, context);
   const bad = conditionCauses(object);
   const counted = countCauses(workload);
-  const deeper = [...warnings(object, context.objects, context.now), ...children];
+  const events = notSaid(warnings(object, context.objects, context.now), bad);
+  const deeper = [...events, ...children];
   if (worst([...counted, ...bad]) === 'ok' && worst(children) === 'ok')
     return [...(counted.length > 0 ? counted : [cause('ok', 'nothing is wrong')]), ...bad];
   const [main, ...others] = [...counted.filter(({ severity }) => severity !== 'ok'), ...bad];
