@@ -218,7 +218,9 @@ describe('a cluster in the background', () => {
     expect(why.stderr).toContain('User "jane" cannot get resource "pods"');
     // Nothing may be read: then nothing is said to be right.
     const limited = await cox(['status', '--kubeconfig', file]);
-    expect(limited.stdout).toMatch(/^· nothing wrong was found, but not everything could be read\n/);
+    expect(limited.stdout).toMatch(
+      /^· nothing wrong was found, but not everything could be read\n/,
+    );
     expect(limited.stdout).toMatch(/not read +Node: nodes is forbidden/);
     expect((await here('kubeconfig', '--user', 'a b')).stderr).toContain('is no name of a user');
   });
