@@ -41,7 +41,17 @@ function existing(path: string): string | undefined {
 export const COMMANDS: readonly string[] = [
   ...['up', 'down', 'reset', 'snapshot', 'compile', 'certs', 'completion', 'envtest', 'version'],
   ...['apiserver', 'controller-manager', 'scheduler', 'kubelet', 'proxy', 'dns', 'ingress'],
-  ...['status', 'why', 'top', 'logs', 'kubeconfig', 'image', 'doctor', 'rolling-update'],
+  ...[
+    'status',
+    'why',
+    'top',
+    'logs',
+    'kubeconfig',
+    'image',
+    'doctor',
+    'rolling-update',
+    'simulate',
+  ],
 ];
 /** The command where a text names it to be typed: in quotes, after a prompt, after `&&` and after a colon. */
 const NAMED = new RegExp(`(?<=['\`]|\\$ |&& |: )cox (?=(?:${COMMANDS.join('|')})\\b)`, 'g');
