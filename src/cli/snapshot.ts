@@ -28,12 +28,15 @@ export async function restore(
   options: { dataDir: string; bumpRevision: number; output?: 'json' },
 ): Promise<void> {
   const { status: restored, store, movedTo } = await restoreClusterSnapshot({ file, ...options });
-  if (options.output === 'json') return writeJson({ ...restored, ...{ file, store, movedTo } });
+  if (options.output === 'json') return writeJson({ ...restored, file, store, movedTo });
   process.stdout.write(`restored ${store} from ${file}\n${describe(restored)}`);
   if (movedTo !== undefined) process.stdout.write(`the store that was there is now ${movedTo}\n`);
 }
 
-function writeJson({ createdAt, ...rest }: SnapshotStatus & { readonly file?: string }) {
+function writeJson({
+  createdAt,
+  ...rest
+}: SnapshotStatus & Readonly<Partial<Record<'file' | 'store' | 'movedTo', string>>>) {
   const value = { ...rest, createdAt: new Date(createdAt).toISOString() };
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }

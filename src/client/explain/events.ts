@@ -7,7 +7,7 @@ import { humanDuration } from '#machinery/text/duration.ts';
 
 /** At most so many are shown of an object. */
 const SHOWN = 5;
-/** What `eventCause` adds to the message. */
+/** The time, number and component that `eventCause` adds to the message. */
 const SUFFIX = / \([^()]* ago[^()]*\)$/;
 /** A warning that is older says nothing about the present. */
 const RECENT_MS = 3_600_000;
