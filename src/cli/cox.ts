@@ -7,6 +7,7 @@ import { COXSWAIN_VERSION, KUBERNETES_VERSION } from '#cluster/version.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
+import { addInspectCommands } from './inspect/commands.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
@@ -149,6 +150,10 @@ export function createProgram(build?: Build): Command {
       '--container-runtime-endpoint <socket>',
       'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',
     )
+    .option(
+      '--images <dir>',
+      'import the images in this folder into containerd: archives (docker save, OCI) and OCI layouts',
+    )
     .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
     .option(
       '--pod-cidr <cidrs>',
@@ -267,6 +272,8 @@ Examples:
       await reset(options);
     });
 
+  addInspectCommands(program);
+
   const snapshot = program
     .command('snapshot')
     .description(
@@ -288,6 +295,7 @@ Examples:
     .command('save <file>')
     .description('write a snapshot to FILE, which appears only once all of it is on the disk')
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
     .action(async (file, options) => (await import('./snapshot.ts')).save(file, options));
 
   snapshot
@@ -312,6 +320,7 @@ Examples:
       revisions,
       0,
     )
+    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
     .action(async (file, options) => (await import('./snapshot.ts')).restore(file, options));
 
   program

@@ -39,6 +39,7 @@ export interface UpOptions {
   readonly encryptionProviderConfig?: string;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
+  readonly images?: string;
   readonly nodes: number;
   readonly podCidr?: string;
   readonly podNetwork?: LaunchConfig['podNetwork'];
@@ -76,7 +77,9 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   if (options.detach) return detach(options);
   const progress = progressLine(options.quiet === true);
   const level: LogLevel = options.verbose ? 'debug' : 'warn';
-  const logging = { format: options.logFormat, level };
+  // A log in a file is read days later.
+  const dated = process.env[DETACHED_VARIABLE] !== undefined;
+  const logging = { format: options.logFormat, level, dated };
   const logger = createLogger({ ...logging, destination: process.stderr });
 
   const stop = stopSignal();
@@ -100,6 +103,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       encryptionProviderConfig: options.encryptionProviderConfig,
       runtime: options.runtime,
       containerRuntimeEndpoint: options.containerRuntimeEndpoint,
+      images: options.images,
       nodes: options.nodes,
       podCidr: options.podCidr,
       podNetwork: options.podNetwork,

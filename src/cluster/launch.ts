@@ -68,6 +68,8 @@ export interface LaunchConfig {
   readonly encryptionProviderConfig?: string;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
+  /** A folder of images to import into containerd at the start. */
+  readonly images?: string;
   /** The first runs on the runtime chosen, the others are simulated. */
   readonly nodes: number;
   /** Default: see defaultPodRange. */
@@ -208,6 +210,7 @@ async function start(
         endpoint: config.containerRuntimeEndpoint,
       }),
       install: config.install,
+      ...(config.images !== undefined && { images: config.images }),
       podCidrs: nodeRanges(podRange, 0),
       podNetwork: {
         ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),

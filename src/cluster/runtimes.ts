@@ -1,6 +1,6 @@
 // Chooses what runs the containers of the first node, and prepares it: containerd where it can be had, host processes otherwise.
 
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
@@ -10,6 +10,7 @@ import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts
 import { machineAddresses } from '#kubelet/node/machine.ts';
 import type { ProxyMode } from '#proxy/index.ts';
 import type { DataDirLayout } from './data-dir.ts';
+import { type ImagesConfig, imageSourcesIn, loadImages } from './images.ts';
 import { canInstall, installTools, isRoot, missingTools } from './install.ts';
 import {
   type NodePodNetwork,
@@ -30,6 +31,8 @@ export interface RuntimeRequest {
   /** The node's ranges of pods. Empty: they are not known before the node is registered. */
   readonly podCidrs: readonly string[];
   readonly podNetwork: PodNetworkFlags;
+  /** A folder of images to import into containerd. Only with that runtime. */
+  readonly images?: string;
   /** The file in which the simulated runtime records its containers. Absent: they end with the process. */
   readonly simulationJournal?: string;
   readonly layout: DataDirLayout;
@@ -67,7 +70,10 @@ export async function prepareRuntime(request: RuntimeRequest): Promise<PreparedR
       `--container-runtime-endpoint goes with --runtime containerd, not with ${request.choice}`,
     );
   }
-  switch (request.choice) {
+  const { images, choice } = request;
+  if (images !== undefined && (choice === 'simulated' || choice === 'process'))
+    throw new UserError(`--images goes with --runtime containerd, not with ${choice}`);
+  switch (choice) {
     case 'simulated':
       checkPodNetwork(request, 'simulated pods');
       return simulated(request);
@@ -79,6 +85,8 @@ export async function prepareRuntime(request: RuntimeRequest): Promise<PreparedR
       if (request.endpoint !== undefined) return containerd(request);
       const obstacle = await obstacleToContainerd(request);
       if (obstacle === undefined) return containerd(request);
+      if (images !== undefined)
+        throw new UserError(`--images needs containerd, which cannot run here: ${obstacle}`);
       return hostProcesses(request, `host processes, without isolation (${obstacle})`);
     }
   }
@@ -165,10 +173,13 @@ async function hostProcesses(
 async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   const { layout, clock, logger, podCidrs, podNetwork, progress, signal } = request;
   const { createContainerdRuntime, imageVolumesIn } = await import('#runtime/containerd/index.ts');
+  // A folder without images is an error before anything is started.
+  const sources = request.images === undefined ? [] : await imageSourcesIn(request.images);
   if (request.endpoint !== undefined) {
     const runtime = createContainerdRuntime({ endpoint: request.endpoint, clock });
     try {
       const version = await runtime.runtime.version({ signal, timeoutMs: 10_000 });
+      await importAll(sources, { dataDir: layout.root, endpoint: request.endpoint }, progress);
       const network =
         podNetwork.podNetwork === undefined
           ? undefined
@@ -219,6 +230,7 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   });
   try {
     const version = await runtime.runtime.version({ signal });
+    await importAll(sources, { dataDir: layout.root, endpoint: launched.endpoint }, progress);
     return {
       runtime,
       simulated: false,
@@ -236,4 +248,15 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
     await launched.stop();
     throw error;
   }
+}
+
+async function importAll(
+  sources: readonly string[],
+  config: ImagesConfig,
+  progress: (text: string) => void,
+): Promise<void> {
+  if (sources.length === 0) return;
+  await loadImages(config, sources, {
+    onSource: (source) => progress(`importing ${basename(source)}`),
+  });
 }

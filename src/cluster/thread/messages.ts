@@ -7,7 +7,7 @@ import type { KubeletPorts } from '../kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes.ts';
 
 /** The settings of the thread's logger. */
-export type Logging = Pick<LoggerConfig, 'format' | 'level'>;
+export type Logging = Pick<LoggerConfig, 'format' | 'level' | 'dated'>;
 
 /** The configuration of a thread. */
 export interface ThreadConfig {

@@ -278,6 +278,11 @@ export class Framework {
     return state.read(ACTIVE_FILTERS)?.filter ?? this.plugins.filter;
   }
 
+  /** Returns the Score plugins that apply to the pod of this cycle, with their weights. After runPreScore. */
+  activeScores(state: CycleState): readonly WeightedScorePlugin[] {
+    return (state.read(ACTIVE_SCORES) ?? this.#activeOf(state).scores.of([])).all;
+  }
+
   #activePreFilters(state: CycleState): readonly PreFilterPlugin[] {
     return state.read(ACTIVE_FILTERS)?.preFilter ?? this.plugins.preFilter;
   }
