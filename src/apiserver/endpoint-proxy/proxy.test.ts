@@ -240,10 +240,10 @@ describe('the target', () => {
     ['none:http', 'services "none" not found'],
     ['a:b:c:d', 'invalid service request "a:b:c:d"'],
   ])('of the service %s', async (id, expected) => {
-    const answered = request('services', id, '/');
-    if (typeof expected === 'string') await expect(answered).rejects.toThrow(expected);
+    const responsePromise = request('services', id, '/');
+    if (typeof expected === 'string') await expect(responsePromise).rejects.toThrow(expected);
     else {
-      await answered;
+      await responsePromise;
       // Only this endpoint is a pod with its address.
       expect(dialed).toEqual([{ scheme: 'http', host: '10.0.0.7', port: expected }]);
     }
