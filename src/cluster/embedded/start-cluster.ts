@@ -23,6 +23,7 @@ import { SeededRandom, systemRandom, type Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import {
   HistoryHash,
+  recorder,
   SERVER_COMPONENT,
   Simulation,
   TEST_COMPONENT,
@@ -54,6 +55,13 @@ import type { Forking } from './forks/forking.ts';
 import { makeWebhooks, type Webhooks } from './extensions/index.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 import { makeInsight, type Insight } from './insight/index.ts';
+import {
+  openRecording,
+  readRecording,
+  type Recording,
+  type ReplayedRequest,
+  replayRecording,
+} from './recording.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */
@@ -120,6 +128,11 @@ export interface StartClusterOptions {
   readonly controlPlanes?: number;
   /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
   readonly hashHistory?: boolean;
+  /**
+   * Records the requests of clients that come by the port or the agent in this file, which is created. Watches, exec and port-forward are
+   * not recorded. The file has no credentials, but the bodies of the requests.
+   */
+  readonly recordTo?: string;
   /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
   readonly onHistory?: (line: string) => void;
   /**
@@ -143,6 +156,11 @@ export interface EmbeddedCluster<C extends Clock = Clock>
    * is the same each time, on every machine. Throws TypeError without `hashHistory`.
    */
   historyHash(): string;
+  /**
+   * Sends the requests of a recording (`recordTo`) in their order, as their users, each at its time after the beginning. Returns their status
+   * codes. Throws TypeError for a file that is none, and without a virtual clock.
+   */
+  replay(recording: string): Promise<readonly ReplayedRequest[]>;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
   /** Handlers of admission, conversion and authorization as plain functions. */
@@ -257,6 +275,7 @@ interface Setup extends Origin {
   };
   readonly simulation: Simulation;
   readonly history: HistoryHash | undefined;
+  readonly recording: Recording | undefined;
   readonly nodes: readonly LazyNode[];
   /** The directory of the cluster's files, which is made when there is one. */
   readonly filesDir: string;
@@ -324,8 +343,17 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
   };
   const history =
     options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
+  // A fork does not continue the file of the cluster that it comes from.
+  const recording =
+    options.recordTo === undefined || state !== undefined
+      ? undefined
+      : openRecording(options.recordTo);
+  const observers = [
+    ...(recording === undefined ? [] : [recorder(clock, (request) => recording.add(request))]),
+    ...(history === undefined ? [] : [history.filter]),
+  ];
   const simulation = new Simulation({
-    ...(history !== undefined && { observe: history.filter }),
+    observe: (next) => observers.reduce((handler, observer) => observer(handler), next),
     clock,
     random: random.derive('faults'),
     storage: memory,
@@ -370,6 +398,7 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
     inProcess,
     simulation,
     history,
+    recording,
     nodes,
     filesDir,
     config,
@@ -396,6 +425,7 @@ function embed(
     inProcess,
     simulation,
     history,
+    recording,
     nodes,
     filesDir,
     moving,
@@ -433,6 +463,7 @@ function embed(
         closeInsight();
         await moving(cluster.stop());
       } finally {
+        recording?.close();
         process.off('exit', removeFiles);
         await rm(filesDir, { recursive: true, force: true });
       }
@@ -450,6 +481,16 @@ function embed(
       clientOf: ({ name, groups = [] }) => cluster.clientOf({ name, groups }, 'coxswain'),
       [SIMULATION]: simulation,
       faults: simulation.faults,
+      replay: async (path) => {
+        if (!(clock instanceof VirtualClock))
+          throw new TypeError(
+            "a recording is replayed on virtual time: start with clock: 'virtual'",
+          );
+        return replayRecording(readRecording(path), {
+          clock,
+          connect: (user) => cluster.connectAs(user),
+        });
+      },
       historyHash: () => {
         if (history === undefined)
           throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
