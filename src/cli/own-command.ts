@@ -1,4 +1,5 @@
-// How the user can type the commands that messages name: 'cox' if it is on PATH, otherwise 'npx cox' or the path of the script.
+// Computes how the user can type the commands in messages: 'cox' if it is on PATH, otherwise 'npx
+// cox' or the path of the script.
 
 import { realpathSync } from 'node:fs';
 import { delimiter, join, sep } from 'node:path';
@@ -38,7 +39,8 @@ function existing(path: string): string | undefined {
 }
 
 const COMMANDS =
-  'up|down|reset|snapshot|compile|apiserver|controller-manager|scheduler|kubelet|proxy|dns|ingress|certs|completion|envtest|version';
+  'up|down|reset|snapshot|compile|apiserver|controller-manager|scheduler|kubelet|proxy|dns|in' +
+  'gress|certs|completion|envtest|version';
 /** The command where a text names it to be typed: in quotes, after a prompt, after `&&` and after a colon. */
 const NAMED = new RegExp(`(?<=['\`]|\\$ |&& |: )cox (?=(?:${COMMANDS})\\b)`, 'g');
 

@@ -1,5 +1,6 @@
-// A whole cluster in one process: the API server, and the controllers, the scheduler and the kubelets of its nodes, which reach it
-// through in-process clients. This is the only place that knows them all.
+// A whole cluster in one process: the API server, and the controllers, the scheduler and the
+// kubelets of its nodes, which reach it through in-process clients. This is the only place that
+// knows them all.
 
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
@@ -48,13 +49,13 @@ export interface ClusterConfig {
   /** Closed when the cluster stops. */
   readonly storage: Storage;
   /**
-   * Needed by `listen`. With it, the authority's certificate is published in every namespace, and pods get a token of their
-   * ServiceAccount.
+   * Needed by `listen`. With it, the authority's certificate is published in every namespace, and
+   * pods get a token of their ServiceAccount.
    */
   readonly pki?: Pki;
   /** Absent: no port is opened. Port 0: any that is free. */
   readonly listen?: { readonly bindAddress: string; readonly port: number };
-  /** Where the kubelets listen. Absent: they open no ports. */
+  /** The ports of the kubelets. Absent: they open no ports. */
   readonly kubeletPorts?: KubeletPorts;
   /** The cluster's DNS server. Absent: there is none, and pods have the node's. */
   readonly dns?: DnsSettings;
@@ -65,8 +66,8 @@ export interface ClusterConfig {
   /** Their runtimes are closed when the cluster stops. */
   readonly nodes: readonly ClusterNode[];
   /**
-   * A thread beside this one for the controllers, the scheduler and these nodes; it ends with the cluster. Default: all are in this
-   * thread. Plugins of the scheduler cannot go there.
+   * A thread beside this one for the controllers, the scheduler and these nodes; it ends with the
+   * cluster. Default: all are in this thread. Plugins of the scheduler cannot go there.
    */
   readonly thread?: {
     readonly components: ComponentsRunner;
@@ -77,15 +78,18 @@ export interface ClusterConfig {
   readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
-  /** Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of nodes. */
+  /**
+   * Addresses for services of type LoadBalancer, in the format of IpPool.parse. Default: nodes'
+   * addresses.
+   */
   readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
-  /** Plugins that it can name besides those in the tree. */
+  /** Plugins that the configuration can name besides the built-in ones. */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** Which groups, versions and resources are served. Default: stable versions. */
+  /** The served groups, versions and resources. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run (see selectControllers). Default: all. */
+  /** The controllers to run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
   /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
   readonly leaderElect?: boolean;
@@ -112,7 +116,10 @@ export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters']
 
 export class Cluster {
   readonly #config: ClusterConfig;
-  /** PEM: what signs the tokens of ServiceAccounts. Each time it is asked for without a directory it would be another. */
+  /**
+   * PEM: what signs the tokens of ServiceAccounts. Each time it is asked for without a directory it
+   * would be another.
+   */
   readonly #serviceAccountKey: string | undefined;
   readonly #abort = new AbortController();
   /** The components of this thread. */
@@ -132,12 +139,12 @@ export class Cluster {
   /** All components have started. Nodes may not be ready yet. */
   #started = false;
   #onNodeStarted: (started: number) => void = () => undefined;
-  /** How nodes of other processes are reached: made when the first one is. */
+  /** Connects to nodes of other processes. Made at the first connection. */
   #elsewhere: Promise<NodeConnector> | undefined;
   #stopping: Promise<void> | undefined;
   /** Resolves with the reason if a component ends that should not. */
   readonly failed: Promise<Error>;
-  /** As the administrator. */
+  /** The administrator's client. */
   readonly client: Client;
 
   /** make() and begin(). */
@@ -264,12 +271,15 @@ export class Cluster {
     return this.#dns?.server;
   }
 
-  /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. It stays in the process. */
+  /**
+   * Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without
+   * encryption. It stays in the process.
+   */
   connect(): Duplex {
     return this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
   }
 
-  /** Where the API server listens; undefined if it does not. */
+  /** The address of the API server; undefined if it does not listen. */
   get url(): string | undefined {
     return this.#url;
   }
@@ -314,7 +324,10 @@ export class Cluster {
     await this.#waitForNodes();
   }
 
-  /** For this machine's node, and for other machines that join. A cluster without it works on this machine. */
+  /**
+   * Grants the permissions of the pod network, for this machine's node and for other machines that
+   * join. Without them the cluster still works on this machine.
+   */
   async #permitPodNetwork(): Promise<void> {
     if (this.#config.nodes.every(({ podNetwork }) => podNetwork === undefined)) return;
     try {
@@ -364,8 +377,8 @@ export class Cluster {
   }
 
   /**
-   * The components are healthy if they have started, have not failed, and their thread answers. As in kube-apiserver, a component
-   * that only waits to become the leader is healthy.
+   * The components are healthy if they have started, have not failed, and their thread answers. As
+   * in kube-apiserver, a component that only waits to become the leader is healthy.
    */
   #componentHealth(): ComponentHealth {
     let failure: Error | undefined;
@@ -445,7 +458,7 @@ export class Cluster {
     return this.#components.startNode(name);
   }
 
-  /** A cluster is ready when pods can run: every node says so, and nothing keeps pods off it. */
+  /** Waits until pods can run: every node is Ready, and no taint keeps pods off it. */
   async #waitForNodes(): Promise<void> {
     const isReady = (node: Immutable<Node>): boolean =>
       node.status.conditions?.some(
@@ -517,7 +530,10 @@ export class Cluster {
     return createClient(createInProcessTransport({ handler: this.#handlerOf(user), userAgent }));
   }
 
-  /** Kubelets in this process are reached without a port, those that have joined it from elsewhere at their own. */
+  /**
+   * Connects to kubelets in this process without a port, and to kubelets that joined from other
+   * machines at their own ports.
+   */
   #nodeConnector(): NodeConnector {
     return {
       connect: async (target, signal): Promise<Duplex> => {

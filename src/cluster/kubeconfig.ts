@@ -14,7 +14,7 @@ export interface KubeconfigEntry {
   readonly caCertificate: string;
   /** PEM. */
   readonly clientCertificate: string;
-  /** PEM. It is written in SEC1 form, whatever its form is here. */
+  /** PEM in any form. It is written in SEC1 form. */
   readonly clientKey: string;
 }
 
@@ -45,8 +45,8 @@ export function writeKubeconfig(path: string, entry: KubeconfigEntry): void {
 }
 
 /**
- * Adds or replaces the entry in a kubeconfig that belongs to the user, keeps everything else, and makes it the current context.
- * Throws if the file is there and is not a kubeconfig.
+ * Adds or replaces the entry in a kubeconfig that belongs to the user, keeps everything else, and
+ * makes it the current context. Throws if the file is there and is not a kubeconfig.
  */
 export function mergeKubeconfig(path: string, entry: KubeconfigEntry): void {
   let existing: Kubeconfig = {};

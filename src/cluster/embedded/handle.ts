@@ -75,16 +75,20 @@ export interface ClusterHandle<C extends Clock = Clock> {
   readonly url: string | undefined;
   /** Kubeconfig as YAML; undefined without a port. */
   readonly kubeconfig: string | undefined;
-  /** A file with the kubeconfig, readable by this user only; undefined without a port. `startCluster` deletes it when it stops. */
+  /**
+   * A file with the kubeconfig, readable by this user only; undefined without a port.
+   * `startCluster` deletes it when it stops.
+   */
   readonly kubeconfigPath: string | undefined;
   /**
-   * An agent for node:http whose connections go to the API server without a port, unencrypted and as the administrator. Use it with
-   * any URL that begins with http://.
+   * An agent for node:http whose connections go to the API server without a port, unencrypted and
+   * as the administrator. Use it with any URL that begins with http://.
    */
   readonly agent: Agent;
   /**
-   * Server-side apply of a manifest (YAML text, objects, custom resources included). Returns the objects after it. Rejects with
-   * StatusError; with the reason Conflict if another manager owns a field that would change (see `force`).
+   * Server-side apply of a manifest (YAML text, objects, custom resources included). Returns the
+   * objects after it. Rejects with StatusError; with the reason Conflict if another manager owns a
+   * field that would change (see `force`).
    */
   apply(manifest: Manifest, options?: ApplyManifestOptions): Promise<readonly KubeObject[]>;
   /** Rejects with StatusError, with the reason NotFound for an object that does not exist. */
@@ -105,9 +109,9 @@ export interface ClusterHandle<C extends Clock = Clock> {
     options?: InNamespace & DeleteOptions,
   ): Promise<void>;
   /**
-   * Waits for a condition: the type of a status condition ('Available', 'Ready', 'Complete'), 'deleted', or a function. The object need
-   * not exist yet. A virtual clock is moved forward until it is met. Returns the object, undefined once it is deleted. Rejects with
-   * WaitTimeoutError.
+   * Waits for a condition: the type of a status condition ('Available', 'Ready', 'Complete'),
+   * 'deleted', or a function. The object need not exist yet. A virtual clock is moved forward until
+   * it is met. Returns the object, undefined once it is deleted. Rejects with WaitTimeoutError.
    */
   waitFor<T extends KubeObject>(
     type: ResourceType<T>,
@@ -143,7 +147,7 @@ export interface HandleConfig<C extends Clock> {
   readonly random?: Random;
   readonly logger?: Logger;
   connect(): Duplex;
-  /** Lets time pass until a promise settles, where nothing else moves the clock. */
+  /** Advances time until a promise settles, on a clock that does not move by itself. */
   moving<T>(promise: Promise<T>): Promise<T>;
   stop(): Promise<void>;
 }
@@ -237,7 +241,7 @@ function scoped<T extends KubeObject>(
   return type.namespaced ? resource.namespace(namespace) : resource;
 }
 
-/** As `waitFor`, and moves the clock. */
+/** Waits as `waitFor`, and advances the clock. */
 async function waitOn<T extends KubeObject>(
   clock: VirtualClock,
   resource: ResourceClient<T>,

@@ -1,4 +1,5 @@
-// An agent for node:http whose connections go to the API server in this process, so that other client libraries need no port.
+// An agent for node:http whose connections go to the API server in this process, so that other
+// client libraries need no port.
 
 import { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';

@@ -16,11 +16,14 @@ export interface ApplyManifestOptions {
   readonly namespace?: string;
   /** The manager that owns the applied fields. Default: 'coxswain'. */
   readonly fieldManager?: string;
-  /** Takes over fields that other managers own. Default: false, and a conflict is a StatusError with the reason Conflict. */
+  /**
+   * Takes over fields that other managers own. Default: false, and a conflict is a StatusError with
+   * the reason Conflict.
+   */
   readonly force?: boolean;
 }
 
-/** Finds resources by kind, in the server's discovery, and keeps what it has found. */
+/** Finds resources by kind in the server's discovery, and caches the results. */
 export class ServedKinds {
   readonly #client: Client;
   readonly #types = new Map<string, ResourceType>();
@@ -78,8 +81,9 @@ function objectsIn(manifest: Manifest): readonly KubeObject[] {
 }
 
 /**
- * Server-side apply of each object, in order; an object with `generateName` and no name is created. Resolves with the objects after that.
- * Rejects with StatusError; the objects before the one that failed stay applied.
+ * Server-side apply of each object, in order; an object with `generateName` and no name is created.
+ * Resolves with the objects after that. Rejects with StatusError; the objects before the one that
+ * failed stay applied.
  */
 export async function applyManifest(
   client: Client,

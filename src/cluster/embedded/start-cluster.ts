@@ -1,4 +1,5 @@
-// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes, without a port unless asked.
+// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes,
+// without a port unless asked.
 
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -40,9 +41,15 @@ export interface StartClusterOptions {
   readonly clock?: 'real' | 'virtual';
   /** The time at which a virtual clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
   readonly startMs?: number;
-  /** The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock, otherwise random. */
+  /**
+   * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
+   * otherwise random.
+   */
   readonly seed?: string | number;
-  /** Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free one. Default: no port. */
+  /**
+   * Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free
+   * one. Default: no port.
+   */
   readonly port?: number;
   /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
@@ -52,13 +59,20 @@ export interface StartClusterOptions {
   readonly schedulerConfiguration?: unknown;
   /** Plugins that the configuration can name, beside the built-in ones (docs/writing-a-scheduler-plugin.md). */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default: stable ones. */
+  /**
+   * Changes of the served API versions: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default:
+   * stable ones are served.
+   */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all. */
+  /**
+   * The controllers to run: '*' all default ones, 'foo' this one, '-foo' not this one. Default:
+   * all.
+   */
   readonly controllers?: readonly string[];
   /**
-   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also listens on 127.0.0.1 (0: any port that is
-   * free). Names outside of the cluster are resolved only by servers that the ConfigMap `cluster-dns` names. Default: none.
+   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also
+   * listens on 127.0.0.1 (0: any port that is free). Names outside of the cluster are resolved only
+   * by servers that the ConfigMap `cluster-dns` names. Default: none.
    */
   readonly dns?: boolean;
   readonly dnsPort?: number;
@@ -100,7 +114,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
   const logger = options.logger ?? silentLogger;
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
-  // Made when a container writes its first line. The name does not depend on the seed: two clusters may have the same one.
+  // The directory is created when a container writes its first line. The name does not depend on
+  // the seed: two clusters may have the same seed.
   const filesDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
   const nodeCount = options.nodes ?? 1;
   const podRange =

@@ -3,7 +3,10 @@
 import type { VirtualClock } from '#machinery/clock.ts';
 import { startCluster, type EmbeddedCluster, type StartClusterOptions } from './start-cluster.ts';
 
-/** The hooks of a test runner: those of vitest, jest and mocha, and `before`, `after` of node:test under these names. */
+/**
+ * The hooks of a test runner: those of vitest, jest and mocha, and `before`, `after` of node:test
+ * under these names.
+ */
 export interface TestHooks {
   beforeAll(start: () => Promise<void>): unknown;
   afterAll(stop: () => Promise<void>): unknown;
@@ -40,7 +43,10 @@ export async function withCluster<T>(
   }
 }
 
-/** Starts one cluster before the tests of a file or suite, and stops it after them: `sharedCluster({ beforeAll, afterAll }, { nodes: 2 })`. */
+/**
+ * Starts one cluster before the tests of a file or suite, and stops it after them: `sharedCluster({
+ * beforeAll, afterAll }, { nodes: 2 })`.
+ */
 export function sharedCluster(
   hooks: TestHooks,
   options: Virtual,
