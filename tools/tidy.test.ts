@@ -18,6 +18,8 @@ describe('tidy', () => {
     ['openings', 'src/api/a.ts', '/** What is stored. */'],
     ['openings', 'src/api/a.ts', '  // Of the nodes that fit.'],
     ['line-length', 'src/api/a.ts', 'x'.repeat(121)],
+    ['single-import', 'src/api/a.ts', "import { a } from 'b';\nimport type { C } from 'b';"],
+    ['optional-members', 'src/api/a.ts', '  readonly a?: string | undefined;'],
     ['io', 'src/api/a.ts', "import { readFile } from 'node:fs/promises';"],
     ['io', 'src/scheduler/a.ts', "import { isIP, connect } from 'node:net';"],
     ['readme-size', 'src/api/README.md', 'word '.repeat(800)],
@@ -30,6 +32,8 @@ describe('tidy', () => {
     ['src/api/a.ts', '// No client waits.\n/** Returns what is stored. */'],
     ['src/api/a.ts', "import { isIP, type Socket } from 'node:net';"],
     ['src/kubelet/logs/a.ts', "import { readFile } from 'node:fs/promises';"],
+    ['src/api/a.ts', "import { a } from 'b';\nimport * as c from 'b';"],
+    ['src/api/a.ts', '  readonly a: string | undefined;'],
     ['src/api/a.test.ts', "import { readFile } from 'node:fs/promises';"],
   ])('passes what is right: %s', (path, text) => {
     expect(rulesBrokenBy(path, text)).toEqual([]);

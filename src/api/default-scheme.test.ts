@@ -38,7 +38,7 @@ test.each([
   ]);
 });
 
-test('every defaulter is of a kind that its group has', () => {
+test('every defaulter belongs to a kind of its group', () => {
   const unknown = Object.entries(DEFAULTERS).flatMap(([apiVersion, defaulters]) =>
     Object.keys(defaulters).filter(
       (kind) =>

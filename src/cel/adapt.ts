@@ -36,8 +36,8 @@ const adapters = new WeakMap<Type, Adapter>();
  * unsuitable values; null stays null.
  */
 export function adapterOf(type: Type): Adapter {
-  const known = adapters.get(type);
-  if (known !== undefined) return known;
+  const cached = adapters.get(type);
+  if (cached !== undefined) return cached;
   const adapter = makeAdapter(type);
   adapters.set(type, adapter);
   return adapter;

@@ -111,8 +111,8 @@ class Checker {
 
   /** Nodes that a macro uses twice are checked once: both uses are in the same scope. */
   check(node: Expression): Type {
-    const known = this.types.get(node);
-    if (known !== undefined) return known;
+    const checked = this.types.get(node);
+    if (checked !== undefined) return checked;
     let type = this.#typeOf(node);
     // A deeply nested map of itself has a type that is small in memory and endless to traverse.
     if (typeSize(type) > MAX_TYPE_SIZE) {
@@ -180,21 +180,21 @@ class Checker {
       this.references.set(node, { kind: 'variable', name });
       return local.type;
     }
-    const found = this.#declarations.lookupName(name);
-    if (found === undefined) return undefined;
+    const declaration = this.#declarations.lookupName(name);
+    if (declaration === undefined) return undefined;
     this.references.set(
       node,
-      found.constant === undefined
-        ? { kind: 'variable', name: found.name }
-        : { kind: 'constant', value: found.constant.value },
+      declaration.constant === undefined
+        ? { kind: 'variable', name: declaration.name }
+        : { kind: 'constant', value: declaration.constant.value },
     );
-    return found.type;
+    return declaration.type;
   }
 
   #select(node: Select): Type {
     const qualified = qualifiedName(node);
     // A local variable hides qualified names that begin with it.
-    if (qualified !== undefined && !this.#isLocal(qualified.split('.')[0] as string)) {
+    if (qualified !== undefined && !this.#isLocal(qualified.split('.')[0]!)) {
       const type = this.#resolve(node, qualified);
       if (type !== undefined) return type;
     }
@@ -215,9 +215,9 @@ class Checker {
     if (target.kind === 'map') {
       type = target.value;
     } else if (target.kind === 'object') {
-      const found = target.field(field);
-      if (found === undefined) this.#report(offset, `undefined field '${field}'`);
-      type = found?.type ?? ERROR;
+      const fieldType = target.field(field);
+      if (fieldType === undefined) this.#report(offset, `undefined field '${field}'`);
+      type = fieldType?.type ?? ERROR;
     } else if (target.kind === 'parameter') {
       this.substitution.assignable(DYN, target);
     } else if (!isDynOrError(target)) {
@@ -230,19 +230,19 @@ class Checker {
     if (node.function === operators.optionalSelect) return this.#optionalSelect(node);
     const argumentTypes = node.arguments.map((argument) => this.check(argument));
     if (node.target === undefined) {
-      const found = this.#declarations.lookupFunction(node.function);
-      if (found === undefined) return this.#undeclared(node.offset, node.function);
-      return this.#overload(node, found, argumentTypes, false, true);
+      const declared = this.#declarations.lookupFunction(node.function);
+      if (declared === undefined) return this.#undeclared(node.offset, node.function);
+      return this.#overload(node, declared, argumentTypes, false, true);
     }
     const qualifier = qualifiedName(node.target);
-    if (qualifier !== undefined && !this.#isLocal(qualifier.split('.')[0] as string)) {
-      const found = this.#declarations.lookupFunction(`${qualifier}.${node.function}`);
-      if (found !== undefined) return this.#overload(node, found, argumentTypes, false, true);
+    if (qualifier !== undefined && !this.#isLocal(qualifier.split('.')[0]!)) {
+      const declared = this.#declarations.lookupFunction(`${qualifier}.${node.function}`);
+      if (declared !== undefined) return this.#overload(node, declared, argumentTypes, false, true);
     }
     const receiver = this.check(node.target);
-    const found = this.#declarations.lookupFunction(node.function);
-    if (found === undefined) return this.#undeclared(node.offset, node.function);
-    return this.#overload(node, found, [receiver, ...argumentTypes], true, false);
+    const declared = this.#declarations.lookupFunction(node.function);
+    if (declared === undefined) return this.#undeclared(node.offset, node.function);
+    return this.#overload(node, declared, [receiver, ...argumentTypes], true, false);
   }
 
   #overload(
@@ -272,7 +272,7 @@ class Checker {
     if (result === undefined) {
       const types = argumentTypes.map((type) => formatType(this.substitution.apply(type, true)));
       const applied = member
-        ? `${types[0] as string}.(${types.slice(1).join(', ')})`
+        ? `${types[0]!}.(${types.slice(1).join(', ')})`
         : `(${types.join(', ')})`;
       this.#report(node.offset, `found no matching overload for '${name}' applied to '${applied}'`);
       return ERROR;
@@ -281,7 +281,7 @@ class Checker {
     return result;
   }
 
-  /** Checks && and ||. Each operand that is no boolean is reported separately. */
+  /** Checks && and ||. Each operand that is not a boolean is reported separately. */
   #logical(
     node: Call,
     name: string,
@@ -291,7 +291,7 @@ class Checker {
     let result = BOOL;
     operandTypes.forEach((type, index) => {
       if (this.substitution.assignable(type, BOOL)) return;
-      const { offset } = node.arguments[index] as Expression;
+      const { offset } = node.arguments[index]!;
       this.#report(
         offset,
         `expected type 'bool' but found '${formatType(this.substitution.apply(type))}'`,
@@ -336,17 +336,17 @@ class Checker {
   }
 
   #struct(node: StructLiteral): Type {
-    const found = this.#declarations.lookupName(node.type);
+    const declaration = this.#declarations.lookupName(node.type);
     let type: Type = ERROR;
-    if (found === undefined) {
+    if (declaration === undefined) {
       this.#undeclared(node.offset, node.type);
-    } else if (found.type.kind !== 'type') {
-      this.#report(node.offset, `'${formatType(found.type)}' is not a type`);
-    } else if (found.type.of?.kind !== 'object') {
-      this.#report(node.offset, `'${found.name}' is not a message type`);
+    } else if (declaration.type.kind !== 'type') {
+      this.#report(node.offset, `'${formatType(declaration.type)}' is not a type`);
+    } else if (declaration.type.of?.kind !== 'object') {
+      this.#report(node.offset, `'${declaration.name}' is not a message type`);
     } else {
-      type = found.type.of;
-      this.references.set(node, { kind: 'struct', type: found.type.of });
+      type = declaration.type.of;
+      this.references.set(node, { kind: 'struct', type: declaration.type.of });
     }
     for (const entry of node.fields) {
       let value = this.check(entry.value);

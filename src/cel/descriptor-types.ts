@@ -45,17 +45,17 @@ const SCALARS: Readonly<Record<string, Type>> = {
   duration: STRING,
 };
 
-const known = new WeakMap<DescribedMessage, ObjectType>();
+const typesByMessage = new WeakMap<DescribedMessage, ObjectType>();
 
 /**
  * Returns the type of a message's objects. Fields are resolved lazily, because messages may contain
  * themselves.
  */
 export function typeOfMessage(message: DescribedMessage): ObjectType {
-  let type = known.get(message);
+  let type = typesByMessage.get(message);
   if (type === undefined) {
     type = makeType(message);
-    known.set(message, type);
+    typesByMessage.set(message, type);
   }
   return type;
 }
@@ -67,8 +67,8 @@ function makeType(message: DescribedMessage): ObjectType {
     name: message.name,
     fieldNames: () => message.fields.map(({ name }) => name),
     field(name) {
-      const made = fields.get(name);
-      if (made !== undefined) return made;
+      const cached = fields.get(name);
+      if (cached !== undefined) return cached;
       const described = message.fields.find((field) => field.name === name);
       if (described === undefined) return undefined;
       const field = { type: typeOf(described.type) };

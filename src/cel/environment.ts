@@ -1,16 +1,17 @@
 // An environment: the variables and libraries that expressions may use. It compiles expressions to
 // programs.
 //
-//     const env = new Environment({ variables: { device: deviceType }, libraries:
-//     kubernetesLibraries });
-//     const { program, error } = env.compile('device.driver == "gpu.example.com"', { resultType:
-//     BOOL });
+//     const env = new Environment({
+//       variables: { device: deviceType },
+//       libraries: kubernetesLibraries,
+//     });
+//     const { program, error } = env.compile('device.driver == "a.example"', { resultType: BOOL });
 //     const { value, error } = program.evaluate({ device });
 
 import { adapterOf } from './adapt.ts';
 import type { Expression } from './ast.ts';
 import { check, type Checked, type Declarations, type NamedValue } from './checker.ts';
-import { type Budget, Frame, PER_CALL_LIMIT } from './cost.ts';
+import { Frame, PER_CALL_LIMIT, type Budget } from './cost.ts';
 import type { Library } from './declarations.ts';
 import {
   CompileError,
@@ -114,8 +115,8 @@ export class Environment {
   }
 
   #lookup(name: string): NamedValue | undefined {
-    const known = this.#variables.get(name) ?? this.#tables.names.get(name);
-    if (known !== undefined) return known;
+    const declaredType = this.#variables.get(name) ?? this.#tables.names.get(name);
+    if (declaredType !== undefined) return declaredType;
     const type = firstOf(this.#tables.resolvers, (resolve) => resolve(name));
     return type === undefined
       ? undefined
@@ -166,9 +167,9 @@ export class Environment {
       options.unchecked === true ? [] : checkLiterals(expression, checked.types, homogeneous);
     if (unreadable.length > 0) return fail(unreadable);
     const resultType = checked.types.get(expression) ?? DYN;
-    const wrong = wrongResult(resultType, options);
-    if (wrong !== undefined)
-      return fail([{ offset: expression.offset, message: wrong }], 'resultType');
+    const problem = wrongResult(resultType, options);
+    if (problem !== undefined)
+      return fail([{ offset: expression.offset, message: problem }], 'resultType');
     const planned = plan(expression, {
       checked,
       overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
@@ -220,21 +221,21 @@ function wrongResult(
 /** Returns the names to which a name may resolve in a container, in the order of attempts. */
 function candidates(container: string, name: string): string[] {
   if (name.startsWith('.')) return [name.slice(1)];
-  const found: string[] = [];
+  const names: string[] = [];
   for (
     let scope = container;
     scope !== '';
     scope = scope.slice(0, Math.max(0, scope.lastIndexOf('.')))
   ) {
-    found.push(`${scope}.${name}`);
+    names.push(`${scope}.${name}`);
   }
-  return [...found, name];
+  return [...names, name];
 }
 
 function firstOf<T, R>(items: readonly T[], find: (item: T) => R | undefined): R | undefined {
   for (const item of items) {
-    const found = find(item);
-    if (found !== undefined) return found;
+    const match = find(item);
+    if (match !== undefined) return match;
   }
   return undefined;
 }

@@ -88,12 +88,7 @@ export function formatIssues(
       start += text.length + 1;
       line++;
     }
-    return formatIssue(
-      `${description}:${line + 1}`,
-      lines[line] as string,
-      offset - start,
-      message,
-    );
+    return formatIssue(`${description}:${line + 1}`, lines[line]!, offset - start, message);
   });
   if (sorted.length > MAX_ISSUES)
     shown.push(`${sorted.length - MAX_ISSUES} more errors were truncated`);

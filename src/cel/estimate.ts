@@ -69,8 +69,8 @@ class Estimator {
   }
 
   cost(node: Expression): Range {
-    const known = this.#costs.get(node);
-    if (known !== undefined) return known;
+    const cached = this.#costs.get(node);
+    if (cached !== undefined) return cached;
     const cost = this.#costOf(node);
     if (node.kind === 'call' || node.kind === 'comprehension') this.#costs.set(node, cost);
     return cost;
@@ -245,8 +245,8 @@ class Estimator {
   }
 
   #size(node: Expression): Range | undefined {
-    const known = this.#sizes.get(node) ?? literalSize(node);
-    if (known !== undefined) return known;
+    const computed = this.#sizes.get(node) ?? literalSize(node);
+    if (computed !== undefined) return computed;
     const declared = this.#declared.get(node) ?? undefined;
     const size = declared === undefined ? undefined : declaredSize(declared);
     if (size !== undefined || (declared !== undefined && this.#root === undefined)) return size;

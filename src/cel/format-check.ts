@@ -50,8 +50,8 @@ export function checkFormat(node: Call, types: ReadonlyMap<Expression, Type>): I
       if (argument === undefined)
         return { offset: node.offset, message: `index ${used} out of range` };
       used++;
-      const wrong = wrongPart(argument, CLAUSES[verb.toLowerCase()] as Clause, types);
-      if (wrong !== undefined) return wrong;
+      const problem = wrongPart(argument, CLAUSES[verb.toLowerCase()]!, types);
+      if (problem !== undefined) return problem;
     }
   } catch (error) {
     if (!(error instanceof EvaluationError)) throw error;
@@ -69,10 +69,10 @@ function wrongPart(
 ): Issue | undefined {
   const type = types.get(node) ?? DYN;
   if (type.kind !== 'dyn' && !clause.kinds.includes(type.kind)) {
-    const given = type.kind === 'error' ? '!error!' : typeName(type);
+    const givenType = type.kind === 'error' ? '!error!' : typeName(type);
     return {
       offset: node.offset,
-      message: `error during formatting: ${clause.expected}, was given ${given}`,
+      message: `error during formatting: ${clause.expected}, was given ${givenType}`,
     };
   }
   if (clause !== TEXT) return undefined;
@@ -83,8 +83,8 @@ function wrongPart(
         ? node.entries.flatMap(({ key, value }) => [key, value])
         : [];
   for (const part of parts) {
-    const wrong = wrongPart(part, clause, types);
-    if (wrong !== undefined) return wrong;
+    const problem = wrongPart(part, clause, types);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }

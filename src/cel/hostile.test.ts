@@ -1,4 +1,4 @@
-// Hostile input: small expressions with expensive evaluation, and texts that are no expressions.
+// Hostile input: small expressions with expensive evaluation, and texts that are not expressions.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toJson } from './adapt.ts';

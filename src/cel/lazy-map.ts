@@ -6,7 +6,7 @@ import { AbstractMap, type Value } from './values.ts';
 /** A map that creates each value at most once. A value that failed fails again at each access. */
 export class LazyMap extends AbstractMap {
   readonly #makers: ReadonlyMap<string, () => Value>;
-  readonly #made = new Map<
+  readonly #values = new Map<
     string,
     { readonly value: Value } | { readonly error: EvaluationError }
   >();
@@ -28,13 +28,13 @@ export class LazyMap extends AbstractMap {
     const maker = typeof key === 'string' ? this.#makers.get(key) : undefined;
     if (maker === undefined) return undefined;
     const name = key as string;
-    let made = this.#made.get(name);
-    if (made === undefined) {
-      made = attempt(maker);
-      this.#made.set(name, made);
+    let cached = this.#values.get(name);
+    if (cached === undefined) {
+      cached = attempt(maker);
+      this.#values.set(name, cached);
     }
-    if ('error' in made) throw evaluationError(made.error.message, made.error.reason);
-    return made.value;
+    if ('error' in cached) throw evaluationError(cached.error.message, cached.error.reason);
+    return cached.value;
   }
 
   override has(key: Value): boolean {

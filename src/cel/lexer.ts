@@ -98,12 +98,12 @@ export function lex(source: string, maxTokens = 200_000): Lexed {
       push(ESCAPED_IDENTIFIER, escapedName[0]);
       continue;
     }
-    const wrong = unrecognized(source, at);
+    const invalidText = unrecognized(source, at);
     issues.push({
       offset: at,
-      message: `Syntax error: token recognition error at: '${printable(wrong)}'`,
+      message: `Syntax error: token recognition error at: '${printable(invalidText)}'`,
     });
-    at += wrong.length;
+    at += invalidText.length;
   }
   tokens.push({ kind: END, text: END, offset: source.length });
   return { tokens, issues };
@@ -170,7 +170,7 @@ const codeOf = (escape: string): number =>
   /^\\[0-3]/.test(escape) ? parseInt(escape.slice(1), 8) : parseInt(escape.slice(2), 16);
 
 function unescape(escape: string): string {
-  const letter = escape[1] as string;
+  const letter = escape[1]!;
   if (!/[xXuU0-3]/.test(letter)) return SHORT_ESCAPES[letter] ?? letter;
   const code = codeOf(escape);
   if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))

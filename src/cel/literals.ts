@@ -1,7 +1,7 @@
 // Checks literals that would always fail at run time (durations, timestamps, patterns), so that
 // they are compile errors. Also checks lists and maps with items of several types.
 
-import type { Call, Expression, ListLiteral, MapEntry, MapLiteral } from './ast.ts';
+import type { Call, Expression, ListLiteral, MapLiteral } from './ast.ts';
 import { EvaluationError, type Issue } from './errors.ts';
 import { checkFormat } from './format-check.ts';
 import { compileRegex } from './standard/strings.ts';
@@ -79,7 +79,7 @@ function checkList(
   const [expected] = typesOf;
   const at = typesOf.findIndex((type) => expected !== undefined && !sameType(expected, type));
   // Only the first mismatch is reported.
-  if (at > 0) mismatch(issues, elements[at] as Expression, expected as Type, typesOf[at] as Type);
+  if (at > 0) mismatch(issues, elements[at]!, expected as Type, typesOf[at]!);
 }
 
 function checkMap(
@@ -93,7 +93,7 @@ function checkMap(
   }));
   const [expected] = typesOf;
   for (const [index, type] of typesOf.entries()) {
-    const entry = entries[index] as MapEntry;
+    const entry = entries[index]!;
     if (!sameType((expected as typeof type).key, type.key))
       mismatch(issues, entry.key, (expected as typeof type).key, type.key);
     if (!sameType((expected as typeof type).value, type.value)) {

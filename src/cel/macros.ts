@@ -10,7 +10,7 @@ import {
   type Identifier,
 } from './ast.ts';
 
-/** The variable for the result of a loop. It is no valid identifier, so it cannot collide. */
+/** The variable for the result of a loop. It is not a valid identifier, so it cannot collide. */
 const ACCUMULATOR = '@result';
 /** The older name of that variable, which expressions may not use for their own variables. */
 const OLD_ACCUMULATOR = '__result__';
@@ -39,7 +39,7 @@ export interface Macro {
   readonly member: boolean;
   /** The number of arguments. Absent: any number. */
   readonly arity?: number;
-  /** Returns the expansion; undefined if the call is no macro call after all. Throws MacroError. */
+  /** Returns the expansion; undefined if the call is not a macro call. Throws MacroError. */
   readonly expand: (call: MacroCall) => Expression | undefined;
 }
 
@@ -108,7 +108,7 @@ function quantifier(kind: 'all' | 'exists' | 'existsOne', name: string, variable
     arity: variables + 1,
     expand(call) {
       const make = new Maker(call.offset);
-      const predicate = call.arguments[variables] as Expression;
+      const predicate = call.arguments[variables]!;
       const shape: ComprehensionShape = { kind, predicate };
       const range = call.target as Expression;
       const accumulator = make.name(ACCUMULATOR);
@@ -163,10 +163,8 @@ function collector(name: string, variables: 1 | 2, filtered: boolean, mapped: bo
     expand(call) {
       const make = new Maker(call.offset);
       const names = variablesOf(call, variables, 'argument is not an identifier');
-      const predicate = filtered ? (call.arguments[variables] as Expression) : undefined;
-      const item = mapped
-        ? (call.arguments.at(-1) as Expression)
-        : (call.arguments[0] as Expression);
+      const predicate = filtered ? call.arguments[variables]! : undefined;
+      const item = mapped ? (call.arguments.at(-1) as Expression) : call.arguments[0]!;
       const accumulator = make.name(ACCUMULATOR);
       const append = make.call(operators.add, accumulator, make.list(item));
       return make.loop({
@@ -199,7 +197,7 @@ function mapTransformer(name: string, filtered: boolean, entries: boolean): Macr
     expand(call) {
       const make = new Maker(call.offset);
       const names = variablesOf(call, 2, 'argument must be a simple name');
-      const predicate = filtered ? (call.arguments[2] as Expression) : undefined;
+      const predicate = filtered ? call.arguments[2]! : undefined;
       const item = call.arguments.at(-1) as Expression;
       const accumulator = make.name(ACCUMULATOR);
       const insert = entries
@@ -225,7 +223,7 @@ const has: Macro = {
   member: false,
   arity: 1,
   expand(call) {
-    const argument = call.arguments[0] as Expression;
+    const argument = call.arguments[0]!;
     if (argument.kind === 'select' && !argument.testOnly)
       return { ...argument, testOnly: true, offset: call.offset };
     throw new MacroError(argument.offset, 'invalid argument to has() macro');
@@ -296,7 +294,9 @@ export const bindMacros: readonly Macro[] = [
   },
 ];
 
-/** optMap and optFlatMap: `target.hasValue() ? … target.value() as variable … : optional.none()`. */
+/**
+ * optMap and optFlatMap: `target.hasValue() ? … target.value() as variable … : optional.none()`.
+ */
 function optionalMapper(name: string, flat: boolean): Macro {
   return {
     name,

@@ -121,7 +121,7 @@ class Parser {
   }
 
   get #token(): Token {
-    return this.#tokens[this.#at] as Token;
+    return this.#tokens[this.#at]!;
   }
 
   #is(kind: TokenKind): boolean {
@@ -147,10 +147,10 @@ class Parser {
     if (kinds.includes(this.#token.kind)) return this.#take();
     const { text, offset } = this.#token;
     const next = this.#tokens[this.#at + 1]?.kind;
-    const expected = kinds.length === 1 ? (kinds[0] as string) : `{${kinds.join(', ')}}`;
+    const expected = kinds.length === 1 ? kinds[0]! : `{${kinds.join(', ')}}`;
     if (next !== undefined && kinds.includes(next)) {
       this.#report(offset, `Syntax error: extraneous input '${text}' expecting ${expected}`);
-    } else if (this.#is(END) && kinds.length === 1 && /^'[)\]}]'$/.test(kinds[0] as string)) {
+    } else if (this.#is(END) && kinds.length === 1 && /^'[)\]}]'$/.test(kinds[0]!)) {
       this.#report(offset, `Syntax error: missing ${expected} at '${text}'`);
     } else {
       this.#report(offset, `Syntax error: mismatched input '${text}' expecting ${expected}`);
@@ -211,10 +211,9 @@ class Parser {
     }
     const balanced = (low: number, high: number): Expression => {
       const middle = Math.floor((low + high + 1) / 2);
-      const left = middle === low ? (terms[middle] as Expression) : balanced(low, middle - 1);
-      const right =
-        middle === high ? (terms[middle + 1] as Expression) : balanced(middle + 1, high);
-      return this.#call(places[middle] as number, name, left, right);
+      const left = middle === low ? terms[middle]! : balanced(low, middle - 1);
+      const right = middle === high ? terms[middle + 1]! : balanced(middle + 1, high);
+      return this.#call(places[middle]!, name, left, right);
     };
     return balanced(0, places.length - 1);
   }
@@ -264,7 +263,7 @@ class Parser {
    * belong to a number.
    */
   #expectOperand(): void {
-    const next = this.#tokens[this.#at + 1] as Token;
+    const next = this.#tokens[this.#at + 1]!;
     const afterNot = this.#tokens[this.#at - 1]?.kind === "'!'";
     if (
       afterNot
@@ -459,7 +458,7 @@ class Parser {
     let at = this.#at;
     let name = first.text;
     while (this.#tokens[at]?.kind === "'.'" && this.#tokens[at + 1]?.kind === IDENTIFIER) {
-      name += `.${(this.#tokens[at + 1] as Token).text}`;
+      name += `.${this.#tokens[at + 1]!.text}`;
       at += 2;
     }
     if (this.#tokens[at]?.kind !== "'{'") return undefined;

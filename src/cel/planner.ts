@@ -76,8 +76,8 @@ class Planner {
       return this.#planNode(node, nested);
     // Macros use some trees twice. Planning a chain of them twice at each level would take
     // exponential time.
-    const known = this.#planned.get(node);
-    if (known !== undefined) return known;
+    const cached = this.#planned.get(node);
+    if (cached !== undefined) return cached;
     const step = this.#planNode(node, false);
     this.#planned.set(node, step);
     return step;
@@ -132,8 +132,8 @@ class Planner {
   }
 
   #variable(name: string): number {
-    const known = this.variables.get(name);
-    if (known !== undefined) return known;
+    const existing = this.variables.get(name);
+    if (existing !== undefined) return existing;
     const slot = this.slots++;
     this.variables.set(name, slot);
     return slot;
@@ -301,7 +301,7 @@ class Planner {
 
   /**
    * Plans or and orValue: the second operand is evaluated only if the first has no value. A value
-   * that is no optional counts as present.
+   * that is not an optional counts as present.
    */
   #alternative(node: Call): Step | undefined {
     const [alternative] = node.arguments;
@@ -364,20 +364,20 @@ class Planner {
       optional: node.optionalIndices.has(index),
     }));
     const make: Step = (frame) => {
-      const made: Value[] = [];
+      const values: Value[] = [];
       for (const { step, optional } of items) {
         const value = step(frame);
-        if (!optional) made.push(value);
+        if (!optional) values.push(value);
         else if (!(value instanceof Optional)) throw noSuchOverload();
-        else if (value.hasValue) made.push(value.value());
+        else if (value.hasValue) values.push(value.value());
       }
-      return made;
+      return values;
     };
     if (isConstant(node)) return foldFree(make);
     return (frame) => {
-      const made = make(frame);
+      const value = make(frame);
       frame.charge(LIST_CREATE);
-      return made;
+      return value;
     };
   }
 
@@ -388,21 +388,21 @@ class Planner {
       optional,
     }));
     const make: Step = (frame) => {
-      const made = new MapValue();
+      const map = new MapValue();
       for (const entry of entries) {
         const key = entry.key(frame);
         const value = entry.value(frame);
-        if (!entry.optional) made.insert(key, value);
+        if (!entry.optional) map.insert(key, value);
         else if (!(value instanceof Optional)) throw noSuchOverload();
-        else if (value.hasValue) made.insert(key, value.value());
+        else if (value.hasValue) map.insert(key, value.value());
       }
-      return made;
+      return map;
     };
     if (isConstant(node)) return foldFree(make);
     return (frame) => {
-      const made = make(frame);
+      const value = make(frame);
       frame.charge(MAP_CREATE);
-      return made;
+      return value;
     };
   }
 

@@ -75,7 +75,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 export function escapeName(name: string): string | undefined {
   if (name === '' || /^[0-9]/.test(name)) return undefined;
   if (RESERVED.has(name)) return `__${name}__`;
-  const escaped = name.replaceAll(/__|[./-]/g, (found) => `__${ESCAPES[found] as string}__`);
+  const escaped = name.replaceAll(/__|[./-]/g, (found) => `__${ESCAPES[found]!}__`);
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(escaped) ? escaped : undefined;
 }
 
@@ -91,15 +91,15 @@ const wholeResources = new WeakMap<Schema, Schema>();
  * lacks them.
  */
 function withMeta(schema: Schema): Schema {
-  let whole = wholeResources.get(schema);
-  if (whole === undefined) {
+  let withMetadata = wholeResources.get(schema);
+  if (withMetadata === undefined) {
     const { kind, apiVersion, metadata } = schema.properties ?? {};
     const isComplete =
       kind?.type === 'string' &&
       apiVersion?.type === 'string' &&
       metadata !== undefined &&
       metadataOf(schema) === metadata;
-    whole = isComplete
+    withMetadata = isComplete
       ? schema
       : {
           ...schema,
@@ -111,15 +111,16 @@ function withMeta(schema: Schema): Schema {
             metadata: META,
           },
         };
-    wholeResources.set(schema, whole);
+    wholeResources.set(schema, withMetadata);
   }
-  return whole;
+  return withMetadata;
 }
 
 function metadataOf(schema: Schema): Schema {
   const metadata = schema.properties?.metadata;
-  const known = metadata?.properties;
-  return known?.name?.type === 'string' && known.generateName?.type === 'string'
+  const metadataProperties = metadata?.properties;
+  return metadataProperties?.name?.type === 'string' &&
+    metadataProperties.generateName?.type === 'string'
     ? (metadata as Schema)
     : META;
 }
@@ -242,15 +243,15 @@ function objectOf(schema: Schema, name: string): ObjectType {
   const properties = propertiesOf(schema);
   const fields = new Map<string, FieldType>();
   const field = (key: string): FieldType | undefined => {
-    let known = fields.get(key);
-    const property = known === undefined ? properties.get(key) : undefined;
-    if (property === undefined) return known;
-    known = {
+    let cached = fields.get(key);
+    const property = cached === undefined ? properties.get(key) : undefined;
+    if (property === undefined) return cached;
+    cached = {
       type: typeOf(child(property.schema), `${name}.${key}`) as Type,
       ...(property.name !== key && { property: property.name }),
     };
-    fields.set(key, known);
-    return known;
+    fields.set(key, cached);
+    return cached;
   };
   return {
     kind: 'object',
@@ -270,18 +271,18 @@ const properties = new WeakMap<Schema, ReadonlyMap<string, Property>>();
 
 /** Returns the properties that expressions can see, by their names in expressions. */
 function propertiesOf(schema: Schema): ReadonlyMap<string, Property> {
-  let known = properties.get(schema);
-  if (known === undefined) {
+  let cached = properties.get(schema);
+  if (cached === undefined) {
     const visible = new Map<string, Property>();
     for (const [name, property] of Object.entries(schema.properties ?? {})) {
       const escaped = escapeName(name);
       if (escaped !== undefined && minSize(child(property)) !== undefined)
         visible.set(escaped, { schema: property, name });
     }
-    known = visible;
-    properties.set(schema, known);
+    cached = visible;
+    properties.set(schema, cached);
   }
-  return known;
+  return cached;
 }
 
 function stringOf(schema: Schema): SimpleType {
@@ -317,12 +318,12 @@ const minSizes = new WeakMap<Schema, number | null>();
 
 /** Does the same as minimalSize, for a schema as expressions see it. */
 function minSize(schema: Schema): number | undefined {
-  let known = minSizes.get(schema);
-  if (known === undefined) {
-    known = computeMinSize(schema) ?? null;
-    minSizes.set(schema, known);
+  let cached = minSizes.get(schema);
+  if (cached === undefined) {
+    cached = computeMinSize(schema) ?? null;
+    minSizes.set(schema, cached);
   }
-  return known ?? undefined;
+  return cached ?? undefined;
 }
 
 const MIN_SIZES_OF_FORMATS: ReadonlyMap<string | undefined, number> = new Map([

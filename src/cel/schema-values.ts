@@ -73,10 +73,10 @@ export const notAList = (): Error =>
 
 /** Parses base64 in the URL alphabet, as upstream does; validation accepts the other alphabet. */
 export function parseBytes(text: string): Uint8Array {
-  const wrong = /[^A-Za-z0-9_=-]/.exec(text);
-  if (wrong !== null) {
+  const invalid = /[^A-Za-z0-9_=-]/.exec(text);
+  if (invalid !== null) {
     throw evaluationError(
-      `Invalid byte formatted string ${text}: illegal base64 data at input byte ${wrong.index}`,
+      `Invalid byte formatted string ${text}: illegal base64 data at input byte ${invalid.index}`,
     );
   }
   return Uint8Array.from(Buffer.from(text, 'base64url'));
@@ -107,11 +107,11 @@ const DATE_PARTS: readonly (readonly [RegExp, string])[] = [
 function dateProblem(text: string): string {
   let rest = text;
   for (const [part, name] of DATE_PARTS) {
-    const found = part.exec(rest)?.[0];
-    if (found === undefined)
+    const match = part.exec(rest)?.[0];
+    if (match === undefined)
       return ` as "2006-01-02": cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(name)}`;
-    if (name === '01' && (Number(found) < 1 || Number(found) > 12)) return ': month out of range';
-    rest = rest.slice(found.length);
+    if (name === '01' && (Number(match) < 1 || Number(match) > 12)) return ': month out of range';
+    rest = rest.slice(match.length);
   }
   return rest === '' ? ': day out of range' : `: extra text: ${JSON.stringify(rest)}`;
 }
@@ -155,8 +155,8 @@ const MAX_COUNT = 2n ** 63n - 1n;
 
 /**
  * Returns the nanoseconds of a Go duration, or the sum of all numbers with units in the text ('3
- * days and 2 hours'); undefined if the text is no duration. As in upstream, a sum of more than 64
- * bits wraps.
+ * days and 2 hours'); undefined if the text is not a duration. As in upstream, a sum of more than
+ * 64 bits wraps.
  */
 export function formatDurationNanoseconds(text: string): bigint | undefined {
   try {

@@ -16,14 +16,14 @@ export interface Tables {
   readonly optionalSyntax: boolean;
 }
 
-const known = {
+const tablesByOption = {
   true: new WeakMap<readonly Library[], Tables>(),
   false: new WeakMap<readonly Library[], Tables>(),
 };
 
 /** Returns the declarations of the standard library and the given ones. */
 export function tablesOf(libraries: readonly Library[], crossTypeComparisons: boolean): Tables {
-  const cache = known[`${crossTypeComparisons}`];
+  const cache = tablesByOption[`${crossTypeComparisons}`];
   let tables = cache.get(libraries);
   if (tables === undefined) {
     tables = makeTables([standardLibrary(crossTypeComparisons), ...libraries]);

@@ -49,7 +49,7 @@ export interface ListType {
    * items are the same.
    */
   readonly setBy?: readonly string[];
-  /** A value that is no list is an error. Default: it is left unchanged. */
+  /** A value that is not a list is an error. Default: it is left unchanged. */
   readonly strict?: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface MapType {
   readonly key: Type;
   readonly value: Type;
   readonly maxProperties?: number;
-  /** A value that is no map is an error. Default: it is left unchanged. */
+  /** A value that is not a map is an error. Default: it is left unchanged. */
   readonly strict?: boolean;
 }
 
@@ -125,7 +125,7 @@ export function object(
   name: string,
   fields: Readonly<Record<string, Type | FieldType>>,
 ): ObjectType {
-  const known = new Map(
+  const byName = new Map(
     Object.entries(fields).map(([key, field]): [string, FieldType] => [
       key,
       'kind' in field ? { type: field } : field,
@@ -134,8 +134,8 @@ export function object(
   return {
     kind: 'object',
     name,
-    field: (key) => known.get(key),
-    fieldNames: () => [...known.keys()],
+    field: (key) => byName.get(key),
+    fieldNames: () => [...byName.keys()],
   };
 }
 
@@ -195,7 +195,7 @@ export function sameType(a: Type, b: Type): boolean {
         b.kind === 'opaque' &&
         a.name === b.name &&
         a.parameters.length === b.parameters.length &&
-        a.parameters.every((parameter, index) => sameType(parameter, b.parameters[index] as Type))
+        a.parameters.every((parameter, index) => sameType(parameter, b.parameters[index]!))
       );
     case 'type':
       return (
@@ -216,8 +216,8 @@ const sizes = new WeakMap<Type, number>();
  * time.
  */
 export function typeSize(type: Type): number {
-  const known = sizes.get(type);
-  if (known !== undefined) return known;
+  const cached = sizes.get(type);
+  if (cached !== undefined) return cached;
   let size = 1;
   if (type.kind === 'list') size += typeSize(type.element);
   else if (type.kind === 'map') size += typeSize(type.key) + typeSize(type.value);

@@ -71,9 +71,7 @@ export class Substitution {
   }
 
   #all(from: readonly Type[], to: readonly Type[]): boolean {
-    return (
-      from.length === to.length && from.every((type, index) => this.#unify(type, to[index] as Type))
-    );
+    return from.length === to.length && from.every((type, index) => this.#unify(type, to[index]!));
   }
 
   #unify(from: Type, to: Type): boolean {
@@ -111,11 +109,11 @@ export class Substitution {
   #bind(type: Type, variable: Type & { kind: 'parameter' }): { valid: boolean; bound: boolean } {
     if (type.kind === 'parameter' && type.name === variable.name)
       return { valid: true, bound: false };
-    const known = this.#bindings.get(variable.name);
-    if (known !== undefined) {
-      if (sameType(type, known)) return { valid: true, bound: true };
-      if (!this.#unify(type, known)) return { valid: false, bound: true };
-      this.#set(variable.name, mostGeneral(type, known));
+    const binding = this.#bindings.get(variable.name);
+    if (binding !== undefined) {
+      if (sameType(type, binding)) return { valid: true, bound: true };
+      if (!this.#unify(type, binding)) return { valid: false, bound: true };
+      this.#set(variable.name, mostGeneral(type, binding));
       return { valid: true, bound: true };
     }
     if (this.#occurs(variable, type)) return { valid: false, bound: false };
@@ -169,7 +167,7 @@ function isEqualOrLessSpecific(a: Type, b: Type): boolean {
         b.kind === 'opaque' &&
         a.name === b.name &&
         a.parameters.every((parameter, index) =>
-          isEqualOrLessSpecific(parameter, b.parameters[index] as Type),
+          isEqualOrLessSpecific(parameter, b.parameters[index]!),
         )
       );
     case 'type':
@@ -184,12 +182,12 @@ function isEqualOrLessSpecific(a: Type, b: Type): boolean {
 
 /** Returns the types of a declaration with fresh variables for its parameters. */
 export function instantiate(types: readonly Type[], substitution: Substitution): Type[] {
-  const fresh = new Map<string, Type>();
+  const variables = new Map<string, Type>();
   const replace = (type: Type): Type => {
     switch (type.kind) {
       case 'parameter': {
-        const variable = fresh.get(type.name) ?? substitution.freshVariable();
-        fresh.set(type.name, variable);
+        const variable = variables.get(type.name) ?? substitution.freshVariable();
+        variables.set(type.name, variable);
         return variable;
       }
       case 'list':

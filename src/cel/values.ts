@@ -193,7 +193,7 @@ export abstract class OpaqueValue extends CelObject {
   size?(): number;
 }
 
-/** A list that is no array: its items are converted on access. */
+/** A list that is not an array: its items are converted on access. */
 export abstract class ListValue extends CelObject {
   /**
    * Present for a set: the order does not matter, and items with equal values of these fields are
@@ -208,7 +208,7 @@ export abstract class ListValue extends CelObject {
   }
 }
 
-/** A map that is no plain object, or whose values are converted on access. */
+/** A map that is not a plain object, or whose values are converted on access. */
 export abstract class AbstractMap extends CelObject {
   abstract readonly size: number;
   /** Returns the value; undefined if there is no such key. Equal numbers are the same key. */
@@ -260,9 +260,9 @@ export class MapValue extends AbstractMap {
 
   /** Returns a map. Throws EvaluationError for invalid or duplicate keys. */
   static of(entries: Iterable<readonly [Value, Value]>): MapValue {
-    const made = new MapValue();
-    for (const [key, value] of entries) made.insert(key, value);
-    return made;
+    const map = new MapValue();
+    for (const [key, value] of entries) map.insert(key, value);
+    return map;
   }
 
   /** Adds an entry. For builders only. */

@@ -5,7 +5,7 @@ import { Link, LinkedList } from '#machinery/collections/linked-list.ts';
 
 /**
  * Returns the signal without its limit of listeners. Each call in flight listens to this signal, so
- * many listeners are no leak and the platform must not warn of one.
+ * many listeners are not a leak, and the platform must not warn about one.
  */
 export function sharedByMany(signal: AbortSignal): AbortSignal {
   setMaxListeners(0, signal);
@@ -59,10 +59,10 @@ const callbacksOf = new WeakMap<AbortSignal, Callbacks>();
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   let callbacks = callbacksOf.get(signal);
   if (callbacks === undefined) {
-    const made = new Callbacks();
-    callbacks = made;
-    callbacksOf.set(signal, made);
-    signal.addEventListener('abort', () => made.runAll(), { once: true });
+    const created = new Callbacks();
+    callbacks = created;
+    callbacksOf.set(signal, created);
+    signal.addEventListener('abort', () => created.runAll(), { once: true });
   }
   return callbacks.add(callback);
 }

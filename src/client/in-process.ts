@@ -273,11 +273,11 @@ function failureOf(request: TransportRequest, response: InProcessResponse): apie
     const object = body.object.object();
     if (isStatus(object)) return apierrors.fromStatus(object);
   }
-  const said = body.kind === 'text' ? body.text : (STATUS_CODES[code] ?? 'unknown');
+  const text = body.kind === 'text' ? body.text : (STATUS_CODES[code] ?? 'unknown');
   return apierrors.genericServerResponse({
     code,
     verb: request.method,
-    serverMessage: said,
+    serverMessage: text,
     isUnexpectedResponse: true,
   });
 }

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { systemClock, type Clock } from '#machinery/clock.ts';
-import { type ExecCluster, ExecCredentials, ExecCredentialsError } from './credentials/exec.ts';
+import { ExecCredentials, ExecCredentialsError, type ExecCluster } from './credentials/exec.ts';
 import { TokenFile } from './credentials/token-file.ts';
 import type { ServerAccess } from './http/index.ts';
 
@@ -75,8 +75,8 @@ export async function loadKubeconfig(
     );
   const find = (list: string, key: string, wanted: string): Named<Section> => {
     for (const { path, content } of configs) {
-      const found = named(content, list, key, path).find((entry) => entry.name === wanted);
-      if (found !== undefined) return found;
+      const entry = named(content, list, key, path).find((each) => each.name === wanted);
+      if (entry !== undefined) return entry;
     }
     throw new KubeconfigError(
       `${files.join(', ')}: there is no ${key} named ${JSON.stringify(wanted)}`,

@@ -6,7 +6,7 @@
 // the age of a lease counts from the moment when its change was observed. An action that must not
 // happen twice needs a precondition in its own write.
 
-import { type Lease, leases } from '#api/groups/coordination/v1/index.ts';
+import { leases, type Lease } from '#api/groups/coordination/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -111,12 +111,12 @@ export class LeaderElector {
     const lost = new AbortController();
     const leading = AbortSignal.any([signal, lost.signal]);
     const done = new AbortController();
-    const work = this.#config.onStartedLeading(leading).finally(() => done.abort());
+    const leadership = this.#config.onStartedLeading(leading).finally(() => done.abort());
     await this.#renew(AbortSignal.any([signal, done.signal]));
     lost.abort(new Error(`the lease ${this.#config.name} was lost`));
     this.#record('stopped leading');
     try {
-      await work;
+      await leadership;
     } finally {
       // Another candidate may start only after the work has ended.
       await this.#release();

@@ -5,7 +5,7 @@
 // Codes, reasons and messages are those of upstream's apimachinery (pkg/api/errors).
 
 import { errorMessage } from './error-message.ts';
-import { type FieldError, joinMessages } from './validation/field.ts';
+import { joinMessages, type FieldError } from './validation/field.ts';
 import { quote } from './text/go-format.ts';
 
 /** The defined values of `Status.reason`. The reason '' (unknown) is left out of the JSON. */
@@ -125,8 +125,8 @@ export function fromStatus(status: Status, options?: { readonly cause?: unknown 
  * reason.
  */
 export function toStatus(error: unknown): Status {
-  const found = findStatusError(error);
-  if (found !== undefined) return found.status;
+  const statusError = findStatusError(error);
+  if (statusError !== undefined) return statusError.status;
   return makeStatus(500, undefined, errorMessage(error));
 }
 
@@ -389,11 +389,11 @@ export interface GenericServerResponse {
   /** The response's text. */
   readonly serverMessage: string;
   readonly retryAfterSeconds?: number;
-  /** The body was no Status. The sender may not be an API server. */
+  /** The body was not a Status. The sender may not be an API server. */
   readonly isUnexpectedResponse: boolean;
 }
 
-/** Returns the error for a failed response whose body is no Status. */
+/** Returns the error for a failed response whose body is not a Status. */
 export function genericServerResponse(response: GenericServerResponse): StatusError {
   const { code, serverMessage, name = '' } = response;
   const resource = response.resource ?? { group: '', resource: '' };
@@ -420,8 +420,8 @@ function genericReason(
   verb: string,
   said: string,
 ): [StatusReason | undefined, string] {
-  const known = GENERIC_RESPONSES.get(code);
-  if (known !== undefined) return [known[0], known[1]];
+  const generic = GENERIC_RESPONSES.get(code);
+  if (generic !== undefined) return [generic[0], generic[1]];
   switch (code) {
     case 409:
       return [verb === 'POST' ? 'AlreadyExists' : 'Conflict', 'the server reported a conflict'];
@@ -526,14 +526,20 @@ export function isInternalError(error: unknown): boolean {
 
 /** Reports whether the reason or the code says so; one of them suffices. */
 export function isTooManyRequests(error: unknown): boolean {
-  const found = findStatusError(error);
-  return found !== undefined && (found.reason === 'TooManyRequests' || found.code === 429);
+  const statusError = findStatusError(error);
+  return (
+    statusError !== undefined &&
+    (statusError.reason === 'TooManyRequests' || statusError.code === 429)
+  );
 }
 
 /** Reports whether the reason or the code says so; one of them suffices. */
 export function isRequestEntityTooLarge(error: unknown): boolean {
-  const found = findStatusError(error);
-  return found !== undefined && (found.reason === 'RequestEntityTooLarge' || found.code === 413);
+  const statusError = findStatusError(error);
+  return (
+    statusError !== undefined &&
+    (statusError.reason === 'RequestEntityTooLarge' || statusError.code === 413)
+  );
 }
 
 export function isTooLargeResourceVersion(error: unknown): boolean {
@@ -554,11 +560,11 @@ export function statusCause(error: unknown, reason: string): StatusCause | undef
 
 /** Returns the seconds that the server asks the client to wait; undefined if it does not ask. */
 export function suggestsClientDelay(error: unknown): number | undefined {
-  const found = findStatusError(error);
-  const details = found?.status.details;
-  if (found === undefined || details === undefined) return undefined;
+  const statusError = findStatusError(error);
+  const details = statusError?.status.details;
+  if (statusError === undefined || details === undefined) return undefined;
   const seconds = details.retryAfterSeconds ?? 0;
-  return found.reason === 'ServerTimeout' || seconds > 0 ? seconds : undefined;
+  return statusError.reason === 'ServerTimeout' || seconds > 0 ? seconds : undefined;
 }
 
 /**
@@ -566,9 +572,12 @@ export function suggestsClientDelay(error: unknown): number | undefined {
  * STATUS_REASONS.
  */
 function is(error: unknown, reason: StatusReason, code: number): boolean {
-  const found = findStatusError(error);
-  if (found === undefined) return false;
-  return found.reason === reason || (found.code === code && !KNOWN_REASONS.has(found.reason));
+  const statusError = findStatusError(error);
+  if (statusError === undefined) return false;
+  return (
+    statusError.reason === reason ||
+    (statusError.code === code && !KNOWN_REASONS.has(statusError.reason))
+  );
 }
 
 /** Returns the error itself, or the nearest StatusError among its causes. */

@@ -36,7 +36,7 @@ const MAX_PLATFORM_DELAY_MS = 2 ** 31 - 1;
 
 /**
  * The time of this machine. A pending `setTimer` or `sleep` keeps the process alive. A
- * `setInterval` does not: periodic housekeeping alone is no reason to keep running.
+ * `setInterval` does not: periodic housekeeping alone is not a reason to keep running.
  */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -45,7 +45,7 @@ function systemWord(): number {
     randomFillSync(pool);
     poolNext = 0;
   }
-  const word = pool[poolNext] as number;
+  const word = pool[poolNext]!;
   // Used words are erased.
   pool[poolNext++] = 0;
   return word;
@@ -172,8 +172,8 @@ function uuidFrom(word: () => number): string {
     if (n === 6) byte = (byte & 0x0f) | 0x40;
     else if (n === 8) byte = (byte & 0x3f) | 0x80;
     if (n === 4 || n === 6 || n === 8 || n === 10) at++;
-    uuidText[at++] = HEX[byte >> 4] as number;
-    uuidText[at++] = HEX[byte & 0x0f] as number;
+    uuidText[at++] = HEX[byte >> 4]!;
+    uuidText[at++] = HEX[byte & 0x0f]!;
   }
   return uuidText.toString('latin1');
 }

@@ -39,21 +39,21 @@ export function runWaitingSteps<T>(steps: WaitingSteps<T>): Awaitable<T> {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-    if (value !== undefined) return goOn(steps, value, () => undefined);
+    if (value !== undefined) return runRemaining(steps, value, () => undefined);
   }
 }
 
 /** Runs each step in its own turn of the event loop; the first one synchronously. */
 export async function runStepsInTurns<T>(steps: WaitingSteps<T>): Promise<T> {
   const { done, value } = steps.next();
-  return done === true ? value : goOn(steps, value, nextTurn);
+  return done === true ? value : runRemaining(steps, value, nextTurn);
 }
 
 /**
  * Runs the steps after the one that yielded `yielded`. `pause` is awaited before each step that
  * follows a step without a promise.
  */
-async function goOn<T>(
+async function runRemaining<T>(
   steps: WaitingSteps<T>,
   yielded: Promise<unknown> | undefined,
   pause: () => Awaitable<void>,

@@ -1,4 +1,4 @@
-// Chooses tests by the flags.
+// Which tests the flags choose.
 
 import { UserError } from '#cluster/user-error.ts';
 import { isOtherSet, isTestSet, testKey, testSets, type TestSet } from './needs.ts';
@@ -7,9 +7,9 @@ import { smokeTests } from './smoke.ts';
 export interface Selection {
   readonly focus: RegExp | undefined;
   readonly skip: RegExp | undefined;
-  /** Undefined: all conformance tests, with those in no set. */
+  /** Undefined: all conformance tests, those that are in no set included. */
   readonly sets: ReadonlySet<TestSet> | undefined;
-  /** Only tests of the smoke set. */
+  /** Only those of the smoke set. */
   readonly smoke: boolean;
 }
 
@@ -50,7 +50,7 @@ function parseSets(text: string | undefined): ReadonlySet<TestSet> | undefined {
   return sets;
 }
 
-/** Returns the chosen tests, in the order of `tests`. */
+/** In the order of `tests`. */
 export function chooseTests(
   tests: readonly string[],
   needs: ReadonlyMap<string, TestSet>,

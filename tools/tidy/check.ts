@@ -1,4 +1,4 @@
-// Checks the files of the repository against the rules, without the exempt ones.
+// Checks the files of the repository against the rules, less those that are still exempt.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,10 +15,7 @@ export interface FileViolations {
   readonly violations: readonly Violation[];
 }
 
-/**
- * Returns the files of the repository with their text: tracked files, and new files that git does
- * not ignore.
- */
+/** Returns the files of the repository with their text: those that git knows, or would add. */
 export function repositoryFiles(): ReadonlyMap<string, string> {
   const args = [
     'ls-files',
@@ -108,8 +105,8 @@ export function problems(
 }
 
 /**
- * Writes the list of exempt files: those that are on it and still fail, or with `all` every file
- * that fails.
+ * Writes the list of exempt files: those that are on it and still fail, or with `all` whatever
+ * fails.
  */
 export function writeExempt(found: readonly FileViolations[], all: boolean): number {
   const exempt = readExempt();

@@ -118,7 +118,7 @@ export interface MessageDescriptor {
    * A union: at most one of its fields is set, besides a discriminator that may name that field.
    */
   readonly union?: { readonly discriminator?: string };
-  /** Absent if the type is no kind. */
+  /** Absent if the type is not a kind. */
   readonly gvk?: GroupVersionKind;
   /** The description for OpenAPI and explain. */
   readonly description?: string;

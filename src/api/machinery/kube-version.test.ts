@@ -19,7 +19,7 @@ test('the order of the documentation', () => {
   expect(documented.toSorted().sort(compareKubeVersions)).toEqual(documented);
 });
 
-test('versions that only resemble those of Kubernetes come last', () => {
+test('versions of another form come last', () => {
   const wanted = ['v1alpha1', 'v0', 'v01', 'v1beta', 'v1gamma1'];
   expect(wanted.toReversed().sort(compareKubeVersions)).toEqual(wanted);
 });

@@ -6,7 +6,7 @@ import { allSchemas } from '#api/all-schemas.ts';
 describe('patchSchema', () => {
   const pod = patchSchema(allSchemas.message('core/v1.Pod'));
 
-  test('knows keys, strategies and maps', () => {
+  test('has keys, strategies and maps', () => {
     const spec = pod.field('spec')?.schema;
     expect(spec?.name).toBe('PodSpec');
     expect(spec?.field('containers')).toMatchObject({
@@ -24,7 +24,7 @@ describe('patchSchema', () => {
     ).toBeUndefined();
   });
 
-  test('merges a pod as it should', () => {
+  test('merges a pod', () => {
     const original = {
       spec: {
         containers: [

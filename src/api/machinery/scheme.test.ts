@@ -9,7 +9,7 @@ const pod = { group: '', version: 'v1', kind: 'Pod' };
 describe('Scheme', () => {
   const scheme = newDefaultScheme();
 
-  test('knows the kinds of every group, and what every group has', () => {
+  test('has the kinds of every group, and the kinds of all groups', () => {
     expect(scheme.schemas.lookup(pod)).toMatchObject({
       message: { key: 'core/v1.Pod' },
       resource: { resource: 'pods' },
@@ -34,7 +34,7 @@ describe('Scheme', () => {
     ).toBeUndefined();
   });
 
-  test('fills in defaults', () => {
+  test('sets defaults', () => {
     const { object } = decodeObject<{ spec: { restartPolicy?: string } }>(
       scheme.schemas.lookup(pod)!.message,
       {
@@ -45,7 +45,7 @@ describe('Scheme', () => {
     expect(object.spec.restartPolicy).toBe('Always');
   });
 
-  test('converts as registered, and only so', () => {
+  test('converts with registered conversions only', () => {
     const from = { group: '', version: 'v1', kind: 'Event' };
     const to = { group: 'events.k8s.io', version: 'v1', kind: 'Event' };
     const event = {
@@ -75,13 +75,13 @@ describe('Scheme', () => {
     expect(() => scheme.addConversion(from, to, (object) => object)).toThrow('registered twice');
   });
 
-  test('keeps what is registered to itself', () => {
+  test('does not share registrations', () => {
     expect(new Scheme(metaSchemas).schemas.lookup(pod)).toBeUndefined();
   });
 });
 
 describe('apiVersion', () => {
-  test('is group and version, or version alone', () => {
+  test('is the group and version, or the version alone', () => {
     expect(apiVersionOf({ group: '', version: 'v1' })).toBe('v1');
     expect(parseApiVersion('apps/v1')).toEqual({ group: 'apps', version: 'v1' });
     expect(parseApiVersion('v1')).toEqual({ group: '', version: 'v1' });

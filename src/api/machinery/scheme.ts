@@ -51,11 +51,11 @@ export class Scheme {
     const key = keyOf(gvk);
     let codec = this.#codecs.get(key);
     if (codec === undefined) {
-      const known = this.schemas.lookup(gvk);
-      if (known === undefined) return undefined;
-      const { message, listMessage } = known;
+      const kind = this.schemas.lookup(gvk);
+      if (kind === undefined) return undefined;
+      const { message, listMessage } = kind;
       codec = new DescriptorCodec({
-        kind: known.gvk,
+        kind: kind.gvk,
         message,
         ...(listMessage !== undefined && { listMessage }),
         // Looked up for each object: a defaulter may be registered after the codec was created.
@@ -138,6 +138,6 @@ export function parseApiVersion(
   const parts = apiVersion.split('/');
   if (parts.length === 1 && parts[0] !== '') return { group: '', version: apiVersion };
   if (parts.length === 2 && parts[0] !== '' && parts[1] !== '')
-    return { group: parts[0] as string, version: parts[1] as string };
+    return { group: parts[0]!, version: parts[1]! };
   return undefined;
 }

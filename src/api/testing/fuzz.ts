@@ -197,7 +197,7 @@ class Fuzzer {
   }
 
   #oneOf<V>(values: readonly V[]): V {
-    return values[this.#random.int(values.length)] as V;
+    return values[this.#random.int(values.length)]!;
   }
 }
 

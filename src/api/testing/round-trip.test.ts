@@ -85,13 +85,13 @@ describe('every kind, filled at random, comes back the same', () => {
 });
 
 describe('fuzzObject', () => {
-  test('is replayed by its seed', () => {
+  test('repeats with the same seed', () => {
     const pod = allSchemas.message('core/v1.Pod');
     expect(fuzzed(pod, 7)).toEqual(fuzzed(pod, 7));
     expect(fuzzed(pod, 7)).not.toEqual(fuzzed(pod, 8));
   });
 
-  test('reaches every field', () => {
+  test('sets every field', () => {
     const container = allSchemas.message('core/v1.Container');
     const seen = new Set<string>();
     for (let seed = 1; seed < 20; seed++)

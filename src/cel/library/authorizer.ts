@@ -50,13 +50,13 @@ type Fields = Partial<AuthorizationCheck>;
 class CheckValue extends OpaqueValue {
   readonly type: Type;
   readonly fields: Fields;
-  readonly #asked: Asked;
+  readonly #checks: CachedChecks;
 
-  constructor(type: Type, fields: Fields, asked: Asked) {
+  constructor(type: Type, fields: Fields, checks: CachedChecks) {
     super();
     this.type = type;
     this.fields = fields;
-    this.#asked = asked;
+    this.#checks = checks;
   }
 
   equals(other: CheckValue): boolean {
@@ -64,12 +64,12 @@ class CheckValue extends OpaqueValue {
   }
 
   with(type: Type, fields: Fields): CheckValue {
-    return new CheckValue(type, { ...this.fields, ...fields }, this.#asked);
+    return new CheckValue(type, { ...this.fields, ...fields }, this.#checks);
   }
 
   /** Returns the decision. Throws Suspension if it is not available yet. */
   check(verb: string): DecisionValue {
-    return this.#asked.decide({ ...this.fields, verb });
+    return this.#checks.decide({ ...this.fields, verb });
   }
 }
 
@@ -91,7 +91,7 @@ class DecisionValue extends OpaqueValue {
 }
 
 /** The checks and decisions of one authorizer: equal checks are made once. */
-class Asked {
+class CachedChecks {
   readonly #authorizer: ExpressionAuthorizer;
   readonly #answers = new Map<string, DecisionValue>();
 
@@ -101,8 +101,8 @@ class Asked {
 
   decide(check: AuthorizationCheck): DecisionValue {
     const key = JSON.stringify(Object.entries(check).sort(([a], [b]) => (a < b ? -1 : 1)));
-    const known = this.#answers.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#answers.get(key);
+    if (cached !== undefined) return cached;
     const keep = (decision: AuthorizationDecision): DecisionValue => {
       const value = new DecisionValue(decision);
       this.#answers.set(key, value);
@@ -119,7 +119,7 @@ class Asked {
  * own.
  */
 export function authorizerValue(authorizer: ExpressionAuthorizer): CheckValue {
-  return new CheckValue(AUTHORIZER, {}, new Asked(authorizer));
+  return new CheckValue(AUTHORIZER, {}, new CachedChecks(authorizer));
 }
 
 /**

@@ -164,7 +164,7 @@ function toScientific(value: number, precision: number): string {
     string,
   ];
   const digits = exponent.slice(1).padStart(2, '0');
-  return `${mantissa}${'0'.repeat(precision - Math.min(precision, 100))}e${exponent[0] as string}${digits}`;
+  return `${mantissa}${'0'.repeat(precision - Math.min(precision, 100))}e${exponent[0]!}${digits}`;
 }
 
 /** Returns the text of %s. */

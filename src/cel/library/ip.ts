@@ -59,7 +59,7 @@ export class CIDRValue extends OpaqueValue {
   }
 }
 
-/** Returns the reason why a text is no valid address in expressions; undefined if it is one. */
+/** Returns the reason why a text is not a valid address in expressions; undefined if it is one. */
 function wrongAddress(text: string): string | undefined {
   if (text.includes('%') && text.includes(':'))
     return `IP address ${JSON.stringify(text)} with zone value is not allowed`;
@@ -76,8 +76,8 @@ function wrongAddress(text: string): string | undefined {
 }
 
 function parseIP(text: string): IPValue {
-  const wrong = wrongAddress(text);
-  if (wrong !== undefined) throw evaluationError(wrong);
+  const problem = wrongAddress(text);
+  if (problem !== undefined) throw evaluationError(problem);
   return new IPValue(parseAddress(text) as Address);
 }
 

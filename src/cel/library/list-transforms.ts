@@ -43,10 +43,11 @@ const T = parameter('T');
 const COMPARABLE: readonly Type[] = [INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES];
 
 function slice(items: List, start: number, end: number): Value[] {
-  const wrong = (why: string): Error => evaluationError(`cannot slice(${start}, ${end}), ${why}`);
-  if (start < 0 || end < 0) throw wrong('negative indexes not supported');
-  if (start > end) throw wrong('start index must be less than or equal to end index');
-  if (listSize(items) < end) throw wrong(`list is length ${listSize(items)}`);
+  const sliceError = (why: string): Error =>
+    evaluationError(`cannot slice(${start}, ${end}), ${why}`);
+  if (start < 0 || end < 0) throw sliceError('negative indexes not supported');
+  if (start > end) throw sliceError('start index must be less than or equal to end index');
+  if (listSize(items) < end) throw sliceError(`list is length ${listSize(items)}`);
   return listItems(items).slice(start, end);
 }
 
@@ -66,10 +67,10 @@ const range = (size: number): number[] =>
 const reverse = (items: List): Value[] => listItems(items).toReversed();
 
 function distinct(items: List): Value[] {
-  const found: Value[] = [];
+  const distinctItems: Value[] = [];
   for (const item of listItems(items))
-    if (!found.some((other) => equals(item, other))) found.push(item);
-  return found;
+    if (!distinctItems.some((other) => equals(item, other))) distinctItems.push(item);
+  return distinctItems;
 }
 
 function sortByKeys(items: List, keys: List): List {

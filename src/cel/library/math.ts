@@ -20,10 +20,10 @@ const isNumeric = (value: Value): boolean =>
 
 /** Reports an argument that can be no number as a compile error. */
 function checkArgument(name: string, argument: Expression): void {
-  const wrong =
+  const isInvalid =
     (argument.kind === 'literal' && !isNumeric(argument.value)) ||
     ['list', 'map', 'struct'].includes(argument.kind);
-  if (wrong)
+  if (isInvalid)
     throw new MacroError(
       argument.offset,
       `math.${name}() simple literal arguments must be numeric`,
@@ -46,7 +46,7 @@ function extreme(name: 'greatest' | 'least', internal: string): Macro {
       if (args.length === 0)
         throw new MacroError(offset, `math.${name}() requires at least one argument`);
       if (args.length === 1) {
-        const only = args[0] as Expression;
+        const only = args[0]!;
         if (only.kind !== 'list') {
           checkArgument(name, only);
           return call(only);

@@ -10,26 +10,26 @@ function* occurrences(text: string, pattern: string): Generator<string> {
   const matcher = compileRegex(pattern).matcher(text);
   let end = -1;
   while (matcher.find()) {
-    const found = matcher.group() ?? '';
-    if (found === '' && matcher.start() === end) continue;
+    const match = matcher.group() ?? '';
+    if (match === '' && matcher.start() === end) continue;
     end = matcher.end();
-    yield found;
+    yield match;
   }
 }
 
 function find(text: string, pattern: string): string {
-  for (const found of occurrences(text, pattern)) return found;
+  for (const match of occurrences(text, pattern)) return match;
   return '';
 }
 
 function findAll(text: string, pattern: string, limit: number | bigint = -1): string[] {
-  const found: string[] = [];
-  if (limit === 0) return found;
+  const matches: string[] = [];
+  if (limit === 0) return matches;
   for (const occurrence of occurrences(text, pattern)) {
-    found.push(occurrence);
-    if (found.length === Number(limit)) break;
+    matches.push(occurrence);
+    if (matches.length === Number(limit)) break;
   }
-  return found;
+  return matches;
 }
 
 export const regexLibrary: Library = {

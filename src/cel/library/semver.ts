@@ -43,7 +43,7 @@ export class SemverValue extends OpaqueValue {
     if (mine.length === 0 || its.length === 0)
       return mine.length === its.length ? 0 : mine.length === 0 ? 1 : -1;
     for (let index = 0; index < Math.min(mine.length, its.length); index++) {
-      const order = compareIdentifiers(mine[index] as Identifier, its[index] as Identifier);
+      const order = compareIdentifiers(mine[index]!, its[index]!);
       if (order !== 0) return order;
     }
     return mine.length === its.length ? 0 : mine.length < its.length ? -1 : 1;

@@ -52,8 +52,8 @@ const replace = (text: string, old: string, by: string, count: Int = -1): string
  */
 function replaceFirst(text: string, old: string, by: string, count: number): string {
   const parts = old === '' ? [...text] : text.split(old);
-  const found = old === '' ? parts.length + 1 : parts.length - 1;
-  const replaced = Math.min(found, count);
+  const occurrences = old === '' ? parts.length + 1 : parts.length - 1;
+  const replaced = Math.min(occurrences, count);
   checkTextLength(text.length + replaced * (by.length - old.length));
   if (old === '') {
     const characters = parts.map((character, index) =>

@@ -9,7 +9,7 @@ export interface ParsedUrl {
   readonly query: string;
 }
 
-/** The reason why a text is no URL, with Go's message. */
+/** The reason why a text is not a URL, with Go's message. */
 export class UrlError extends Error {}
 
 const isControl = (character: string): boolean => character < ' ' || character === '\x7f';
@@ -23,7 +23,7 @@ const PATH_VALID = /^[A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]*$/;
  */
 export function parseUrl(text: string, fragment: boolean): ParsedUrl {
   if ([...text].some(isControl)) throw new UrlError('net/url: invalid control character in URL');
-  const whole = fragment ? (text.split('#')[0] as string) : text;
+  const whole = fragment ? text.split('#')[0]! : text;
   if (whole === '') throw new UrlError('empty url');
   const { scheme, rest } = splitScheme(whole);
   const mark = rest.indexOf('?');
@@ -61,9 +61,9 @@ function parseAuthority(authority: string): string {
   }
   const colon = host.lastIndexOf(':');
   if (colon >= 0) checkPort(host.slice(colon));
-  const wrong = /[ "<>\\^`{|}]/.exec(host)?.[0];
-  if (wrong !== undefined)
-    throw new UrlError(`invalid character ${JSON.stringify(wrong)} in host name`);
+  const invalid = /[ "<>\\^`{|}]/.exec(host)?.[0];
+  if (invalid !== undefined)
+    throw new UrlError(`invalid character ${JSON.stringify(invalid)} in host name`);
   // ASCII characters must not be escaped in a host.
   const escape = /%(?![89A-Fa-f][0-9A-Fa-f]).{0,2}/.exec(host)?.[0];
   if (escape !== undefined) throw new UrlError(`invalid URL escape ${JSON.stringify(escape)}`);
@@ -77,8 +77,9 @@ function checkPort(port: string): void {
 
 /** Replaces escapes by their bytes. Throws UrlError for invalid escapes. */
 function unescape(text: string): string {
-  const wrong = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(text)?.[0];
-  if (wrong !== undefined) throw new UrlError(`invalid URL escape ${JSON.stringify(wrong)}`);
+  const invalidEscape = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(text)?.[0];
+  if (invalidEscape !== undefined)
+    throw new UrlError(`invalid URL escape ${JSON.stringify(invalidEscape)}`);
   const bytes = Buffer.from(
     text.replaceAll(
       /%([0-9A-Fa-f]{2})|([^%]+)/g,

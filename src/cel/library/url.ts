@@ -29,7 +29,7 @@ class URLValue extends OpaqueValue {
   }
 }
 
-/** Returns the reason why a text is no URL, with Go's message; undefined if it is one. */
+/** Returns the reason why a text is not a URL, with Go's message; undefined if it is one. */
 export function urlProblem(text: string): string | undefined {
   try {
     parseUrl(text, false);

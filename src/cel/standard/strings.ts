@@ -12,8 +12,8 @@ const compiled = new LruCache<string, RE2JS>({ capacity: 512 });
 
 /** Compiles a pattern. Matching takes linear time for any pattern. Throws EvaluationError. */
 export function compileRegex(pattern: string): RE2JS {
-  const known = compiled.get(pattern);
-  if (known !== undefined) return known;
+  const cached = compiled.get(pattern);
+  if (cached !== undefined) return cached;
   try {
     const regex = RE2JS.compile(pattern);
     compiled.set(pattern, regex);

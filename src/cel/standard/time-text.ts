@@ -10,10 +10,10 @@ const RFC3339 =
 
 /** Parses a timestamp. Throws EvaluationError. */
 export function parseTimestamp(text: string): Timestamp {
-  const wrong = (): Error =>
+  const parseError = (): Error =>
     evaluationError(`type conversion error from 'string' to 'google.protobuf.Timestamp'`);
   const parts = RFC3339.exec(text);
-  if (parts === null) throw wrong();
+  if (parts === null) throw parseError();
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as [
     number,
     number,
@@ -33,13 +33,13 @@ export function parseTimestamp(text: string): Timestamp {
     minute > 59 ||
     second > 59
   )
-    throw wrong();
+    throw parseError();
   const fraction = BigInt((parts[7] ?? '').padEnd(9, '0'));
-  const zone = parts[8] as string;
+  const zone = parts[8]!;
   let offset = 0;
   if (zone !== 'Z') {
     const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))];
-    if (hours > 24 || minutes > 59) throw wrong();
+    if (hours > 24 || minutes > 59) throw parseError();
     offset = (hours * 60 + minutes) * (zone.startsWith('-') ? -1 : 1);
   }
   return Timestamp.checked(

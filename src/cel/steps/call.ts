@@ -17,7 +17,7 @@ export function caller(
   steps: readonly Step[],
   sure: readonly boolean[],
 ): Step {
-  const only = overloads.length === 1 ? (overloads[0] as Overload) : undefined;
+  const only = overloads.length === 1 ? overloads[0]! : undefined;
   if (only !== undefined) {
     const call = only.call as (...args: Value[]) => Value;
     const { cost, parameters } = only;

@@ -48,15 +48,15 @@ export function isConstant(node: Expression): boolean {
  * All functions are pure.
  */
 export function foldCall(call: Step): Step {
-  let known: { readonly value: Value; readonly cost: number } | undefined;
+  let folded: { readonly value: Value; readonly cost: number } | undefined;
   return (frame) => {
-    if (known === undefined) {
+    if (folded === undefined) {
       const once = new Frame([], Infinity);
       const value = call(once);
-      known = { value, cost: once.cost };
+      folded = { value, cost: once.cost };
     }
-    frame.charge(known.cost);
-    return known.value;
+    frame.charge(folded.cost);
+    return folded.value;
   };
 }
 
@@ -72,7 +72,7 @@ export function foldFree(call: Step): Step {
 
 /**
  * Returns a function that reports whether a value is in a list of literals, without traversing it;
- * undefined if the node is no such list.
+ * undefined for other nodes.
  */
 export function constantSet(node: Expression): ((item: Value) => boolean) | undefined {
   if (node.kind !== 'list' || node.optionalIndices.size > 0 || node.elements.length === 0)

@@ -78,11 +78,11 @@ export function quantify(loop: Loop, predicate: Step, decisive: boolean): Step {
 
 export function existsOne(loop: Loop, predicate: Step): Step {
   return (frame) => {
-    let found = 0;
+    let count = 0;
     iterate(frame, loop, () => {
       const value = predicate(frame);
       if (value === true) {
-        found++;
+        count++;
         frame.charge(2);
       } else if (value !== false) {
         throw noSuchOverload();
@@ -90,25 +90,25 @@ export function existsOne(loop: Loop, predicate: Step): Step {
       return true;
     });
     frame.charge(2);
-    return found === 1;
+    return count === 1;
   };
 }
 
 export function collect(loop: Loop, predicate: Step | undefined, item: Step, cost: number): Step {
   return (frame) => {
-    const made: Value[] = [];
+    const items: Value[] = [];
     iterate(frame, loop, () => {
       if (predicate !== undefined) {
         const value = predicate(frame);
         if (value === false) return true;
         if (value !== true) throw noSuchOverload();
       }
-      made.push(item(frame));
+      items.push(item(frame));
       frame.charge(cost);
       return true;
     });
     frame.charge(1);
-    return made;
+    return items;
   };
 }
 

@@ -19,7 +19,7 @@ function literal(value: Value): string {
   return typeof value === 'string' ? quote(value) : String(value);
 }
 
-/** Quotes bytes. Those that are no UTF-8 are written one by one. */
+/** Quotes bytes. Bytes that are not UTF-8 are escaped one by one. */
 function quoteBytes(bytes: Uint8Array): string {
   const text = new TextDecoder().decode(bytes);
   if (!text.includes('\ufffd')) return quote(text);

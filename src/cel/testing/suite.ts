@@ -171,11 +171,11 @@ export function readType(json: Json): Type {
     case 'null':
       return NULL;
     case 'primitive':
-      return PRIMITIVES[value as string] as Type;
+      return PRIMITIVES[value as string]!;
     case 'wellKnown':
-      return WELL_KNOWN[value as string] as Type;
+      return WELL_KNOWN[value as string]!;
     case 'wrapper':
-      return wrapper(PRIMITIVES[value as string] as Type);
+      return wrapper(PRIMITIVES[value as string]!);
     case 'listType':
       return list(readType((value as { elemType?: Json }).elemType ?? { dyn: {} }));
     case 'mapType': {

@@ -15,13 +15,13 @@ export function endpointsOfObject(
   endpoints: Immutable<Endpoints> | undefined,
   portName: string,
 ): readonly Endpoint[] {
-  const found: Endpoint[] = [];
+  const endpointList: Endpoint[] = [];
   for (const { addresses = [], ports = [] } of endpoints?.subsets ?? []) {
     for (const { name = '', port } of ports) {
       if (name !== portName) continue;
       for (const { ip: text, targetRef, nodeName = '' } of addresses) {
         const address = parseIp(text);
-        if (address === undefined || found.length >= MAX_ENDPOINTS) continue;
+        if (address === undefined || endpointList.length >= MAX_ENDPOINTS) continue;
         const state = {
           local: false,
           ready: true,
@@ -30,9 +30,9 @@ export function endpointsOfObject(
           zones: [],
           nodes: [],
         };
-        found.push({ ip: formatIp(address), port, nodeName, ...state, targetRef });
+        endpointList.push({ ip: formatIp(address), port, nodeName, ...state, targetRef });
       }
     }
   }
-  return found;
+  return endpointList;
 }

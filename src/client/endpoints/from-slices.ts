@@ -58,22 +58,22 @@ export function endpointsOf(
         continue;
       }
       const key = portKey(name ?? '', protocol);
-      const found = byPort.get(key) ?? new Map<string, Endpoint>();
-      byPort.set(key, found);
+      const endpoints = byPort.get(key) ?? new Map<string, Endpoint>();
+      byPort.set(key, endpoints);
       for (const { endpoint, ip } of addresses.usable) {
         const { conditions = {}, hints, nodeName: at, targetRef } = endpoint;
         const terminating = conditions.terminating === true;
         const id = `${ip} ${port}`;
         // An endpoint may be in two slices for a moment, or a new pod may use its address already.
         // The terminating one is ignored.
-        if (found.has(id) && terminating) continue;
-        if (found.size >= MAX_ENDPOINTS && !found.has(id)) {
+        if (endpoints.has(id) && terminating) continue;
+        if (endpoints.size >= MAX_ENDPOINTS && !endpoints.has(id)) {
           problems?.add(
             `port ${JSON.stringify(name ?? '')} has more than ${MAX_ENDPOINTS} endpoints`,
           );
           break;
         }
-        found.set(id, {
+        endpoints.set(id, {
           ip,
           port,
           nodeName: at ?? '',

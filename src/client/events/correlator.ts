@@ -95,8 +95,9 @@ export class EventCorrelator {
     ]);
     const nowMs = parseTime(event.lastTimestamp) ?? this.#clock.now();
     const last = this.#aggregates.get(group);
-    const fresh = last === undefined || nowMs - last.lastMs > this.#config.aggregateIntervalMs;
-    const messages = new Set(fresh ? [] : last.messages);
+    const startsGroup =
+      last === undefined || nowMs - last.lastMs > this.#config.aggregateIntervalMs;
+    const messages = new Set(startsGroup ? [] : last.messages);
     messages.add(event.message ?? '');
     const similar = messages.size >= this.#config.aggregateAfter;
     // The group never exceeds its limit. Which message is removed does not matter.

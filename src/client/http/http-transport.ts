@@ -14,7 +14,7 @@ import { LinkedAbort, abortable } from '../abort.ts';
 import type { Credentials, CredentialSource } from '../credentials/credential-source.ts';
 import { queryParameters } from '../request.ts';
 import type { Transport, TransportRequest, WatchEvent } from '../transport.ts';
-import { type Exchange, type ExchangeResponse, NotProcessedError } from './exchange.ts';
+import { NotProcessedError, type Exchange, type ExchangeResponse } from './exchange.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 
@@ -312,9 +312,9 @@ class HttpTransport implements Transport {
     }
     const connect = async (closed: AbortSignal): Promise<TLSSocket> => {
       // The connection that determined the version is used first.
-      const made = socket ?? (await this.#dial(options, closed));
+      const tlsSocket = socket ?? (await this.#dial(options, closed));
       socket = undefined;
-      return made;
+      return tlsSocket;
     };
     return new Http2Exchange({ origin: this.#origin, connect, clock: this.#config.clock });
   }
@@ -381,7 +381,7 @@ class HttpTransport implements Transport {
         return apierrors.fromStatus(object as apierrors.Status);
       }
     } catch {
-      // The body is no JSON, so it is not from the API server.
+      // The body is not JSON, so it is not from the API server.
     }
     const retryAfter = Number(response.headers['retry-after']);
     return apierrors.genericServerResponse({

@@ -82,8 +82,8 @@ export class Store<T extends KubeObject> implements Lister<T> {
     const byValue = this.#indices.get(index);
     if (byValue === undefined)
       throw new Error(`there is no index ${index}: add it with addIndexers`);
-    const found = byValue.get(value);
-    return found === undefined ? [] : [...found.values()];
+    const objects = byValue.get(value);
+    return objects === undefined ? [] : [...objects.values()];
   }
 
   keys(): IterableIterator<string> {

@@ -245,8 +245,7 @@ export class ThreadClients {
   }
 
   #objectOf(sent: WatchedObject, reader: BatchReader): ReceivedObject {
-    if ('again' in sent)
-      return this.#objects[(this.#seen - sent.again) % KEPT_OBJECTS] as ReceivedObject;
+    if ('again' in sent) return this.#objects[(this.#seen - sent.again) % KEPT_OBJECTS]!;
     const object = new KeptObject(reader.take(sent.first));
     this.#objects[this.#seen++ % KEPT_OBJECTS] = object;
     return object;

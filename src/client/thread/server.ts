@@ -56,7 +56,7 @@ export class ThreadServer {
   readonly #sent = new WeakMap<Encoded, number>();
   #objects = 0;
   /** The number of bytes in flight. */
-  #under = 0;
+  #bytesInFlight = 0;
   #waiting: (() => void)[] = [];
 
   constructor(config: ThreadServerConfig) {
@@ -90,8 +90,8 @@ export class ThreadServer {
         this.#handlers.set(message.caller, this.#config.handlerOf(message.user));
         break;
       case 'taken':
-        this.#under -= message.bytes;
-        if (this.#under < this.#window) this.#resume();
+        this.#bytesInFlight -= message.bytes;
+        if (this.#bytesInFlight < this.#window) this.#resume();
     }
   }
 
@@ -131,7 +131,7 @@ export class ThreadServer {
       if (call.aborted) return body;
       const slice = items.slice(from, from + LIST_SLICE).map(jsonOf);
       this.#send({ kind: 'items', id, lengths: slice.map(({ length }) => length) }, ...slice);
-      if (this.#under >= this.#window) await this.#room();
+      if (this.#bytesInFlight >= this.#window) await this.#room();
       else await new Promise((resolve) => setImmediate(resolve));
     }
     return from === 0 ? body : { ...body, items: items.slice(from) };
@@ -176,10 +176,10 @@ export class ThreadServer {
     call.onAbort(() => events.stop());
     for await (const event of events) {
       this.#sendWatched(id, event);
-      if (this.#under >= this.#window) await this.#room();
+      if (this.#bytesInFlight >= this.#window) await this.#room();
       for (const next of events.drain?.() ?? []) {
         this.#sendWatched(id, next);
-        if (this.#under >= this.#window) await this.#room();
+        if (this.#bytesInFlight >= this.#window) await this.#room();
       }
     }
     if (!call.aborted) this.#outbox.send({ kind: 'end', id });
@@ -209,13 +209,13 @@ export class ThreadServer {
     for await (const chunk of stream) {
       if (call.aborted) return;
       this.#send({ kind: 'chunk', id, length: chunk.length }, chunk);
-      if (this.#under >= this.#window) await this.#room();
+      if (this.#bytesInFlight >= this.#window) await this.#room();
     }
     this.#outbox.send({ kind: 'end', id });
   }
 
   #send(message: ToClients, ...parts: Uint8Array[]): void {
-    for (const { length } of parts) this.#under += length;
+    for (const { length } of parts) this.#bytesInFlight += length;
     this.#outbox.send(message, ...parts);
   }
 

@@ -28,12 +28,9 @@ export class Durations {
     this.count++;
     this.sum += seconds;
     let bucket = 0;
-    while (
-      bucket < QUEUE_BUCKETS_SECONDS.length &&
-      seconds > (QUEUE_BUCKETS_SECONDS[bucket] as number)
-    )
+    while (bucket < QUEUE_BUCKETS_SECONDS.length && seconds > QUEUE_BUCKETS_SECONDS[bucket]!)
       bucket++;
-    this.counts[bucket] = (this.counts[bucket] as number) + 1;
+    this.counts[bucket] = this.counts[bucket]! + 1;
   }
 }
 

@@ -178,7 +178,7 @@ export class StorageVersionMigrator implements Controller {
     if (found === undefined && failures.size > 0) {
       throw new Error(
         `resource ${resource.resource} not found, but not all groups could be asked: ` +
-          `${[...failures.values()].join(', ')}`,
+          [...failures.values()].join(', '),
       );
     }
     return found;

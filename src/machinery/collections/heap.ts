@@ -116,7 +116,7 @@ export class KeyedHeap<K, T> {
     let position = start;
     while (position > 0) {
       const parent = (position - 1) >> 1;
-      const above = this.#entries[parent] as Entry<K, T>;
+      const above = this.#entries[parent]!;
       if (!this.#less(entry.item, above.item)) break;
       this.#place(above, position);
       position = parent;
@@ -133,7 +133,7 @@ export class KeyedHeap<K, T> {
     for (;;) {
       let child = 2 * position + 1;
       if (child >= count) break;
-      let below = this.#entries[child] as Entry<K, T>;
+      let below = this.#entries[child]!;
       const right = this.#entries[child + 1];
       if (right !== undefined && this.#less(right.item, below.item)) {
         below = right;

@@ -15,7 +15,7 @@ interface Entry<K, V> {
   newer: Entry<K, V> | undefined;
 }
 
-/** A cache whose operations take constant time. `undefined` is no value. */
+/** A cache whose operations take constant time. `undefined` is not a value. */
 export class LruCache<K, V> {
   readonly #capacity: number;
   readonly #entries = new TransientMap<K, Entry<K, V>>();

@@ -105,7 +105,7 @@ function find<V>(root: Node<V>, hash: number, key: string): Leaf<V> | undefined 
   for (let shift = 0; node.type === 'branch'; shift += BITS) {
     const bit = 1 << ((hash >>> shift) & MASK);
     if ((node.bitmap & bit) === 0) return undefined;
-    node = node.children[indexOf(node.bitmap, bit)] as Node<V>;
+    node = node.children[indexOf(node.bitmap, bit)]!;
   }
   if (node.type === 'leaf') return node.key === key ? node : undefined;
   return node.hash === hash ? node.leaves.find((leaf) => leaf.key === key) : undefined;
@@ -130,7 +130,7 @@ function insert<V>(node: Node<V>, leaf: Leaf<V>, shift: number): Node<V> {
       children: node.children.toSpliced(index, 0, leaf),
     };
   }
-  const child = insert(node.children[index] as Node<V>, leaf, shift + BITS);
+  const child = insert(node.children[index]!, leaf, shift + BITS);
   return { type: 'branch', bitmap: node.bitmap, children: node.children.with(index, child) };
 }
 
@@ -143,7 +143,7 @@ function remove<V>(node: Node<V>, hash: number, key: string, shift: number): Nod
   }
   const bit = 1 << ((hash >>> shift) & MASK);
   const index = indexOf(node.bitmap, bit);
-  const child = remove(node.children[index] as Node<V>, hash, key, shift + BITS);
+  const child = remove(node.children[index]!, hash, key, shift + BITS);
   const children =
     child === undefined ? node.children.toSpliced(index, 1) : node.children.with(index, child);
   const [first] = children;

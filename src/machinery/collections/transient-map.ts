@@ -15,7 +15,7 @@
 const MIN_DEAD = 64;
 
 /**
- * A Map for short-lived members. `undefined` is no value. All operations take constant amortized
+ * A Map for short-lived members. `undefined` is not a value. All operations take constant amortized
  * time.
  */
 export class TransientMap<K, V> {

@@ -39,7 +39,7 @@ export interface Place {
   readonly path: string;
 }
 
-/** Returns a path to the open file itself, wherever its names lead now. */
+/** Returns a path to the open file itself, even if the file was moved or replaced. */
 export function pathOf({ handle, path }: Place): string {
   return isLinux ? `/proc/self/fd/${handle.fd}` : path;
 }
@@ -82,13 +82,13 @@ export async function openOrMakeDirectory(
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     return await openBelow(parent, name);
   }
-  const made = await openBelow(parent, name);
+  const directory = await openBelow(parent, name);
   try {
     // mkdir applies the umask to the mode.
-    await chmod(pathOf(made), mode);
-    return made;
+    await chmod(pathOf(directory), mode);
+    return directory;
   } catch (error) {
-    await made.handle.close();
+    await directory.handle.close();
     throw error;
   }
 }

@@ -6,8 +6,8 @@
 // event loop. Therefore, for every function of this module:
 //
 // - The file is inspected before it is opened, through a descriptor for the inode alone (O_PATH).
-// Only a regular file is opened (or a FIFO, where the caller asks for one), and the opened inode is
-// the inspected one.
+//   Only a regular file is opened (or a FIFO, where the caller asks for one), and the opened inode is
+//   the inspected one.
 // - A link in the last place is not followed, unless `followLinks` is set.
 // - Reads are bounded by the caller.
 // - The asynchronous functions occupy at most half of the pool's threads together, and reject after
@@ -215,13 +215,13 @@ export async function bounded<T>(
   discard?: (late: T) => void,
 ): Promise<T> {
   const expired = new AbortController();
-  const work = poolGate.run(operation, expired.signal);
+  const running = poolGate.run(operation, expired.signal);
   return await new Promise<T>((resolve, reject) => {
     const timer = systemClock.setTimer(DEADLINE_MS, () => {
       expired.abort(new Error(`${what}: not done within ${DEADLINE_MS / 1000}s`));
       reject(expired.signal.reason as Error);
     });
-    work.then(
+    running.then(
       (result) => {
         timer.cancel();
         if (expired.signal.aborted) discard?.(result);

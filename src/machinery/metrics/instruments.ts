@@ -31,8 +31,8 @@ export class Histogram {
   observe(value: number): void {
     const bounds = this.#bounds;
     let bucket = 0;
-    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
-    this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
+    while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
+    this.#counts[bucket] = this.#counts[bucket]! + 1;
     this.#sum += value;
   }
 
@@ -48,8 +48,8 @@ export class Histogram {
   *cumulative(): Iterable<readonly [bound: number, count: number]> {
     let count = 0;
     for (let i = 0; i < this.#bounds.length; i++) {
-      count += this.#counts[i] as number;
-      yield [this.#bounds[i] as number, count];
+      count += this.#counts[i]!;
+      yield [this.#bounds[i]!, count];
     }
   }
 }
@@ -242,9 +242,9 @@ export function countSamples(keys: Iterable<readonly string[]>): readonly Sample
   const counts = new Map<string, [values: readonly string[], count: number]>();
   for (const values of keys) {
     const id = JSON.stringify(values);
-    const known = counts.get(id);
-    if (known === undefined) counts.set(id, [values, 1]);
-    else known[1]++;
+    const sample = counts.get(id);
+    if (sample === undefined) counts.set(id, [values, 1]);
+    else sample[1]++;
   }
   return [...counts.values()];
 }

@@ -17,7 +17,7 @@ export class IpPool {
 
   /**
    * Parses a pool. A network counts with its first and last address. Throws RangeError for text
-   * that is no pool, and for ranges that overlap.
+   * that is not a pool, and for ranges that overlap.
    */
   static parse(text: string): IpPool {
     const spans = text.split(',').map((part) => spanOf(part.trim()));

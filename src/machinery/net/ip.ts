@@ -18,7 +18,7 @@ export interface IpRange {
   readonly prefix: number;
 }
 
-/** Parses an address. Returns undefined if the text is no address. */
+/** Parses an address. Returns undefined if the text is not an address. */
 export function parseIp(text: string): IpAddress | undefined {
   if (isIPv4(text)) return { family: 'IPv4', value: BigInt(valueOfIPv4(text)) };
   if (isIPv6(text) && !text.includes('%')) return { family: 'IPv6', value: valueOfIPv6(text) };
@@ -129,9 +129,10 @@ const NOT_GLOBAL = [
 ].map((range) => parseCidr(range) as IpRange);
 
 /**
- * Reports whether `text` is an address that can belong to another machine: not unspecified, loopback, link-local,
- * multicast or broadcast. Private ranges count as global, as in Go's IsGlobalUnicast. An IPv6 address that embeds an
- * IPv4 address is judged by both. False for text that is no address, and for addresses with a zone.
+ * Reports whether `text` is an address that can belong to another machine: not unspecified,
+ * loopback, link-local, multicast or broadcast. Private ranges count as global, as in Go's
+ * IsGlobalUnicast. An IPv6 address that embeds an IPv4 address is judged by both. False for text
+ * that is not an address, and for addresses with a zone.
  */
 export function isGlobalUnicast(text: string): boolean {
   const address = parseIp(text);

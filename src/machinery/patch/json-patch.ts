@@ -177,7 +177,7 @@ class Draft {
     let next = from;
     let work = 0;
     while (next < patch.length && work < WORK_IN_PART) {
-      const operation = patch[next++] as JsonPatchOperation;
+      const operation = patch[next++]!;
       const [copiedBefore, movedBefore] = [this.#copiedBytes, this.#movedItems];
       this.#applyOne(operation);
       work += 1 + operation.path.length / CHARACTERS_PER_WORK;

@@ -310,7 +310,7 @@ function mergeItems(
     if (position === undefined) {
       positions.set(value, merged.length);
       merged.push(withoutDirectives(item) as JsonMap);
-    } else merged[position] = mergeObject(merged[position] as JsonMap, item, schema);
+    } else merged[position] = mergeObject(merged[position]!, item, schema);
   }
   return merged;
 }

@@ -10,7 +10,7 @@ export interface Requirement {
   readonly value: string;
 }
 
-/** The text is no field selector. The message is upstream's. */
+/** The text is not a field selector. The message is upstream's. */
 export class FieldSelectorError extends Error {
   constructor(message: string) {
     super(message);
@@ -35,9 +35,9 @@ export class Selector {
 
   matches(fields: Fields): boolean {
     for (const { field, operator, value } of this.#requirements) {
-      const found: unknown = fields[field];
+      const fieldValue: unknown = fields[field];
       // Inherited properties are not strings, so they do not count as fields.
-      const actual = typeof found === 'string' ? found : '';
+      const actual = typeof fieldValue === 'string' ? fieldValue : '';
       if ((actual === value) !== (operator === '=')) return false;
     }
     return true;

@@ -9,7 +9,7 @@ import {
 } from './label-requirement.ts';
 import type { FieldPath } from '../validation/field.ts';
 
-/** The text is no label selector. The message is upstream's. */
+/** The text is not a label selector. The message is upstream's. */
 export class SelectorParseError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
@@ -101,7 +101,7 @@ function word(selector: string, position: number): Scanned {
  */
 function symbol(symbols: string): Scanned {
   const two = symbols.slice(0, 2);
-  const text = two.length === 2 && SYMBOLS.has(two) ? two : (symbols[0] as string);
+  const text = two.length === 2 && SYMBOLS.has(two) ? two : symbols[0]!;
   return { token: { kind: SYMBOLS.get(text) ?? 'error', text }, length: text.length };
 }
 
@@ -161,13 +161,13 @@ class Parser {
     const { kind, text } = this.#take();
     if (kind !== 'identifier')
       throw new SelectorParseError(`found '${text}', expected: identifier`);
-    const wrong = invalidLabelKey(text, this.#at);
-    if (wrong !== undefined) throw new SelectorParseError(wrong.message);
+    const problem = invalidLabelKey(text, this.#at);
+    if (problem !== undefined) throw new SelectorParseError(problem.message);
     return text;
   }
 
   #operator(): Operator {
-    const token = this.#tokens[this.#position++] as Token;
+    const token = this.#tokens[this.#position++]!;
     const operator = OPERATOR_OF.get(token.kind);
     if (operator === undefined) {
       throw new SelectorParseError(
@@ -224,7 +224,7 @@ class Parser {
    * operators.
    */
   #peek(): Token {
-    const token = this.#tokens[Math.min(this.#position, this.#tokens.length - 1)] as Token;
+    const token = this.#tokens[Math.min(this.#position, this.#tokens.length - 1)]!;
     return token.kind === 'in' || token.kind === 'notin'
       ? { kind: 'identifier', text: token.text }
       : token;

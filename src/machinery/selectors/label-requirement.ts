@@ -104,20 +104,20 @@ export function newRequirement(
   values: readonly string[] | undefined,
   at: FieldPath = ROOT,
 ): Requirement {
-  const given = values ?? [];
+  const givenValues = values ?? [];
   const errors: FieldErrorList = [];
   const wrongKey = invalidLabelKey(key, at.child('key'));
   if (wrongKey !== undefined) errors.push(wrongKey);
   const valuesPath = at.child('values');
-  errors.push(...wrongValues(operator, given, values, at, valuesPath));
-  given.forEach((value, index) => {
+  errors.push(...wrongValues(operator, givenValues, values, at, valuesPath));
+  givenValues.forEach((value, index) => {
     const problems = isValidLabelValue(value);
     if (problems.length > 0)
       errors.push(field.invalid(valuesPath.index(index).key(key), value, problems.join('; ')));
   });
   const aggregate = field.toAggregate(errors);
   if (aggregate !== undefined) throw aggregate;
-  return new Requirement(key, operator, given);
+  return new Requirement(key, operator, givenValues);
 }
 
 /** Returns one error with all problems of a label key; undefined if the key is valid. */

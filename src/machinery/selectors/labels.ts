@@ -5,7 +5,7 @@ import * as field from '../validation/field.ts';
 import type { FieldErrorList, FieldPath } from '../validation/field.ts';
 import { quote } from '../text/go-format.ts';
 import { parseRequirements } from './label-parser.ts';
-import { type Labels, newRequirement, type Operator, Requirement } from './label-requirement.ts';
+import { newRequirement, Requirement, type Labels, type Operator } from './label-requirement.ts';
 import { isValidLabelValue, validateLabelName, validateLabels } from '../validation/validation.ts';
 
 export { SelectorParseError } from './label-parser.ts';
@@ -54,8 +54,9 @@ class RequirementsSelector implements Selector {
   }
 
   matches(labels: Labels | undefined): boolean {
-    const given = labels ?? NO_LABELS;
-    for (const requirement of this.#requirements) if (!requirement.matches(given)) return false;
+    const labelsOrNone = labels ?? NO_LABELS;
+    for (const requirement of this.#requirements)
+      if (!requirement.matches(labelsOrNone)) return false;
     return true;
   }
 
@@ -151,10 +152,10 @@ export function labelSelectorAsSelector(selector: LabelSelector | null | undefin
   const matchLabels = Object.entries(selector.matchLabels ?? {});
   const requirements = matchLabels.map(([key, value]) => newRequirement(key, '=', [value]));
   for (const { key, operator, values } of selector.matchExpressions ?? []) {
-    const known = OPERATORS.get(operator);
-    if (known === undefined)
+    const selectionOperator = OPERATORS.get(operator);
+    if (selectionOperator === undefined)
       throw new Error(`${quote(operator)} is not a valid pod selector operator`);
-    requirements.push(newRequirement(key, known, values?.length ? values : undefined));
+    requirements.push(newRequirement(key, selectionOperator, values?.length ? values : undefined));
   }
   return requirements.length === 0 ? EVERYTHING : new RequirementsSelector(requirements);
 }
@@ -183,7 +184,7 @@ export function labelSelectorAsMap(selector: LabelSelector | null | undefined): 
           `operator ${quote(operator)} without a single value cannot be converted into the old label selector format`,
         );
       }
-      map.push([key, values[0] as string]);
+      map.push([key, values[0]!]);
     } else if (OPERATORS.has(operator)) {
       throw new Error(
         `operator ${quote(operator)} cannot be converted into the old label selector format`,
@@ -212,7 +213,7 @@ export function parseToLabelSelector(text: string): LabelSelector {
   const matchExpressions: LabelSelectorRequirement[] = [];
   for (const { key, operator, values } of requirements.toSorted(byKey)) {
     const named = [...OPERATORS].find(([, known]) => known === operator)?.[0];
-    if (operator === '=' || operator === '==') matchLabels.push([key, values[0] as string]);
+    if (operator === '=' || operator === '==') matchLabels.push([key, values[0]!]);
     else if (operator === 'gt' || operator === 'lt')
       throw new Error(`${quote(operator)} isn't supported in label selectors`);
     else if (named === undefined)

@@ -29,7 +29,7 @@ const BYTE_POWERS: readonly number[] = (() => {
 export function combineCrc32(first: number, second: number, secondLength: number): number {
   let power = ONE;
   for (let rest = secondLength, index = 0; rest > 0; rest = Math.floor(rest / 2), index++) {
-    if (rest % 2 === 1) power = multiply(BYTE_POWERS[index] as number, power);
+    if (rest % 2 === 1) power = multiply(BYTE_POWERS[index]!, power);
   }
   return (multiply(power, first) ^ second) >>> 0;
 }

@@ -11,15 +11,15 @@ class PortEnd extends Duplex {
   readonly #port: MessagePort;
   #taken: (() => void) | undefined;
   /** The last chunk is acknowledged when it is read. */
-  #owed = false;
-  #gone = false;
+  #ackPending = false;
+  #peerClosed = false;
 
   constructor(port: MessagePort) {
     super();
     this.#port = port;
     port.on('message', (message: PortMessage) => this.#receive(message));
     port.on('close', () => {
-      this.#gone = true;
+      this.#peerClosed = true;
       // A peer that closed without an end message has not read the unacknowledged data.
       if (this.#taken !== undefined)
         this.destroy(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
@@ -37,13 +37,13 @@ class PortEnd extends Duplex {
     } else if (this.push(Buffer.from(message.buffer, message.byteOffset, message.byteLength))) {
       this.#port.postMessage('taken', []);
     } else {
-      this.#owed = true;
+      this.#ackPending = true;
     }
   }
 
   override _read(): void {
-    if (!this.#owed) return;
-    this.#owed = false;
+    if (!this.#ackPending) return;
+    this.#ackPending = false;
     this.#port.postMessage('taken', []);
   }
 
@@ -52,7 +52,7 @@ class PortEnd extends Duplex {
     _encoding: BufferEncoding,
     done: (err?: Error | null) => void,
   ): void {
-    if (this.#gone) {
+    if (this.#peerClosed) {
       done(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
       return;
     }

@@ -16,7 +16,7 @@ const NANOSECONDS_PER: Readonly<Record<string, bigint>> = {
 const SECOND = 1_000_000_000n;
 const MAX_INT64 = (1n << 63n) - 1n;
 
-/** The text is no duration. The message is Go's. */
+/** The text is not a duration. The message is Go's. */
 export class DurationError extends Error {
   constructor(message: string) {
     super(message);

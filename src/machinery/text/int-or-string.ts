@@ -19,7 +19,7 @@ export function intValue(value: IntOrString): number {
 /**
  * Returns the value as a part of `total`: a number is returned unchanged, a percentage is that
  * share, rounded up or down. Throws an Error with upstream's message for undefined and for texts
- * that are no percentage.
+ * that are not a percentage.
  */
 export function getScaledValueFromIntOrPercent(
   value: IntOrString | undefined,

@@ -103,7 +103,7 @@ class Scanner {
   #literal(word: string): void {
     for (let index = 0; index < word.length; index++) {
       if (this.#peek() !== word[index])
-        this.#fail(`in literal ${word} (expecting ${quoted(word[index] as string)})`);
+        this.#fail(`in literal ${word} (expecting ${quoted(word[index]!)})`);
       this.#at++;
     }
   }

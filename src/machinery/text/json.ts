@@ -125,7 +125,7 @@ function scan(
   let values = 0;
   let at = 0;
   while (at < length) {
-    const meaning = MEANING[bytes[at++] as number];
+    const meaning = MEANING[bytes[at++]!];
     if (meaning === NOTHING) continue;
     if (meaning === STRING) {
       at = endOfString(bytes, at) + 1;
@@ -140,7 +140,7 @@ function scan(
       if (++values > maxValues) throw tooManyValues(maxValues);
     } else {
       const start = at - 1;
-      while (at < length && MEANING[bytes[at] as number] === DIGIT) at++;
+      while (at < length && MEANING[bytes[at]!] === DIGIT) at++;
       if (at - start > 15) checkInteger(bytes, start, at, large);
     }
   }

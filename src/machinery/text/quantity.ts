@@ -9,7 +9,7 @@ import { LruCache } from '../collections/lru.ts';
  */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
-/** The text is no quantity. The message is upstream's. */
+/** The text is not a quantity. The message is upstream's. */
 export class QuantityError extends Error {
   constructor(message: string) {
     super(message);
@@ -252,8 +252,8 @@ const MAX_CACHED_LENGTH = 32;
  */
 export function parseQuantity(text: string): Quantity {
   if (text.length > MAX_CACHED_LENGTH) return read(text);
-  const known = parsed.get(text);
-  if (known !== undefined) return known;
+  const cached = parsed.get(text);
+  if (cached !== undefined) return cached;
   const quantity = read(text);
   parsed.set(text, quantity);
   return quantity;
@@ -329,7 +329,7 @@ function read(text: string): Quantity {
   const negative = parts[1] === '-';
   const whole = parts[2] || '0';
   const fraction = parts[3] ?? '';
-  const { format, power } = readSuffix(parts[4] as string);
+  const { format, power } = readSuffix(parts[4]!);
   const digits = whole + fraction;
   let mantissa = BigInt(digits);
   let exponent = -fraction.length;

@@ -150,11 +150,11 @@ function parse(
   let rest = text;
   const numbers: number[] = [];
   for (const element of elements) {
-    const found = element.pattern.exec(rest)?.[0];
-    if (found === undefined) return fail(rest, element.layout);
-    rest = rest.slice(found.length);
+    const match = element.pattern.exec(rest)?.[0];
+    if (match === undefined) return fail(rest, element.layout);
+    rest = rest.slice(match.length);
     if (element.layout.length === 1) continue;
-    const value = Number(found);
+    const value = Number(match);
     if (element.name !== undefined && (value < (element.min ?? 0) || value > (element.max ?? 0)))
       outOfRange(element.name);
     numbers.push(value);

@@ -18,7 +18,7 @@ export class FieldPath {
    * whose children have no dot.
    */
   constructor(...names: readonly string[]) {
-    this.#text = names.length === 1 ? (names[0] as string) : names.join('.');
+    this.#text = names.length === 1 ? names[0]! : names.join('.');
   }
 
   /** Returns the path of a field of this one. Several names go several levels down. */
@@ -102,9 +102,10 @@ export class FieldError {
     this.field = at === undefined ? '<nil>' : at.toString();
     this.badValue = badValue;
     this.detail = detail;
-    if (made === undefined) return;
-    made.push(this);
-    if (made.length >= MAX_FIELD_ERRORS) throw new TooManyFieldErrors('too many field errors');
+    if (createdErrors === undefined) return;
+    createdErrors.push(this);
+    if (createdErrors.length >= MAX_FIELD_ERRORS)
+      throw new TooManyFieldErrors('too many field errors');
   }
 
   /** The message without the field, as in a Status cause: 'Invalid value: "x": must be …'. */
@@ -135,7 +136,7 @@ export type FieldErrorList = FieldError[];
 export const MAX_FIELD_ERRORS = 1000;
 
 /** The errors created so far within the running `bounded`. */
-let made: FieldError[] | undefined;
+let createdErrors: FieldError[] | undefined;
 
 /**
  * The maximum length of all expressions of an object, in characters. Compiling takes up to a
@@ -156,7 +157,7 @@ let expressionsLength = 0;
  * single one.
  */
 export function expressionsTooLong(at: FieldPath | undefined, expression: string): FieldErrorList {
-  if (made === undefined) return [];
+  if (createdErrors === undefined) return [];
   expressionsLength += expression.length + EXPRESSION_OVERHEAD;
   if (expressionsLength <= MAX_EXPRESSIONS_LENGTH) return [];
   return [
@@ -176,10 +177,10 @@ class TooManyFieldErrors extends Error {}
  * count, too. `validate` must be synchronous.
  */
 export function bounded(validate: () => FieldErrorList): FieldErrorList {
-  const outer = made;
+  const outer = createdErrors;
   const own: FieldError[] = [];
   const outerLength = expressionsLength;
-  made = own;
+  createdErrors = own;
   expressionsLength = 0;
   try {
     return validate();
@@ -187,7 +188,7 @@ export function bounded(validate: () => FieldErrorList): FieldErrorList {
     if (error instanceof TooManyFieldErrors) return own;
     throw error;
   } finally {
-    made = outer;
+    createdErrors = outer;
     expressionsLength = outerLength;
   }
 }
@@ -197,8 +198,8 @@ export function* boundedSteps(steps: Steps<FieldErrorList>): Steps<FieldErrorLis
   const own: FieldError[] = [];
   let length = 0;
   for (;;) {
-    const [outer, outerLength] = [made, expressionsLength];
-    made = own;
+    const [outer, outerLength] = [createdErrors, expressionsLength];
+    createdErrors = own;
     expressionsLength = length;
     let result: IteratorResult<undefined, FieldErrorList>;
     try {
@@ -208,7 +209,7 @@ export function* boundedSteps(steps: Steps<FieldErrorList>): Steps<FieldErrorLis
       throw error;
     } finally {
       length = expressionsLength;
-      made = outer;
+      createdErrors = outer;
       expressionsLength = outerLength;
     }
     if (result.done === true) return result.value;

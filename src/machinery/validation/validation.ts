@@ -161,7 +161,7 @@ export function isQualifiedName(value: string): Problems {
   const problems: string[] = [];
   const name = parts.at(-1) as string;
   if (parts.length === 2) {
-    const prefix = parts[0] as string;
+    const prefix = parts[0]!;
     if (prefix === '') problems.push('prefix part must be non-empty');
     else {
       if (byteLength(prefix) > DNS1123_SUBDOMAIN_MAX_LENGTH)
@@ -192,7 +192,10 @@ export function isCIdentifier(value: string): Problems {
 
 /** Checks the older, stricter form of an environment variable's name. */
 export function isEnvVarName(value: string): Problems {
-  return [...checkFormat(value, ENV_VAR_NAME, Number.POSITIVE_INFINITY), ...leadsOut(value)];
+  return [
+    ...checkFormat(value, ENV_VAR_NAME, Number.POSITIVE_INFINITY),
+    ...parentPathProblems(value),
+  ];
 }
 
 /** Checks the relaxed form of an environment variable's name: printable ASCII without '='. */
@@ -207,7 +210,7 @@ export function isRelaxedEnvVarName(value: string): Problems {
 /** Checks the key of a ConfigMap or Secret, which may become a file name. */
 export function isConfigMapKey(value: string): Problems {
   const problems = checkFormat(value, CONFIG_MAP_KEY, DNS1123_SUBDOMAIN_MAX_LENGTH);
-  const leading = leadsOut(value);
+  const leading = parentPathProblems(value);
   return leading.length === 0 ? problems : [...problems, ...leading];
 }
 
@@ -262,7 +265,7 @@ export function isValidIP(value: string): Problems {
 /** Checks an address with a prefix length, such as 10.9.8.0/24. */
 export function isValidCIDR(value: string): Problems {
   const parts = value.split('/');
-  const family = isIP(parts[0] as string);
+  const family = isIP(parts[0]!);
   const length = parts[1] ?? '';
   const good =
     parts.length === 2 &&
@@ -352,7 +355,7 @@ function byteLength(value: string): number {
 }
 
 /** Checks that a key does not lead to another directory when it becomes a file name. */
-function leadsOut(value: string): Problems {
+function parentPathProblems(value: string): Problems {
   if (value === '.') return ["must not be '.'"];
   if (value === '..') return ["must not be '..'"];
   return value.startsWith('..') ? ["must not start with '..'"] : NONE;

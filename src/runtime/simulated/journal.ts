@@ -286,8 +286,11 @@ function encode(line: Line): string {
   const [op, node, record] = line;
   const envs = record.config.envs?.map(({ key, value }) => ({ key, value: base64(value) }));
   return (
-    `${JSON.stringify([op, node, envs === undefined ? record : { ...record, config: { ...record.config, envs } }])}` +
-    '\n'
+    JSON.stringify([
+      op,
+      node,
+      envs === undefined ? record : { ...record, config: { ...record.config, envs } },
+    ]) + '\n'
   );
 }
 

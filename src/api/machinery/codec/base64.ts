@@ -22,22 +22,22 @@ export function decodeBase64(text: string): string | number {
 }
 
 /**
- * Decodes text that is not canonical: it has line breaks, unused bits, or is no base64 (Node's
+ * Decodes text that is not canonical: it has line breaks, unused bits, or is not base64 (Node's
  * decoder accepts anything).
  */
 function decodeSlowly(text: string): string | number {
   const digits = text.replace(/[\r\n]/g, '');
   const match = /^[A-Za-z0-9+/]*/.exec(digits)?.[0] ?? '';
   const padding = digits.slice(match.length);
-  const wanted = (4 - (match.length % 4)) % 4;
-  if (wanted !== 3 && padding === '='.repeat(wanted))
+  const paddingLength = (4 - (match.length % 4)) % 4;
+  if (paddingLength !== 3 && padding === '='.repeat(paddingLength))
     return Buffer.from(digits, 'base64').toString('base64');
   // The text ends too early: the position of its last, incomplete group.
   if (padding === '') return text.length - (match.length % 4);
   return positionInOriginal(text, match.length);
 }
 
-/** Returns the index of the n-th character that is no line break. */
+/** Returns the index of the n-th character that is not a line break. */
 function positionInOriginal(text: string, n: number): number {
   let seen = 0;
   for (let i = 0; i < text.length; i++) {

@@ -53,25 +53,25 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 function ofScalar(type: TypeRef & { kind: 'scalar' }, value: unknown): string | undefined {
-  const given = goKind(value);
+  const actualKind = goKind(value);
   if (type.scalar === 'bytes')
-    return given === 'string' || given === 'slice'
+    return actualKind === 'string' || actualKind === 'slice'
       ? undefined
-      : `cannot restore slice from ${given}`;
-  const wanted = KINDS[type.scalar];
-  if (wanted === undefined || wanted === given) return undefined;
-  const isNumber = wanted !== 'string' && wanted !== 'bool';
-  switch (given) {
+      : `cannot restore slice from ${actualKind}`;
+  const expectedKind = KINDS[type.scalar];
+  if (expectedKind === undefined || expectedKind === actualKind) return undefined;
+  const isNumber = expectedKind !== 'string' && expectedKind !== 'bool';
+  switch (actualKind) {
     case 'int64':
       // Go could convert integers to strings, as code points; the converter does not allow it.
-      if (wanted === 'string') return `cannot convert int64 to ${goTypeName(type)}`;
-      return isNumber ? undefined : `unrecognized type: ${wanted}`;
+      if (expectedKind === 'string') return `cannot convert int64 to ${goTypeName(type)}`;
+      return isNumber ? undefined : `unrecognized type: ${expectedKind}`;
     case 'float64':
       return isNumber
         ? `cannot convert float64 to ${goTypeName(type)}`
-        : `unrecognized type: ${wanted}`;
+        : `unrecognized type: ${expectedKind}`;
     default:
-      return `unrecognized type: ${wanted}`;
+      return `unrecognized type: ${expectedKind}`;
   }
 }
 
@@ -95,8 +95,8 @@ function firstOf<T>(
   error: (value: T) => string | undefined,
 ): string | undefined {
   for (const value of values) {
-    const found = error(value);
-    if (found !== undefined) return found;
+    const problem = error(value);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }

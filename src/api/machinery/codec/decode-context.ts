@@ -30,8 +30,8 @@ export class FieldStack {
   insert(from: number, place: number, value: unknown): void {
     const { places, values } = this;
     let at = this.length++;
-    while (at > from && (places[at - 1] as number) > place) {
-      places[at] = places[at - 1] as number;
+    while (at > from && places[at - 1]! > place) {
+      places[at] = places[at - 1]!;
       values[at] = values[at - 1];
       at--;
     }
@@ -95,7 +95,7 @@ export class DecodeContext {
     // For a number of the wrong type, the message contains the number.
     const isNumberType =
       goType.startsWith('int') || goType.startsWith('uint') || goType.startsWith('float');
-    const found = typeof value === 'number' && isNumberType ? `number ${value}` : jsonKind(value);
+    const actual = typeof value === 'number' && isNumberType ? `number ${value}` : jsonKind(value);
     let target = `Go value of type ${goType}`;
     const names: string[] = [];
     let struct = '';
@@ -107,15 +107,15 @@ export class DecodeContext {
       }
     }
     if (names.length > 0) target = `Go struct field ${struct}.${names.join('.')} of type ${goType}`;
-    throw new DecodeError(`json: cannot unmarshal ${found} into ${target}`, this.path());
+    throw new DecodeError(`json: cannot unmarshal ${actual} into ${target}`, this.path());
   }
 
   /** Throws the error of a type with its own decoder, which has no field names. */
   wrongValue(value: unknown, goType: string): never {
-    const found =
+    const actual =
       typeof value === 'number' && goType === 'int32' ? `number ${value}` : jsonKind(value);
     throw new DecodeError(
-      `json: cannot unmarshal ${found} into Go value of type ${goType}`,
+      `json: cannot unmarshal ${actual} into Go value of type ${goType}`,
       this.path(),
     );
   }

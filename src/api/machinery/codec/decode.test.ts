@@ -32,7 +32,7 @@ describe('decodeObject', () => {
     );
   });
 
-  test('takes null and undefined for absent', () => {
+  test('treats null and undefined as absent', () => {
     const { object } = decodeObject(pod, {
       metadata: null,
       spec: { containers: [null], nodeName: undefined, hostNetwork: null },
@@ -63,7 +63,7 @@ describe('decodeObject', () => {
     });
   });
 
-  test('reports unknown fields by their path, in the order met', () => {
+  test('reports unknown fields by their path, in the order of the input', () => {
     const { object, unknownFields } = decodeObject(pod, {
       foo: 1,
       spec: {
@@ -86,7 +86,7 @@ describe('decodeObject', () => {
     expect(object['foo']).toBeUndefined();
   });
 
-  test('names the field whose type is wrong as upstream does', () => {
+  test('names the field with a wrong type as upstream does', () => {
     expect(errorOf(replicaSet, { spec: { replicas: '3' } })).toBe(
       'json: cannot unmarshal string into Go struct field ReplicaSetSpec.spec.replicas of type int32',
     );
@@ -140,7 +140,7 @@ describe('decodeObject', () => {
     );
   });
 
-  test('refuses integers that a number cannot hold', () => {
+  test('rejects integers that a number cannot hold', () => {
     expect(errorOf(pod, { metadata: { generation: 2 ** 53 } })).toContain('of type int64');
     expect(
       decodeObject<{ metadata: object }>(pod, { metadata: { generation: 2 ** 53 - 1 } }).object
@@ -150,7 +150,7 @@ describe('decodeObject', () => {
     });
   });
 
-  test('takes at most 10,000 quantities', () => {
+  test('accepts at most 10,000 quantities', () => {
     const hard = (count: number): object =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`r${i}`, '1']));
     expect(
@@ -189,7 +189,7 @@ describe('decodeObject', () => {
     );
   });
 
-  test('treats __proto__ as a key', () => {
+  test('treats __proto__ as an ordinary key', () => {
     const { object } = decodeObject<{ metadata: { labels: object } }>(
       pod,
       JSON.parse('{"metadata":{"labels":{"__proto__":"x"}}}'),
@@ -201,7 +201,7 @@ describe('decodeObject', () => {
     ]);
   });
 
-  test('reads what is one thing or another by its JSON', () => {
+  test('decodes a value of several types by its JSON', () => {
     const props = allSchemas.message('apiextensions/v1.JSONSchemaProps');
     const schema = {
       items: [{ type: 'string' }],
@@ -216,7 +216,7 @@ describe('decodeObject', () => {
     });
   });
 
-  test('does not change its input, nor share anything with it', () => {
+  test('does not modify its input, nor share anything with it', () => {
     const input = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'x' }] } };
     const copy = structuredClone(input);
     const { object } = decodeObject<typeof input>(pod, input);

@@ -100,7 +100,7 @@ class MessageDecoder {
         if (input[key] !== undefined) context.unknownField(key);
         continue;
       }
-      const field = fields[index] as CompiledField;
+      const field = fields[index]!;
       context.push(field);
       const value = field.decode(input[key], context);
       context.pop();
@@ -127,15 +127,14 @@ class MessageDecoder {
     const object: Record<string, unknown> = {};
     let at = from;
     for (const always of this.#always) {
-      for (; at < length && (places[at] as number) < always; at++) {
-        object[(fields[places[at] as number] as CompiledField).key] = values[at];
+      for (; at < length && places[at]! < always; at++) {
+        object[fields[places[at]!]!.key] = values[at];
       }
-      const field = fields[always] as CompiledField;
+      const field = fields[always]!;
       if (at < length && places[at] === always) object[field.key] = values[at++];
       else object[field.key] = field.fill?.();
     }
-    for (; at < length; at++)
-      object[(fields[places[at] as number] as CompiledField).key] = values[at];
+    for (; at < length; at++) object[fields[places[at]!]!.key] = values[at];
     return object;
   }
 }
@@ -268,7 +267,7 @@ function mapDecoder(type: TypeRef & { kind: 'map' }): Decode {
 /** Sorts the keys of a map as Go does. Most are sorted already. */
 function sortKeys(keys: string[]): void {
   for (let i = 1; i < keys.length; i++) {
-    if ((keys[i - 1] as string) > (keys[i] as string)) {
+    if (keys[i - 1]! > keys[i]!) {
       keys.sort();
       return;
     }

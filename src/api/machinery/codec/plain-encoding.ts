@@ -38,7 +38,7 @@ export function encodePlain(object: Members, metadata: Members): Uint8Array {
   const value = Buffer.allocUnsafeSlow(HEADER_BYTES + length);
   const isAscii = length === text.length;
   value.writeUInt32BE(isAscii ? at : Buffer.byteLength(text.slice(0, at)), 0);
-  if (bigints) value[0] = (value[0] as number) | BIGINTS_FLAG;
+  if (bigints) value[0] = value[0]! | BIGINTS_FLAG;
   value.write(text, HEADER_BYTES, isAscii ? 'latin1' : 'utf8');
   return value;
 }

@@ -6,7 +6,9 @@ import { describeField } from '../openapi/index.ts';
 import { decodeObject } from './decode.ts';
 import type { QueryCodec, QueryParameter } from './object-codec.ts';
 
-/** The types of query parameters for fields of options. Fields of other types are no parameters. */
+/**
+ * The types of query parameters for fields of options. Fields of other types are not parameters.
+ */
 const PARAMETER_TYPES: Partial<Record<Scalar, QueryParameter['type']>> = {
   string: 'string',
   bool: 'boolean',
@@ -33,12 +35,12 @@ export class DescriptorQueryCodec implements QueryCodec {
   }
 
   decode(valuesOf: (parameter: string) => readonly string[]): Record<string, unknown> {
-    const given: Record<string, unknown> = {};
+    const decoded: Record<string, unknown> = {};
     for (const { name, type } of this.#message.fields) {
       const values = valuesOf(name);
-      if (values.length > 0) given[name] = valueOf(type, values);
+      if (values.length > 0) decoded[name] = valueOf(type, values);
     }
-    return decodeObject(this.#message, given).object;
+    return decodeObject(this.#message, decoded).object;
   }
 }
 

@@ -26,7 +26,7 @@ describe('the stored form', () => {
     data: { metadata: '"resourceVersion":"1",' },
   };
 
-  test('leaves resourceVersion out, and puts it where the schema has it', () => {
+  test('leaves resourceVersion out, and inserts it in the order of the schema', () => {
     const value = encodeForStorage(object);
     expect(text(value.subarray(4))).not.toContain('"7"');
     const spliced = text(spliceResourceVersion(value, 123456789));
@@ -59,7 +59,7 @@ describe('the stored form', () => {
     });
   });
 
-  test('splices many into one buffer', () => {
+  test('splices many objects into one buffer', () => {
     const values = [object, { metadata: { name: 'b' } }].map((item) => encodeForStorage(item));
     const length = values.reduce((sum, value) => sum + splicedLength(value, 10), 0);
     const target = Buffer.alloc(length);
@@ -71,7 +71,7 @@ describe('the stored form', () => {
     );
   });
 
-  test('refuses what has no metadata', () => {
+  test('rejects objects without metadata', () => {
     expect(() => encodeForStorage({ metadata: {} })).toThrow('empty metadata');
     expect(() => encodeForStorage({ kind: 'x' })).toThrow('without metadata');
   });

@@ -64,9 +64,8 @@ export function spliceInto(
 ): number {
   const split = HEADER_BYTES + offsetOf(value);
   let end = at;
-  for (let from = HEADER_BYTES + skip; from < split; from++) target[end++] = value[from] as number;
-  for (let from = 0; from < insertionHead.length; from++)
-    target[end++] = insertionHead[from] as number;
+  for (let from = HEADER_BYTES + skip; from < split; from++) target[end++] = value[from]!;
+  for (let from = 0; from < insertionHead.length; from++) target[end++] = insertionHead[from]!;
   const digits = digitsOf(revision);
   let rest = revision;
   for (let digit = digits - 1; digit >= 0; digit--) {
@@ -96,7 +95,7 @@ export function decodeFromStorage<T = Record<string, unknown>>(
     buffer.toString('utf8', HEADER_BYTES, split) +
     insertion(revision) +
     buffer.toString('utf8', split);
-  const hasBigints = ((value[0] as number) & BIGINTS_FLAG) !== 0;
+  const hasBigints = (value[0]! & BIGINTS_FLAG) !== 0;
   return (
     hasBigints ? parseJson(json, { bigints: true, maxDepth: Infinity }) : JSON.parse(json)
   ) as T;
@@ -113,14 +112,8 @@ function insertion(revision: number): string {
 }
 
 function offsetOf(value: Uint8Array): number {
-  const first = (value[0] as number) & ~BIGINTS_FLAG;
-  return (
-    ((first << 24) |
-      ((value[1] as number) << 16) |
-      ((value[2] as number) << 8) |
-      (value[3] as number)) >>>
-    0
-  );
+  const first = value[0]! & ~BIGINTS_FLAG;
+  return ((first << 24) | (value[1]! << 16) | (value[2]! << 8) | value[3]!) >>> 0;
 }
 
 function asBuffer(value: Uint8Array): Buffer {

@@ -51,7 +51,7 @@ describe('optional lists and maps that are empty', () => {
     expect(stored).toStrictEqual(expected);
   });
 
-  test('stay where the object is an empty message, which is a value', () => {
+  test('stay if the value is an empty message', () => {
     const given = { metadata: {}, spec: { podSelector: {}, ingress: [{}] } };
     expect(
       formsOf('networking/v1.NetworkPolicy', { ...given, spec: { ...given.spec, egress: [] } })
@@ -60,7 +60,7 @@ describe('optional lists and maps that are empty', () => {
   });
 });
 
-test('null stands for an empty list that is always written, once it is stored', () => {
+test('an empty list that is always written is stored as null', () => {
   const { wire, stored } = formsOf('rbac/v1.Role', { rules: [] });
   expect(wire).toStrictEqual({ metadata: {}, rules: [] });
   expect(stored).toStrictEqual({ metadata: {}, rules: null });
@@ -70,7 +70,7 @@ test('null stands for an empty list that is always written, once it is stored', 
   });
 });
 
-test('an object that has nothing empty is returned itself; one that has is not changed', () => {
+test('an object without empty parts is returned itself; another one is not modified', () => {
   const message = allSchemas.message('core/v1.Pod');
   const { object } = decodeObject(message, {
     metadata: { name: 'a' },

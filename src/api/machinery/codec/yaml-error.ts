@@ -1,4 +1,4 @@
-/** The text is no YAML, or no YAML of an API object. */
+/** The text is not YAML, or not the YAML of an API object. */
 export class YamlError extends Error {
   /** The line, from 1; 0 if unknown. */
   readonly line: number;

@@ -40,7 +40,7 @@ describe('parseYaml', () => {
     else expect(read()).toBe(expected);
   });
 
-  test('reads YAML 1.1 as kubectl does', () => {
+  test('parses YAML 1.1 as kubectl does', () => {
     expect(
       parseYaml(
         [
@@ -83,7 +83,7 @@ describe('parseYaml', () => {
     });
   });
 
-  test('merges and repeats by reference', () => {
+  test('resolves merge keys and aliases', () => {
     expect(parseYaml('base: &b {x: 1, z: 2}\nother: {<<: *b, z: 3}\nsame: *b')).toEqual({
       base: { x: 1, z: 2 },
       other: { x: 1, z: 3 },
@@ -91,7 +91,7 @@ describe('parseYaml', () => {
     });
   });
 
-  test('refuses what is wrong, with its line', () => {
+  test('rejects invalid text with its line', () => {
     expect(() => parseYaml('a: 1\nb: 2\na: 3')).toThrow(
       'yaml: unmarshal errors:\n  line 3: key "a" already set in map',
     );
@@ -117,7 +117,7 @@ describe('parseYaml', () => {
     expect(() => parseYaml(text)).toThrow(`yaml: line ${line}: exceeded max depth of 500`);
   });
 
-  test('may hold any text, and be as deep as objects are', () => {
+  test('accepts any text, and the depth of objects', () => {
     const script = `${' '.repeat(600)}${'['.repeat(600)}\n  x: ${'- '.repeat(600)}\n`;
     expect(
       parseYaml(`data:\n  a: |2\n${script.replaceAll(/^/gm, '    ')}\n  b: "${'{'.repeat(600)}"`),
@@ -130,7 +130,7 @@ describe('parseYaml', () => {
     expect(JSON.stringify(parseYaml(deep))).toBe(deep);
   });
 
-  test('refuses aliases that multiply', () => {
+  test('rejects aliases that grow exponentially', () => {
     const levels = Array.from(
       { length: 9 },
       (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(', ')}]`,
@@ -138,7 +138,7 @@ describe('parseYaml', () => {
     expect(() => parseYaml(`l0: &l0 [x]\n${levels.join('\n')}`)).toThrow(/alias/i);
   });
 
-  test('stops reading where there are too many values', () => {
+  test('stops parsing at the limit of values', () => {
     const texts = ['a: b\n', '- a\n', '- *a\n', '- []\n', '? a\n'].map((line) =>
       line.repeat(20_000),
     );
@@ -150,7 +150,7 @@ describe('parseYaml', () => {
     }
   });
 
-  test('treats __proto__ as a key', () => {
+  test('treats __proto__ as an ordinary key', () => {
     const value = parseYaml('__proto__: {a: 1}') as object;
     expect(Object.keys(value)).toEqual(['__proto__']);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);

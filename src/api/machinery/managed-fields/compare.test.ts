@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { compare } from './compare.ts';
 import { FieldSet } from './field-set.ts';
-import { deduced, type MergeType, untypedAtomic } from './merge-type.ts';
+import { deduced, untypedAtomic, type MergeType } from './merge-type.ts';
 import { atomicList, bool, keyed, map, number, set, setOf, string, struct } from './testing.ts';
 
 const nothing = FieldSet.empty;
@@ -162,9 +162,9 @@ describe('lists of objects with two keys', () => {
   ])('%s, then %s', (...pair) => check(type, pair));
 });
 
-describe('fields that are not looked at', () => {
+describe('excepted fields', () => {
   const type = struct({ spec: struct({ x: number, w: number }), status: struct({ x: number }) });
-  test('with all below them, wherever they are', () => {
+  test('with everything below them, at any place', () => {
     const before = { spec: { x: 1, w: 1 } };
     const after = { spec: { x: 2, w: 2 }, status: { x: 3 } };
     const except = set(['status'], ['spec', 'x']);

@@ -1,17 +1,17 @@
 // Compares two states of an object. The differences are sets of fields.
 
 import { deepEqual } from '#machinery/deep.ts';
-import { type FieldNode, FieldSet } from './field-set.ts';
+import { FieldSet, type FieldNode } from './field-set.ts';
 import { groupItems } from './list-items.ts';
 import {
   asList,
   asMap,
   isEmptyMap,
+  shapeOf,
   type ListShape,
   type MapShape,
   type MergeType,
   type Shape,
-  shapeOf,
 } from './merge-type.ts';
 import { fieldElement, type PathElement } from './path-element.ts';
 
@@ -65,9 +65,9 @@ class Place {
     node: Pick<FieldNode, 'member' | 'children'>,
   ): void {
     const set = this.#setOf(difference);
-    const known = set.node(element);
-    if (known === undefined) set.put(element, node.member, node.children);
-    else set.put(element, known.member || node.member, union(known.children, node.children));
+    const existing = set.node(element);
+    if (existing === undefined) set.put(element, node.member, node.children);
+    else set.put(element, existing.member || node.member, union(existing.children, node.children));
   }
 
   #setOf(difference: keyof Comparison): FieldSet {

@@ -64,7 +64,7 @@ describe.each(keys)('%s', (key) => {
     }
   });
 
-  test('a difference seen from the other side is its reverse', () => {
+  test('the reverse comparison gives the reverse difference', () => {
     for (const [index, object] of objects.entries()) {
       const other = objects[(index + 1) % FILLS] as object;
       const there = compare(type, object, other);
@@ -103,7 +103,7 @@ describe.each(keys)('%s', (key) => {
     }
   });
 
-  test('sets survive FieldsV1', () => {
+  test('sets survive a round trip through FieldsV1', () => {
     for (const object of objects) {
       const fields = toFieldSet(type, object);
       expect(setOfFields(JSON.parse(JSON.stringify(fieldsOfSet(fields)))).equals(fields)).toBe(
@@ -115,7 +115,7 @@ describe.each(keys)('%s', (key) => {
     }
   });
 
-  test('everything removed leaves nothing that was mentioned; everything extracted loses nothing', () => {
+  test('removing all fields leaves none of them; extracting all fields loses none', () => {
     for (const object of objects) {
       const fields = withNamedFields(type, toFieldSet(type, object));
       expect(toFieldSet(type, removeItems(type, object, fields) ?? {}).isEmpty).toBe(true);

@@ -6,7 +6,7 @@ import { decodeObject } from '../codec/decode.ts';
 import { DescriptorCodec } from '../codec/descriptor-codec.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
 import { allSchemas } from '#api/all-schemas.ts';
-import { FieldManager, type ManagedObject, withoutNewTimes } from './field-manager.ts';
+import { FieldManager, withoutNewTimes, type ManagedObject } from './field-manager.ts';
 import { FieldSet } from './field-set.ts';
 import type { ManagedFieldsEntry } from './managers.ts';
 
@@ -85,7 +85,7 @@ spec:
 `;
 
 describe('update', () => {
-  test('a new object belongs to who makes it', () => {
+  test('the creator owns a new object', () => {
     const endpoint = new Endpoint('apps/v1.Deployment').update(
       'kubectl-create',
       deployment('a:1', 'replicas: 3'),
@@ -125,7 +125,7 @@ describe('update', () => {
     ]);
   });
 
-  test('who changes a field owns it; the others lose it, and those who own nothing go', () => {
+  test('an updater owns the fields that it changes; managers without fields are removed', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1", w: "1"}'));
     endpoint.seconds = 60;
     endpoint.update('b', configMap('{x: "2", w: "1", z: "1"}'));
@@ -139,7 +139,7 @@ describe('update', () => {
     expect(endpoint.fieldsOf('b')).toBeUndefined();
   });
 
-  test('nothing changes: the entries are the very same', () => {
+  test('an update without changes keeps the entries', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     const before = endpoint.entries;
     endpoint.seconds = 60;
@@ -167,7 +167,7 @@ describe('update', () => {
     expect(endpoint.fieldsOf('a')).toEqual({ 'f:spec': { 'f:nodeName': {} } });
   });
 
-  test('subresources have entries of their own, and do not take entries from the client', () => {
+  test('subresources have separate entries, and ignore entries from the client', () => {
     const main = new Endpoint('core/v1.Node', { reset: FieldSet.of(['f:status']) });
     main.update('kubelet', '{apiVersion: v1, kind: Node, metadata: {name: node, labels: {a: b}}}');
     const status = new Endpoint('core/v1.Node', {
@@ -187,7 +187,7 @@ describe('update', () => {
     ]);
   });
 
-  test.each(['[{}]'])('%s forgets all owners', (managedFields) => {
+  test.each(['[{}]'])('%s resets all owners', (managedFields) => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     endpoint.update('b', configMap('{x: "2"}', `, managedFields: ${managedFields}`));
     expect(endpoint.entries).toEqual([]);
@@ -199,7 +199,7 @@ describe('update', () => {
     expect(endpoint.fieldsOf('before-first-apply')).toEqual({ 'f:data': { '.': {}, 'f:x': {} } });
   });
 
-  test('an empty list that the decoder dropped does, too', () => {
+  test('an empty list that the decoder dropped resets them, too', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     const object = endpoint.decode(parseYaml(configMap('{x: "2"}')));
     const updated = endpoint.manager.update(endpoint.live, object, 'b', {
@@ -227,7 +227,7 @@ describe('update', () => {
     expect(endpoint.entries).toBe(before);
   });
 
-  test('entries that the client sends and that make sense are taken', () => {
+  test('valid entries from the client are accepted', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     const entry =
       '{manager: z, operation: Apply, apiVersion: v1, time: "2020-01-01T00:00:00Z", ' +
@@ -284,7 +284,7 @@ describe('update', () => {
 });
 
 describe('apply', () => {
-  test('the applier owns what it mentions, no more', () => {
+  test('the applier owns exactly the applied fields', () => {
     const endpoint = new Endpoint('apps/v1.Deployment').apply('me', deployment('a:1'));
     expect(endpoint.entries).toMatchObject([
       { manager: 'me', operation: 'Apply', apiVersion: 'apps/v1' },
@@ -361,7 +361,7 @@ describe('apply', () => {
     );
   });
 
-  test('force takes the fields', () => {
+  test('force takes fields of other managers', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1", w: "1"}'));
     endpoint.apply('b', configMap('{x: "2"}'), true);
     expect(endpoint.live?.data).toEqual({ x: '2', w: '1' });
@@ -377,7 +377,7 @@ describe('apply', () => {
     expect(endpoint.live).toEqual(before);
   });
 
-  test('fields of a client-side apply are taken over by kubectl without a conflict, and the annotation follows', () => {
+  test('kubectl takes over fields of its client-side apply without a conflict, and updates the annotation', () => {
     const lastApplied =
       '{"apiVersion":"v1","data":{"x":"1","w":"1"},"kind":"ConfigMap","metadata":' +
       '{"annotations":{},"name":"a","namespace":"default"}}';
@@ -397,7 +397,7 @@ describe('apply', () => {
     });
   });
 
-  test('what was changed since the client-side apply is still a conflict', () => {
+  test('fields that changed since the client-side apply are still conflicts', () => {
     const lastApplied =
       '{"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a","namespace":"default"}}';
     const annotations = `, annotations: {kubectl.kubernetes.io/last-applied-configuration: '${lastApplied}'}`;
@@ -439,7 +439,7 @@ describe('apply', () => {
   });
 });
 
-test('new times alone are no change', () => {
+test('new times alone are no change of the object', () => {
   const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
   const live = endpoint.live as TestObject;
   const [entry] = endpoint.entries;

@@ -20,21 +20,21 @@ import {
   decodeManagers,
   encodeManagers,
   isReset,
-  type ManagedFieldsEntry,
   ManagedFieldsError,
-  type Manager,
   managerId,
-  type Managers,
   noManagers,
+  type ManagedFieldsEntry,
+  type Manager,
+  type Managers,
   type Operation,
 } from './managers.ts';
 import type { MergeType } from './merge-type.ts';
 import { MAX_SHAPE, sameShape, shapeText } from './shape.ts';
 import {
-  type Applied,
   applyManagers,
-  type Merging,
   updateManagers,
+  type Applied,
+  type Merging,
   type Versions,
 } from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
@@ -98,7 +98,7 @@ const NEVER_OWNED = FieldSet.of(
 const MANAGED_FIELDS = FieldSet.of(['f:metadata', 'f:managedFields']);
 
 /** The fields that the creator of an object of a shape owns, and the last written entries. */
-interface Made {
+interface Creation {
   readonly fields: FieldSet;
   readonly time: string;
   readonly entries: readonly ManagedFieldsEntry[] | undefined;
@@ -115,14 +115,14 @@ export class FieldManager {
   readonly #apiVersion: string;
   readonly #type: MergeType;
   readonly #merging: Merging;
-  /** Settings for updates, in which a change of ownership alone is no change of the object. */
+  /** Settings for updates, in which a change of ownership alone is not a change of the object. */
   readonly #updating: Merging;
   #empty: ManagedObject | undefined;
   /** The fields of recent creators, by manager and shape. */
-  readonly #made = new LruCache<string, Made>({ capacity: MADE_SHAPES });
+  readonly #creations = new LruCache<string, Creation>({ capacity: MADE_SHAPES });
   /** The last created object and its creator: the next one often has the same template. */
-  #lastMade:
-    | { readonly name: string; readonly object: ManagedObject; readonly made: Made }
+  #lastCreation:
+    | { readonly name: string; readonly object: ManagedObject; readonly creation: Creation }
     | undefined;
 
   constructor(config: FieldManagerConfig) {
@@ -155,8 +155,8 @@ export class FieldManager {
   ): Awaitable<T> {
     // The most frequent create: nothing is compared.
     if (live === undefined && entriesOf(object) === undefined) {
-      const made = this.#madeLike(object, manager, this.#time());
-      if (made !== undefined) return withEntries(object, made.entries);
+      const creation = this.#cachedCreation(object, manager, this.#time());
+      if (creation !== undefined) return withEntries(object, creation.entries);
     }
     return runWaitingSteps(this.updateInSteps(live, object, manager, options));
   }
@@ -320,33 +320,33 @@ export class FieldManager {
     name: string,
   ): WaitingSteps<readonly ManagedFieldsEntry[] | undefined> {
     const time = this.#time();
-    const last = this.#madeLike(object, name, time);
+    const last = this.#cachedCreation(object, name, time);
     if (last !== undefined) return last.entries;
-    const made = yield* this.#madeOf(object, name, time);
-    this.#lastMade = { name, object: unmanaged(object), made };
-    return made.entries;
+    const creation = yield* this.#creationOf(object, name, time);
+    this.#lastCreation = { name, object: unmanaged(object), creation };
+    return creation.entries;
   }
 
   /**
    * Returns the cached creation if the object has its shape, and the same manager has created it in
    * the same second.
    */
-  #madeLike(object: ManagedObject, name: string, time: string): Made | undefined {
-    const last = this.#lastMade;
+  #cachedCreation(object: ManagedObject, name: string, time: string): Creation | undefined {
+    const last = this.#lastCreation;
     const isLike =
-      last?.made.time === time &&
+      last?.creation.time === time &&
       last.name === name &&
       sameShape(this.#type, last.object, unmanaged(object));
-    return isLike ? last.made : undefined;
+    return isLike ? last.creation : undefined;
   }
 
-  *#madeOf(object: ManagedObject, name: string, time: string): WaitingSteps<Made> {
+  *#creationOf(object: ManagedObject, name: string, time: string): WaitingSteps<Creation> {
     const shape = `${name} ${shapeText(this.#type, unmanaged(object))}`;
     const isCached = shape.length <= MAX_SHAPE;
     // `peek` suffices: each entry is set again once a second, which counts as use.
-    const known = isCached ? this.#made.peek(shape) : undefined;
-    if (known?.time === time) return known;
-    let fields = known?.fields;
+    const cached = isCached ? this.#creations.peek(shape) : undefined;
+    if (cached?.time === time) return cached;
+    let fields = cached?.fields;
     if (fields === undefined) {
       const [owner] = (yield* this.#updated(undefined, object, noManagers, name)).managers.values();
       fields = owner?.fields ?? FieldSet.empty;
@@ -356,9 +356,9 @@ export class FieldManager {
     const entries = fields.isEmpty
       ? undefined
       : yield* encodeManagers(new Map([[managerId(manager), manager]]));
-    const made = { fields, time, entries };
-    if (isCached) this.#made.set(shape, made);
-    return made;
+    const creation = { fields, time, entries };
+    if (isCached) this.#creations.set(shape, creation);
+    return creation;
   }
 
   *#applied(
@@ -472,7 +472,7 @@ export class FieldManager {
 
 /**
  * Returns `object` with the times of `live`'s entries, if nothing else would change: a write of
- * existing values is no write.
+ * existing values is not a write.
  */
 export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T {
   const entries = entriesOf(object);
@@ -508,9 +508,9 @@ function withEntries<T extends ManagedObject>(
   object: T,
   entries: readonly ManagedFieldsEntry[] | undefined,
 ): T {
-  const known = entriesOf(object);
-  if (known === entries) return object;
-  if (known === undefined) {
+  const oldEntries = entriesOf(object);
+  if (oldEntries === entries) return object;
+  if (oldEntries === undefined) {
     // Copied first, then modified: an object literal with a spread and further members is several
     // times slower.
     const metadata: { managedFields?: readonly ManagedFieldsEntry[] } = { ...object.metadata };
@@ -526,14 +526,14 @@ function withEntries<T extends ManagedObject>(
   };
 }
 
-/**
- * Returns a group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'.
- */
 /** Reports whether an object could not be converted to the version of an owner. */
 function isUnconvertible(error: unknown): boolean {
   return error instanceof TypedValueError || error instanceof apierrors.StatusError;
 }
 
+/**
+ * Returns a group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'.
+ */
 function describeKind(apiVersion: unknown, kind: unknown): string {
   const version = stringOr(apiVersion);
   return `${version.includes('/') ? version : `/${version}`}, Kind=${stringOr(kind)}`;

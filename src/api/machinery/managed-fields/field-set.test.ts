@@ -1,7 +1,7 @@
 // Sets of fields: FieldsV1 in Kubernetes' form, and the laws of sets, on random ones.
 
 import { describe, expect, test } from 'vitest';
-import { type Random, SeededRandom } from '#machinery/random.ts';
+import { SeededRandom, type Random } from '#machinery/random.ts';
 import { FieldSet, type Path } from './field-set.ts';
 import { fieldsOfSet, setOfFields } from './fields-v1.ts';
 import {
@@ -43,9 +43,9 @@ describe('path elements', () => {
       expect(() => parsePathElement(text)).toThrow(PathElementError);
     },
   );
-  test('those of a later version are left alone', () =>
+  test('elements of a later version are ignored', () =>
     expect(parsePathElement('x:anything')).toBeUndefined());
-  test('made from parts, they are the same text', () => {
+  test('elements built from parts have the same text', () => {
     expect(keyElement([['name', 'a']])).toBe('k:{"name":"a"}');
     expect(
       keyElement([

@@ -4,7 +4,7 @@
 // A set is immutable once its builder passes it on; only a builder calls `insert`. Results share
 // subtrees with their operands.
 
-import { describePath, type PathElement, sortElements } from './path-element.ts';
+import { describePath, sortElements, type PathElement } from './path-element.ts';
 
 export type Path = readonly PathElement[];
 
@@ -37,7 +37,7 @@ export class FieldSet {
     this.#nodes = nodes;
   }
 
-  /** Returns a set with these members. Their parents are no members. */
+  /** Returns a set with these members. Their parents are not members. */
   static of(...paths: readonly Path[]): FieldSet {
     const set = FieldSet.building();
     for (const path of paths) set.insertPath(path);
@@ -107,7 +107,7 @@ export class FieldSet {
   has(path: Path): boolean {
     let nodes: FieldSet | undefined = this;
     for (let i = 0; i < path.length; i++) {
-      const node: FieldNode | undefined = nodes.#nodes.get(path[i] as PathElement);
+      const node: FieldNode | undefined = nodes.#nodes.get(path[i]!);
       if (node === undefined) return false;
       if (i === path.length - 1) return node.member;
       if (node.children === undefined) return false;

@@ -27,13 +27,13 @@ const MAX_RECENT_SIZE = 1024;
 
 /**
  * Returns the set of a JSON value; an absent value is the empty set. `canonical`: the JSON was
- * written by `fieldsOfSet` and may be reused. Throws PathElementError if the JSON is no set.
+ * written by `fieldsOfSet` and may be reused. Throws PathElementError if the JSON is not a set.
  */
 export function setOfFields(fields: unknown, canonical = false): FieldSet {
   if (fields === undefined || fields === null) return FieldSet.empty;
   if (!isPlainObject(fields)) throw new PathElementError('expected an object');
-  const known = setsByJson.get(fields);
-  if (known !== undefined) return known;
+  const cached = setsByJson.get(fields);
+  if (cached !== undefined) return cached;
   const read = readNode(fields).children ?? FieldSet.empty;
   // Equal sets of thousands of objects are kept once.
   const remember = canonical && !read.isEmpty;
@@ -69,8 +69,8 @@ function readNode(fields: Readonly<Record<string, unknown>>): {
 }
 
 export function fieldsOfSet(set: FieldSet): FieldsV1 {
-  const known = jsonBySet.get(set);
-  if (known !== undefined) return known;
+  const cached = jsonBySet.get(set);
+  if (cached !== undefined) return cached;
   const twin = rememberedTwin(set);
   const fields = twin === set ? write(set, false) : (jsonBySet.get(twin) as FieldsV1);
   jsonBySet.set(set, fields);
@@ -90,11 +90,11 @@ function rememberedTwin(set: FieldSet): FieldSet {
     recent.set(size, [set]);
     return set;
   }
-  const found = sets.findIndex((other) => other.equals(set));
-  const twin = found < 0 ? set : (sets[found] as FieldSet);
-  if (found === 0) return twin;
+  const index = sets.findIndex((other) => other.equals(set));
+  const twin = index < 0 ? set : sets[index]!;
+  if (index === 0) return twin;
   // The latest comes first; the oldest is removed.
-  if (found > 0) sets.splice(found, 1);
+  if (index > 0) sets.splice(index, 1);
   sets.unshift(twin);
   sets.length = Math.min(sets.length, RECENT_PER_SIZE);
   return twin;
@@ -107,8 +107,8 @@ const written = {
 };
 
 function write(set: FieldSet, member: boolean): FieldsV1 {
-  const known = written[member ? 'member' : 'parent'];
-  const before = known.get(set);
+  const cache = written[member ? 'member' : 'parent'];
+  const before = cache.get(set);
   if (before !== undefined) return before;
   const fields: Record<string, unknown> = {};
   if (member) fields[SELF] = EMPTY;
@@ -116,6 +116,6 @@ function write(set: FieldSet, member: boolean): FieldsV1 {
   for (const [element, node] of set.entries()) {
     fields[element] = node.children === undefined ? EMPTY : write(node.children, node.member);
   }
-  known.set(set, fields);
+  cache.set(set, fields);
   return fields;
 }

@@ -59,7 +59,7 @@ export function withLastApplied(object: Json, applied: Json): Json {
     0,
   );
   if (bytes > MAX_ANNOTATIONS_BYTES) delete updated[LAST_APPLIED_ANNOTATION];
-  return { ...object, metadata: { ...(object['metadata'] as Json), annotations: updated } };
+  return { ...object, metadata: { ...object['metadata']!, annotations: updated } };
 }
 
 function lastAppliedText(applied: Json): string {

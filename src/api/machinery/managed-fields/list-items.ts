@@ -2,7 +2,7 @@
 
 import { quote } from '#machinery/text/go-format.ts';
 import { asMap, type ListShape } from './merge-type.ts';
-import { keyElement, type PathElement, valueElement } from './path-element.ts';
+import { keyElement, valueElement, type PathElement } from './path-element.ts';
 
 /** Returns the item's path element, or an error text. */
 export function itemElement(
@@ -17,7 +17,7 @@ export function itemElement(
     return { problem: 'associative list with keys may not have non-map elements' };
   const { keys } = list;
   if (keys.length === 1) {
-    const key = keys[0] as string;
+    const key = keys[0]!;
     const value = keyValue(list, map, key);
     return value === undefined ? omits(keys) : keyElement([[key, value]]);
   }

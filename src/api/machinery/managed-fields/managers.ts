@@ -76,9 +76,9 @@ export function decodeManagers(
   if (entries === undefined || entries.length === 0) return noManagers;
   const managers = new Map<string, Manager>();
   for (const [index, entry] of entries.entries()) {
-    const known = canonical ? decoded.get(entry) : undefined;
-    if (known !== undefined) {
-      managers.set(known.id, known.manager);
+    const cached = canonical ? decoded.get(entry) : undefined;
+    if (cached !== undefined) {
+      managers.set(cached.id, cached.manager);
       continue;
     }
     const manager = decodeEntry(entry, index, canonical);
@@ -146,8 +146,8 @@ function remember(entry: ManagedFieldsEntry, id: string, manager: Manager): void
 
 /** Returns the entry with its fields in the order of the schema. */
 function encodeEntry(id: string, owner: Manager): ManagedFieldsEntry {
-  const known = encoded.get(owner);
-  if (known !== undefined) return known;
+  const cached = encoded.get(owner);
+  if (cached !== undefined) return cached;
   const { manager, operation, apiVersion, subresource, time, fields } = owner;
   const entry: Record<string, unknown> = {};
   if (manager !== '') entry['manager'] = manager;
@@ -183,8 +183,5 @@ export function seconds({ time }: Manager): number {
 export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
   if (entries === undefined || entries === null) return false;
   if (entries.length === 0) return true;
-  return (
-    entries.length === 1 &&
-    Object.values(entries[0] as object).every((value) => value === undefined)
-  );
+  return entries.length === 1 && Object.values(entries[0]!).every((value) => value === undefined);
 }

@@ -47,7 +47,7 @@ export function isKeyElement(element: PathElement): boolean {
   return element.startsWith('k:');
 }
 
-/** The text is no path element. */
+/** The text is not a path element. */
 export class PathElementError extends Error {
   constructor(message: string) {
     super(message);
@@ -68,8 +68,8 @@ const MAX_READ_LATELY = 4096;
  */
 export function parsePathElement(text: string): PathElement | undefined {
   if (text.startsWith('f:')) return text;
-  const known = readLately.get(text);
-  if (known !== undefined) return known;
+  const cached = readLately.get(text);
+  if (cached !== undefined) return cached;
   const element = readElement(text);
   if (element === undefined) return undefined;
   if (readLately.size >= MAX_READ_LATELY) readLately.clear();
@@ -187,8 +187,8 @@ function compareKeys(
   const names = Object.keys(a);
   const others = Object.keys(b);
   for (let i = 0; i < names.length && i < others.length; i++) {
-    const name = names[i] as string;
-    const other = others[i] as string;
+    const name = names[i]!;
+    const other = others[i]!;
     const order = compareText(name, other) || compareValues(a[name], b[other]);
     if (order !== 0) return order;
   }

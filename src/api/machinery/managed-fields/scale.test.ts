@@ -126,7 +126,7 @@ describe('from the Scale back to the object', () => {
   )('%s', (_, parent, scale, expected) => {
     expect(parentEntries(parent, scale, kind)).toEqual(expected);
   });
-  test('who keeps the replicas keeps the time', () => {
+  test('an owner that keeps the replicas keeps its time', () => {
     const time = '2026-01-01T00:00:00Z';
     const parent = [{ ...entry('s', 'Update', 'apps/v1', ['replicas'], 'scale'), time }];
     expect(parentEntries(parent, scaleEntries(parent, kind), kind)).toEqual(parent);

@@ -25,7 +25,7 @@ test.each([
   expect(shapeText(type, withLabels(one)) === shapeText(type, withLabels(other))).toBe(same);
 });
 
-test('the order of names is no matter', () => {
+test('the order of names does not matter', () => {
   expect(
     sameShape(type, withLabels('{"a": "x", "b": "y"}'), withLabels('{"b": "x", "a": "y"}')),
   ).toBe(true);

@@ -1,5 +1,5 @@
 // Returns the fields that a value mentions: every scalar, atomic value, item and map entry. Structs
-// are no members; only their fields are.
+// are not members; only their fields are.
 
 import { FieldSet } from './field-set.ts';
 import { groupItems } from './list-items.ts';
@@ -7,10 +7,10 @@ import {
   asList,
   asMap,
   isEmptyMap,
+  shapeOf,
   type ListShape,
   type MapShape,
   type MergeType,
-  shapeOf,
 } from './merge-type.ts';
 import { fieldElement } from './path-element.ts';
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { FieldSet } from './field-set.ts';
 import { merge } from './merge.ts';
-import { deduced, type MergeType, untypedAtomic } from './merge-type.ts';
+import { deduced, untypedAtomic, type MergeType } from './merge-type.ts';
 import { extractItems, removeItems, withNamedFields } from './remove.ts';
 import {
   any,
@@ -131,7 +131,7 @@ describe('merge', () => {
     });
   });
 
-  test('items are merged where they are the same', () => {
+  test('items with the same key are merged', () => {
     const live = { list: [{ name: 'a', value: 1, tags: ['x'] }, { name: 'b' }] };
     const applied = { list: [{ name: 'c' }, { name: 'a', tags: ['w'] }] };
     expect(merge(type, live, applied)).toEqual({
@@ -189,7 +189,7 @@ describe('removing and extracting', () => {
   ])('only %s', (_, items, expected) => {
     expect(extractItems(type, value, items)).toEqual(expected);
   });
-  test('struct fields on the way are members, map entries are not', () => {
+  test('struct fields on the path are members, map entries are not', () => {
     const named = withNamedFields(
       type,
       set(['struct', 'deep', 'x'], ['maps', 'k', 'l'], ['list', b, 'tags', { '=': 't' }]),
@@ -259,7 +259,7 @@ describe('values that do not fit', () => {
     [[], 'expected map, got &{[]}'],
     [{ string: null, list: null, map: null, free: { anything: [{}, null, 'x'] } }, ''],
   ])('%j', (value, message) => expect(problems(value)).toBe(message));
-  test('free-form values always do', () => {
+  test('free-form values always fit', () => {
     expect(problems({ a: [{ b: null }] }, deduced)).toBe('');
     expect(problems([[{ a: 1 }], 'x', null], untypedAtomic)).toBe('');
   });

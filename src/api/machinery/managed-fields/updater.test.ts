@@ -6,10 +6,9 @@ import { runWaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
-import { type Manager, managerId, type Operation } from './managers.ts';
-import { deduced, type MergeType } from './merge-type.ts';
+import { managerId, type Manager, type Operation } from './managers.ts';
 import { describePath } from './path-element.ts';
-import { applyManagers, type Merging, updateManagers, type Versions } from './updater.ts';
+import { applyManagers, updateManagers, type Merging, type Versions } from './updater.ts';
 import {
   any,
   atomicList,
@@ -23,6 +22,7 @@ import {
   string,
   struct,
 } from './testing.ts';
+import { deduced, type MergeType } from './merge-type.ts';
 
 const names = keyed(['name'], struct({ name: string, value: number }));
 const mapOfMapsRecursive: MergeType = {
@@ -248,7 +248,7 @@ describe('appliers and updaters of a struct', () => {
 });
 
 describe('many appliers', () => {
-  test('each its own items', () => {
+  test('each owns its items', () => {
     check(
       nested,
       [
@@ -277,7 +277,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('another value is one', () => {
+  test('another value is a conflict', () => {
     const first: Step = ['apply', 'one', 'list: [{name: a, value: 0}]'];
     expect(conflicts(nested, [first], ['apply', 'two', 'list: [{name: a, value: 1}]'])).toEqual([
       'one .list[name="a"].value',
@@ -293,7 +293,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('what one lets go of the other keeps', () => {
+  test('another owner keeps dropped fields', () => {
     check(
       nested,
       [
@@ -309,7 +309,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('an item of two owners with something of each in it', () => {
+  test('an item with fields of two owners', () => {
     check(
       nested,
       [
@@ -329,7 +329,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('what a controller added to a shared item stays with it', () => {
+  test('fields that a controller added to a shared item stay', () => {
     check(
       nested,
       [
@@ -351,7 +351,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('what a controller added to an item of one owner alone goes with it', () => {
+  test('fields that a controller added are removed with the item of a single owner', () => {
     check(
       nested,
       [
@@ -372,7 +372,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('an updater’s claim keeps what an applier lets go of', () => {
+  test('an updater that owns a field keeps it when the applier drops it', () => {
     check(
       nested,
       [
@@ -581,7 +581,7 @@ describe('keys with defaults', () => {
   });
   const tcp = { port: 80, protocol: 'TCP' };
   const udp = { port: 80, protocol: 'UDP' };
-  test('a key left out is its default', () => {
+  test('a missing key has its default', () => {
     check(ports, [['apply', 'a', 'ports: [{port: 80}]']], 'ports: [{port: 80}]', {
       'Apply a': set(['ports', tcp], ['ports', tcp, 'port']),
     });
@@ -593,7 +593,7 @@ describe('keys with defaults', () => {
       ),
     ).toEqual(['a .ports[port=80,protocol="TCP"].name']);
   });
-  test('without a key that has no default it is another item, too', () => {
+  test('a missing key without a default makes another item', () => {
     check(ports, [['apply', 'a', 'ports: [{port: 80}, {name: x}]']], undefined, {
       'Apply a': set(
         ['ports', tcp],
@@ -603,7 +603,7 @@ describe('keys with defaults', () => {
       ),
     });
   });
-  test('another value of it is another item', () => {
+  test('another value of the key makes another item', () => {
     check(ports, [['apply', 'a', 'ports: [{port: 80}, {port: 80, protocol: UDP}]']], undefined, {
       'Apply a': set(
         ['ports', tcp],
@@ -671,7 +671,7 @@ describe('versions', () => {
 
   for (const v1 of known) {
     for (const v2 of known) {
-      test(`a field is let go of in ${v2} that was applied in ${v1}`, () => {
+      test(`a field applied in ${v1} is dropped in ${v2}`, () => {
         const steps: Step[] = [
           ['apply', 'one', `struct: {name: a, field_${v1}: a}`, v1],
           // The history does not convert by itself: its object is in the last written version.
@@ -759,7 +759,7 @@ describe('versions', () => {
     expect(calls[0]).toBe(2);
   });
 
-  test('a conversion that fails fails the write', async () => {
+  test('a failing conversion fails the write', async () => {
     const failing: Versions = {
       typeOf: (version) => versions.typeOf(version),
       convert: () => Promise.reject(new Error('no route')),
@@ -779,7 +779,7 @@ describe('versions', () => {
     await expect(runWaitingSteps(steps)).rejects.toThrow('no route');
   });
 
-  test('who owns in a version that is gone owns nothing, and prunes nothing', () => {
+  test('owners in a removed version own nothing, and prune nothing', () => {
     const history = new History(versions).apply({
       manager: 'one',
       object: 'struct: {name: a, field_v1: a}',

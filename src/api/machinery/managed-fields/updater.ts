@@ -3,14 +3,12 @@
 //
 //   update   The manager that changes a field becomes its only owner. Removed fields have no owner.
 //   apply    The applied configuration is merged in, and the applier owns exactly the fields in it.
-//   Fields of its last
-//            configuration that are missing now are removed, unless another manager owns them.
-//            Changing fields of other
-//            owners is a conflict; with force, the applier takes them. Applying the same value
-//            shares the field.
+//            Fields of its last configuration that are missing now are removed, unless another
+//            manager owns them. Changing fields of other owners is a conflict; with force, the
+//            applier takes them. Applying the same value shares the field.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
-import { type Steps, waitFor, type WaitingSteps } from '#machinery/turn.ts';
+import { waitFor, type Steps, type WaitingSteps } from '#machinery/turn.ts';
 import { compare, type Comparison } from './compare.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
@@ -151,16 +149,16 @@ function* comparisonIn(
   live: unknown,
   updated: unknown,
 ): WaitingSteps<Comparison | undefined> {
-  const found = known.get(apiVersion);
-  if (found !== undefined) return found;
+  const cached = known.get(apiVersion);
+  if (cached !== undefined) return cached;
   const type = versions.typeOf(apiVersion);
   if (type === undefined) return undefined;
   const [liveThere, updatedThere] = yield* waitFor(
     versions.convert([live, updated], own, apiVersion),
   );
-  const made = compare(type, liveThere, updatedThere, reset);
-  known.set(apiVersion, made);
-  return made;
+  const comparison = compare(type, liveThere, updatedThere, reset);
+  known.set(apiVersion, comparison);
+  return comparison;
 }
 
 /**

@@ -27,7 +27,7 @@ function properties(
 describe('OpenAPI v2', () => {
   const definitions = definitionsOf(2, [replicaSet]);
 
-  test('has a kind and what it refers to, and nothing else', () => {
+  test('contains a kind and its references, and nothing else', () => {
     expect(definitions['io.k8s.api.apps.v1.ReplicaSet']).toMatchObject({
       type: 'object',
       'x-kubernetes-group-version-kind': [{ group: 'apps', kind: 'ReplicaSet', version: 'v1' }],
@@ -40,12 +40,12 @@ describe('OpenAPI v2', () => {
     expect(Object.keys(definitions)).toEqual(Object.keys(definitions).sort());
   });
 
-  test('refers only to what it has', () => {
+  test('contains all of its references', () => {
     for (const [, name] of JSON.stringify(definitions).matchAll(/"#\/definitions\/([^"]+)"/g))
       expect(definitions).toHaveProperty([name!]);
   });
 
-  test('says how lists are merged', () => {
+  test('contains the merge rules of lists', () => {
     expect(properties(definitions, 'io.k8s.api.core.v1.Container')['ports']).toMatchObject({
       type: 'array',
       items: { $ref: '#/definitions/io.k8s.api.core.v1.ContainerPort' },
@@ -56,7 +56,7 @@ describe('OpenAPI v2', () => {
     });
   });
 
-  test('lists the group versions of what belongs to all', () => {
+  test('lists the group versions of kinds that belong to all', () => {
     const withGroups = definitionsOf(2, [allSchemas.message('meta/v1.DeleteOptions')], {
       groupVersions: [{ group: 'apps', version: 'v1' }],
     });
@@ -69,7 +69,7 @@ describe('OpenAPI v2', () => {
 describe('OpenAPI v3', () => {
   const components = definitionsOf(3, [replicaSet]);
 
-  test('has defaults and enums, and wraps references that are not alone', () => {
+  test('has defaults and enums, and wraps references with siblings', () => {
     const spec = properties(components, 'io.k8s.api.core.v1.PodSpec');
     expect(spec['restartPolicy']).toMatchObject({
       type: 'string',
@@ -115,7 +115,7 @@ function comparable(schema: OpenApiSchema): unknown {
 describe.skipIf(!existsSync(reference))(
   'the published document (skipped where ../shared/reference is not at hand)',
   () => {
-    test('says the same of every type that we have', () => {
+    test('is equal for every built-in type', () => {
       const { definitions: published } = JSON.parse(readFileSync(reference, 'utf8')) as {
         definitions: Record<string, OpenApiSchema>;
       };

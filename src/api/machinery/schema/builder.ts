@@ -6,8 +6,7 @@
 // A field is written `f('replicas?', 1, '*int32')`: JSON name, protobuf number, type.
 //   name   a trailing '?': Go's tag has omitempty, and OpenAPI does not require the field.
 //   type   '*' pointer · '[]' list · '{}' map with string keys · a scalar (see Scalar) · a type of
-//   this group and version ·
-//          'core/v1.PodSpec', a type of another one.
+//          this group and version · 'core/v1.PodSpec', a type of another one.
 
 import type { ListType } from '../descriptor.ts';
 
@@ -165,7 +164,7 @@ export function oneOf(...values: string[]): AliasSpec {
 }
 
 /** Returns a string type with these values, and perhaps others. */
-export function known(...values: string[]): AliasSpec {
+export function openEnum(...values: string[]): AliasSpec {
   return { alias: 'string', values, closed: false };
 }
 

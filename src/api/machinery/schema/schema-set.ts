@@ -96,8 +96,8 @@ export class SchemaSet {
    * programming error.
    */
   message(key: string): MessageDescriptor {
-    const found = this.#compiled.get(key);
-    if (found !== undefined) return found;
+    const compiled = this.#compiled.get(key);
+    if (compiled !== undefined) return compiled;
     const { schema, name, spec } = this.find(key);
     if (!('fields' in spec)) throw new Error(`${key} is not a message`);
     const descriptor = new LazyMessage(this, schema, name, spec);

@@ -3,10 +3,10 @@
 // times as long as the transaction (docs/decisions/0006-nft-session.md).
 //
 // `nft -i` reads one command line at a time, runs it as one transaction, and prints nothing on
-// success. Each line is therefore followed by a word that is no command: when the error about this
-// word is on stderr, the transaction is over, and the output before it is the transaction's error.
-// After unexpected output the program is ended and the caller gets an error; the outcome of the
-// transaction is then unknown.
+// success. Each line is therefore followed by a word that is not a command: when the error about
+// this word is on stderr, the transaction is over, and the output before it is the transaction's
+// error. After unexpected output the program is ended and the caller gets an error; the outcome of
+// the transaction is then unknown.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock, Timer } from '../../clock.ts';

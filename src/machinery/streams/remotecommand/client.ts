@@ -60,7 +60,7 @@ async function refusal(body: Readable, code: number): Promise<Error> {
     const status = JSON.parse(text) as Status;
     if (status.kind === 'Status') return fromStatus(status);
   } catch {
-    // The body is no Status: only its text is available.
+    // The body is not a Status: only its text is available.
   }
   return new Error(`unable to upgrade connection (HTTP ${code}): ${text}`);
 }

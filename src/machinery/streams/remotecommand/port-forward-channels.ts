@@ -27,12 +27,12 @@ export function portsOf(request: Pick<IncomingMessage, 'url'>): readonly number[
     .flatMap((value) => value.split(','));
   if (texts.length === 0) return 'query parameter "port" is required';
   if (texts.length > MAX_PORTS) return `at most ${MAX_PORTS} ports can be forwarded at once`;
-  const wrong = texts.find(
+  const invalidPort = texts.find(
     (text) => !/^\d{1,5}$/.test(text) || Number(text) < 1 || Number(text) > 65535,
   );
-  return wrong === undefined
+  return invalidPort === undefined
     ? texts.map(Number)
-    : `${JSON.stringify(wrong)} is not a port: a number from 1 to 65535`;
+    : `${JSON.stringify(invalidPort)} is not a port: a number from 1 to 65535`;
 }
 
 /**

@@ -108,10 +108,10 @@ export async function servePortForwardOnSpdy(
       if (error === undefined || data === undefined) return;
       pair.cancelTimeout();
       pairs.delete(id);
-      const work = forward({ error, data }, handler, gone.signal).finally(() =>
-        running.delete(work),
+      const forwarding = forward({ error, data }, handler, gone.signal).finally(() =>
+        running.delete(forwarding),
       );
-      running.add(work);
+      running.add(forwarding);
     },
   });
   await connection.closed;

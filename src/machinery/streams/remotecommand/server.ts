@@ -67,7 +67,7 @@ export async function serveRemoteCommand(
  * protocols are:
  *
  * - SPDY/3.1 with `portforward.k8s.io`, or the same inside a WebSocket
- * (`SPDY/3.1+portforward.k8s.io`): any number of connections to any ports over one upgrade;
+ *   (`SPDY/3.1+portforward.k8s.io`): any number of connections to any ports over one upgrade;
  * - WebSocket with `v4.channel.k8s.io` or its base64 variant: one connection to each `port` of the
  *   query.
  *

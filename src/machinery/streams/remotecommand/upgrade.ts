@@ -1,7 +1,7 @@
 // The HTTP side of streaming: which upgrade a request asks for, the negotiated protocol, and the
 // responses.
 
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 const spdyProtocolHeader = 'x-stream-protocol-version';
@@ -67,16 +67,16 @@ export function acceptSpdy(
   socket: Duplex,
   protocols: readonly string[],
 ): string | undefined {
-  const wanted = headerList(request, spdyProtocolHeader);
-  if (wanted.length === 0) {
+  const requested = headerList(request, spdyProtocolHeader);
+  if (requested.length === 0) {
     refuseUpgrade(socket, 400, 'unable to upgrade: X-Stream-Protocol-Version is required');
     return undefined;
   }
-  const protocol = negotiate(wanted, protocols);
+  const protocol = negotiate(requested, protocols);
   if (protocol === undefined) {
     const message =
       'unable to upgrade: unable to negotiate protocol: client supports ' +
-      `[${wanted.join(' ')}], server accepts [${protocols.join(' ')}]`;
+      `[${requested.join(' ')}], server accepts [${protocols.join(' ')}]`;
     refuseUpgrade(socket, 403, message, {
       'X-Accepted-Stream-Protocol-Versions': protocols.join(', '),
     });

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocketServer, type WebSocket } from 'ws';
 import type { Clock } from '#machinery/clock.ts';
 import type { Channels } from './channels.ts';
 import { encodeOutcome } from './outcome.ts';
@@ -40,11 +40,11 @@ export function acceptWebSocket(
   protocols: readonly string[],
   optional: boolean,
 ): Promise<{ webSocket: WebSocket; protocol: string } | undefined> {
-  const wanted = headerList(request, PROTOCOL_HEADER);
-  const protocol = wanted.length === 0 && optional ? '' : negotiate(wanted, protocols);
+  const requested = headerList(request, PROTOCOL_HEADER);
+  const protocol = requested.length === 0 && optional ? '' : negotiate(requested, protocols);
   if (protocol === undefined) {
     const message =
-      `unable to upgrade: requested protocol(s) are not supported: [${wanted.join(' ')}]; ` +
+      `unable to upgrade: requested protocol(s) are not supported: [${requested.join(' ')}]; ` +
       `supports [${protocols.join(' ')}]`;
     refuseUpgrade(socket, 403, message);
     return Promise.resolve(undefined);

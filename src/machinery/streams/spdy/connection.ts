@@ -270,7 +270,7 @@ export class SpdyConnection {
     done: (err?: Error | null) => void,
   ): void {
     if (this.#over) {
-      // A FIN that cannot be delivered is no error; lost data is.
+      // A FIN that cannot be delivered is not an error; lost data is.
       done(data === undefined ? null : new SpdyStreamResetError('the SPDY connection is closed'));
       return;
     }

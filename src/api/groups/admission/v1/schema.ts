@@ -6,7 +6,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   message,
   optional,
 } from '#api/machinery/schema/builder.ts';
@@ -42,6 +42,6 @@ export const schema = groupVersion('admission.k8s.io', 'v1', 'io.k8s.api.admissi
     f('auditAnnotations?', 6, '{}string'),
     f('warnings?', 7, '[]string', atomic),
   ]),
-  PatchType: known('JSONPatch'),
-  Operation: known('CREATE', 'UPDATE', 'DELETE', 'CONNECT'),
+  PatchType: openEnum('JSONPatch'),
+  Operation: openEnum('CREATE', 'UPDATE', 'DELETE', 'CONNECT'),
 });

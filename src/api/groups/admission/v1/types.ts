@@ -15,9 +15,9 @@ export interface AdmissionReview extends meta.TypeMeta {
 export interface AdmissionRequest {
   /** The ID of the call. */
   uid: string;
-  /** The kind of the object, as the webhook asked for it. */
+  /** The kind of the object, in the version that the webhook has requested. */
   kind: meta.GroupVersionKind;
-  /** The resource, as the webhook asked for it. */
+  /** The resource, in the version that the webhook has requested. */
   resource: meta.GroupVersionResource;
   /** The subresource. */
   subResource?: string;

@@ -177,11 +177,11 @@ export class ExpressionCompiler {
   compile(expression: string, use: ExpressionUse): CompiledExpression {
     const { program, error } = this.#environmentFor(use).compile(expression);
     if (program === undefined) return { problem: `compilation failed: ${error.message}` };
-    const wanted = RESULTS[use];
-    if (wanted.length === 0 || wanted.some((type) => types.sameType(program.resultType, type)))
+    const expected = RESULTS[use];
+    if (expected.length === 0 || expected.some((type) => types.sameType(program.resultType, type)))
       return { program };
     const nameOf = (type: Type): string => LONG_NAMES[type.kind] ?? types.formatType(type);
-    const names = wanted.map(nameOf);
+    const names = expected.map(nameOf);
     const choice = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
     return { problem: `must evaluate to ${choice} but got ${nameOf(program.resultType)}` };
   }

@@ -8,7 +8,7 @@ import {
   groupVersion,
   inline,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -32,7 +32,7 @@ export const schema = groupVersion(
     ]),
     ScopeType: oneOf('Cluster', 'Namespaced', '*'),
     FailurePolicyType: oneOf('Ignore', 'Fail'),
-    ParameterNotFoundActionType: known('Allow', 'Deny'),
+    ParameterNotFoundActionType: openEnum('Allow', 'Deny'),
     MatchPolicyType: oneOf('Exact', 'Equivalent'),
     SideEffectClass: oneOf('Unknown', 'None', 'Some', 'NoneOnDryRun'),
     ValidatingAdmissionPolicy: resource(

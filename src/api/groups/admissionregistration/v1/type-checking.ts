@@ -74,7 +74,7 @@ function nameOf({ group, version, kind }: Kind): string {
 
 /** Returns the kinds that the rules name. `*` cannot be resolved and is ignored. */
 function kindsOf({ spec }: Policy, known: CheckedKinds): readonly Kind[] {
-  const found = new Map<string, Kind>();
+  const kinds = new Map<string, Kind>();
   for (const { apiGroups = [], apiVersions = [], resources = [] } of spec.matchConstraints
     ?.resourceRules ?? []) {
     for (const { group, version, resource, kind } of known.resources) {
@@ -86,10 +86,10 @@ function kindsOf({ spec }: Policy, known: CheckedKinds): readonly Kind[] {
         continue;
       const type = known.typeOf({ group, version, kind });
       if (type !== undefined)
-        found.set(`${group} ${version} ${kind}`, { group, version, kind, type });
+        kinds.set(`${group} ${version} ${kind}`, { group, version, kind, type });
     }
   }
-  return [...found]
+  return [...kinds]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .slice(0, MAX_KINDS)
     .map(([, kind]) => kind);

@@ -139,7 +139,7 @@ export interface ValidatingAdmissionPolicyBindingList extends meta.TypeMeta {
   items: ValidatingAdmissionPolicyBinding[];
 }
 
-/** The policy, its parameters and what follows from a violation. */
+/** The policy, its parameters and the actions for a violation. */
 export interface ValidatingAdmissionPolicyBindingSpec {
   /** The name of the policy. */
   policyName?: string;
@@ -171,7 +171,7 @@ export interface MatchResources {
   objectSelector?: meta.LabelSelector;
   /** Requests that match any of these rules. */
   resourceRules?: NamedRuleWithOperations[];
-  /** Requests that are left out. */
+  /** Requests that are excluded. */
   excludeResourceRules?: NamedRuleWithOperations[];
   /** Exact, or Equivalent to match other versions of a resource, too. Default: Equivalent. */
   matchPolicy?: MatchPolicyType;

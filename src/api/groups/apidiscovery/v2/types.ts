@@ -24,7 +24,7 @@ export interface APIVersionDiscovery {
   version: string;
   /** The resources. */
   resources?: APIResourceDiscovery[];
-  /** Current, or Stale if the server of the version could not be asked. */
+  /** Current, or Stale if the server of the version is not reachable. */
   freshness?: DiscoveryFreshness;
 }
 

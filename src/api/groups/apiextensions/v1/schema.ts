@@ -8,7 +8,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -23,7 +23,7 @@ export const schema = groupVersion(
   'v1',
   'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1',
   {
-    ConversionStrategyType: known('None', 'Webhook'),
+    ConversionStrategyType: openEnum('None', 'Webhook'),
     CustomResourceDefinitionSpec: message(() => [
       f('group', 1, 'string'),
       f('names', 3, 'CustomResourceDefinitionNames'),
@@ -79,9 +79,9 @@ export const schema = groupVersion(
       f('listKind?', 5, 'string'),
       f('categories?', 6, '[]string', atomic),
     ]),
-    ResourceScope: known('Cluster', 'Namespaced'),
-    ConditionStatus: known('True', 'False', 'Unknown'),
-    CustomResourceDefinitionConditionType: known(
+    ResourceScope: openEnum('Cluster', 'Namespaced'),
+    ConditionStatus: openEnum('True', 'False', 'Unknown'),
+    CustomResourceDefinitionConditionType: openEnum(
       'Established',
       'NamesAccepted',
       'NonStructuralSchema',

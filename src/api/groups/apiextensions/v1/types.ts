@@ -187,7 +187,7 @@ export interface CustomResourceSubresources {
 /** Turns the status subresource on. */
 export type CustomResourceSubresourceStatus = Record<string, never>;
 
-/** Where the scale subresource finds its values. */
+/** The paths of the values of the scale subresource. */
 export interface CustomResourceSubresourceScale {
   /** The path of the desired number, such as .spec.replicas. */
   specReplicasPath: string;
@@ -221,7 +221,7 @@ export interface ConversionResponse {
   uid: string;
   /** The objects, in the same order. */
   convertedObjects: Record<string, unknown>[];
-  /** Success, or why the conversion failed. */
+  /** Success, or the reason of the failure. */
   result: meta.Status;
 }
 

@@ -6,11 +6,11 @@ import type { Definition, Spec } from './validation/definition.ts';
 import { internalForm } from './validation/internal-form.ts';
 import { schemaOf, schemasIn } from './validation/schema-walk.ts';
 
-/** Returns the warnings about a definition. `old`: formats that it had before are not repeated. */
+/** Returns the warnings about a definition. Formats of `old` cause no warnings. */
 export function definitionWarnings({ spec }: Definition, old?: Definition): readonly string[] {
-  const known = new Set(old === undefined ? [] : unrecognizedFormats(old.spec));
+  const oldFormats = new Set(old === undefined ? [] : unrecognizedFormats(old.spec));
   return unrecognizedFormats(spec)
-    .filter((format) => !known.has(format))
+    .filter((format) => !oldFormats.has(format))
     .map((format) => `unrecognized format ${quote(format)}`);
 }
 

@@ -27,14 +27,14 @@ export function validateAPIService({ metadata, spec }: APIService): FieldErrorLi
     insecureSkipTLSVerify,
   } = spec;
   const errors: FieldErrorList = [];
-  const wanted = `${version}.${group}`;
+  const expectedName = `${version}.${group}`;
   const name = metadata.name ?? '';
-  if (name !== '' && name !== wanted) {
+  if (name !== '' && name !== expectedName) {
     errors.push(
       field.invalid(
         field.path('metadata', 'name'),
         name,
-        `must be \`spec.version+"."+spec.group\`: ${quote(wanted)}`,
+        `must be \`spec.version+"."+spec.group\`: ${quote(expectedName)}`,
       ),
     );
   }

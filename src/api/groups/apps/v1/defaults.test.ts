@@ -46,7 +46,7 @@ describe('deployments', () => {
     expect(deployment(given)).toMatchObject(defaults);
   });
 
-  test('the template has those of pods', () => {
+  test('the template has the defaults of pods', () => {
     expect(deployment('').template.spec).toMatchObject({
       restartPolicy: 'Always',
       dnsPolicy: 'ClusterFirst',
@@ -112,13 +112,13 @@ describe('stateful sets', () => {
     expect(statefulSet(given)).toMatchObject(defaults);
   });
 
-  test('what is not said of the strategy is not made up', () => {
+  test('an explicit strategy gets no parameters', () => {
     expect(statefulSet('updateStrategy: {type: RollingUpdate}').updateStrategy).toEqual({
       type: 'RollingUpdate',
     });
   });
 
-  test('each claim is a whole object', () => {
+  test('each claim template has its type', () => {
     const claim =
       'volumeClaimTemplates: [{metadata: {name: data}, spec: {resources: {requests: {storage: 0.5m}}}}]';
     expect(statefulSet(claim).volumeClaimTemplates).toMatchObject([

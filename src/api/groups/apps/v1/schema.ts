@@ -6,7 +6,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -41,7 +41,7 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('partition?', 1, '*int32'),
     f('maxUnavailable?', 2, '*intOrString'),
   ]),
-  PersistentVolumeClaimRetentionPolicyType: known('Retain', 'Delete'),
+  PersistentVolumeClaimRetentionPolicyType: openEnum('Retain', 'Delete'),
   StatefulSetPersistentVolumeClaimRetentionPolicy: message(() => [
     f('whenDeleted?', 1, 'PersistentVolumeClaimRetentionPolicyType'),
     f('whenScaled?', 2, 'PersistentVolumeClaimRetentionPolicyType'),
@@ -131,7 +131,7 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('conditions?', 6, '[]DeploymentCondition', mapList('type'), merge('type')),
     f('collisionCount?', 8, '*int32'),
   ]),
-  DeploymentConditionType: known('Available', 'Progressing', 'ReplicaFailure'),
+  DeploymentConditionType: openEnum('Available', 'Progressing', 'ReplicaFailure'),
   DeploymentCondition: message(() => [
     f('type', 1, 'DeploymentConditionType'),
     f('status', 2, 'core/v1.ConditionStatus'),
@@ -227,7 +227,7 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('observedGeneration?', 3, 'int64'),
     f('conditions?', 6, '[]ReplicaSetCondition', mapList('type'), merge('type')),
   ]),
-  ReplicaSetConditionType: known('ReplicaFailure'),
+  ReplicaSetConditionType: openEnum('ReplicaFailure'),
   ReplicaSetCondition: message(() => [
     f('type', 1, 'ReplicaSetConditionType'),
     f('status', 2, 'core/v1.ConditionStatus'),

@@ -3,7 +3,7 @@
 import type * as core from '#api/groups/core/v1/types.ts';
 import type * as meta from '#api/machinery/meta/v1/types.ts';
 
-/** Keeps pods running that each have a name and storage of their own. */
+/** Keeps pods running, each with a stable name and its own storage. */
 export interface StatefulSet extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -121,7 +121,7 @@ export interface StatefulSetList extends meta.TypeMeta {
   items: StatefulSet[];
 }
 
-/** Keeps pods of the same form running, and replaces them step by step when the form changes. */
+/** Keeps identical pods running, and replaces them step by step when the template changes. */
 export interface Deployment extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -287,7 +287,7 @@ export interface DaemonSetCondition {
   message?: string;
 }
 
-/** Keeps one pod running on every node, or on those that it selects. */
+/** Keeps one pod running on every node, or on selected nodes. */
 export interface DaemonSet extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -305,7 +305,7 @@ export interface DaemonSetList extends meta.TypeMeta {
   items: DaemonSet[];
 }
 
-/** Keeps a number of pods of the same form running. */
+/** Keeps a number of identical pods running. */
 export interface ReplicaSet extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -323,29 +323,29 @@ export interface ReplicaSetList extends meta.TypeMeta {
   items: ReplicaSet[];
 }
 
-/** How many pods of which form are wanted. */
+/** The desired state of a ReplicaSet. */
 export interface ReplicaSetSpec {
-  /** How many pods are wanted; 1 if it is left out. */
+  /** The desired number of pods. Default: 1. */
   replicas?: number;
-  /** How long a new pod must have been ready to count as available. */
+  /** How many seconds a new pod must be ready to count as available. Default: 0. */
   minReadySeconds?: number;
-  /** Which pods count; it must match the labels of the template and never changes. */
+  /** Selects the pods. It must match the labels of the template and cannot be changed. */
   selector: meta.LabelSelector;
-  /** The form of the pods that are created. */
+  /** The template of the pods. */
   template: core.PodTemplateSpec;
 }
 
-/** How many pods there are. */
+/** The observed state of a ReplicaSet. */
 export interface ReplicaSetStatus {
-  /** How many pods there are. */
+  /** The number of pods. */
   replicas: number;
-  /** How many of them have all labels of the template. */
+  /** The number of pods with all labels of the template. */
   fullyLabeledReplicas?: number;
-  /** How many of them are ready. */
+  /** The number of ready pods. */
   readyReplicas?: number;
-  /** How many of them have been ready for long enough. */
+  /** The number of pods that have been ready for minReadySeconds. */
   availableReplicas?: number;
-  /** How many pods are being deleted and not gone yet. */
+  /** The number of pods that are being deleted. */
   terminatingReplicas?: number;
   /** The generation of the object that this status describes. */
   observedGeneration?: number;
@@ -355,17 +355,17 @@ export interface ReplicaSetStatus {
 
 export type ReplicaSetConditionType = 'ReplicaFailure' | (string & {});
 
-/** One aspect of the state of a ReplicaSet. */
+/** A condition of a ReplicaSet. */
 export interface ReplicaSetCondition {
-  /** The name of the aspect. */
+  /** The type of the condition. */
   type: ReplicaSetConditionType;
-  /** Whether it holds: True, False or Unknown. */
+  /** True, False or Unknown. */
   status: core.ConditionStatus;
   /** When the status last changed. */
   lastTransitionTime: string | null;
-  /** Why, as one word for programs. */
+  /** The reason, as one word for programs. */
   reason?: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   message?: string;
 }
 

@@ -120,7 +120,7 @@ test.each<[kind: string, given: string, expected: object]>([
   expect(metadata).not.toHaveProperty('labels');
 });
 
-test('in a template, limits ask for nothing', () => {
+test('in a template, limits are no default of requests', () => {
   const { spec } = manifest<{ spec: { template: { spec: { containers: object[] } } } }>(
     'apps/v1.ReplicaSet',
     'spec: {template: {spec: {containers: [{name: c, image: i, resources: {limits: {cpu: 100m}}}]}}}',

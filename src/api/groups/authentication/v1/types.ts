@@ -2,7 +2,7 @@
 
 import type * as meta from '#api/machinery/meta/v1/types.ts';
 
-/** Asks whose token it is. */
+/** Asks for the user of a token. */
 export interface TokenReview extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -28,7 +28,7 @@ export interface TokenReviewStatus {
   user: UserInfo;
   /** The audiences of the request that the token is for. */
   audiences?: string[];
-  /** Why the token could not be checked. */
+  /** The reason why the token could not be checked. */
   error?: string;
 }
 
@@ -74,7 +74,7 @@ export interface TokenRequestStatus {
   expirationTimestamp: string | null;
 }
 
-/** A reference to an object that a token is bound to. */
+/** A reference to the object to which a token is bound. */
 export interface BoundObjectReference {
   /** Pod, Secret or Node. */
   kind?: string;
@@ -86,7 +86,7 @@ export interface BoundObjectReference {
   uid?: string;
 }
 
-/** Asks who the user of the request is. */
+/** Asks for the user of the request. */
 export interface SelfSubjectReview extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;

@@ -2,7 +2,7 @@
 
 import type * as meta from '#api/machinery/meta/v1/types.ts';
 
-/** Asks whether a user may do something. */
+/** Asks whether a user may perform an action. */
 export interface SubjectAccessReview extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -12,7 +12,7 @@ export interface SubjectAccessReview extends meta.TypeMeta {
   status: SubjectAccessReviewStatus;
 }
 
-/** Asks whether the user of the request may do something. */
+/** Asks whether the user of the request may perform an action. */
 export interface SelfSubjectAccessReview extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -22,7 +22,7 @@ export interface SelfSubjectAccessReview extends meta.TypeMeta {
   status: SubjectAccessReviewStatus;
 }
 
-/** Asks whether a user may do something in one namespace. */
+/** Asks whether a user may perform an action in one namespace. */
 export interface LocalSubjectAccessReview extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -116,7 +116,7 @@ export interface SubjectAccessReviewStatus {
   evaluationError?: string;
 }
 
-/** Lists what the user of the request may do in a namespace. */
+/** Lists the actions that the user of the request may perform in a namespace. */
 export interface SelfSubjectRulesReview extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;

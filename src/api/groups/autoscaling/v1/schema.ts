@@ -7,7 +7,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   message,
   oneOf,
   required,
@@ -104,7 +104,7 @@ export const schema = groupVersion('autoscaling', 'v1', 'io.k8s.api.autoscaling.
     f('containerResource?', 7, '*ContainerResourceMetricStatus'),
     f('external?', 5, '*ExternalMetricStatus'),
   ]),
-  HorizontalPodAutoscalerConditionType: known(
+  HorizontalPodAutoscalerConditionType: openEnum(
     'ScalingActive',
     'AbleToScale',
     'ScalingLimited',

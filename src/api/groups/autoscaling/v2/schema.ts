@@ -6,7 +6,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -54,20 +54,20 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('scaleUp?', 1, '*HPAScalingRules'),
     f('scaleDown?', 2, '*HPAScalingRules'),
   ]),
-  ScalingPolicySelect: known('Max', 'Min', 'Disabled'),
+  ScalingPolicySelect: openEnum('Max', 'Min', 'Disabled'),
   HPAScalingRules: message(() => [
     f('stabilizationWindowSeconds?', 3, '*int32'),
     f('selectPolicy?', 1, '*ScalingPolicySelect'),
     f('policies?', 2, '[]HPAScalingPolicy', atomic),
     f('tolerance?', 4, '*quantity'),
   ]),
-  HPAScalingPolicyType: known('Pods', 'Percent'),
+  HPAScalingPolicyType: openEnum('Pods', 'Percent'),
   HPAScalingPolicy: message(() => [
     f('type', 1, 'HPAScalingPolicyType'),
     f('value', 2, 'int32'),
     f('periodSeconds', 3, 'int32'),
   ]),
-  MetricSourceType: known('Object', 'Pods', 'Resource', 'ContainerResource', 'External'),
+  MetricSourceType: openEnum('Object', 'Pods', 'Resource', 'ContainerResource', 'External'),
   ObjectMetricSource: message(() => [
     f('describedObject', 1, 'CrossVersionObjectReference'),
     f('target', 2, 'MetricTarget'),
@@ -100,7 +100,7 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('averageValue?', 3, '*quantity'),
     f('averageUtilization?', 4, '*int32'),
   ]),
-  MetricTargetType: known('Utilization', 'Value', 'AverageValue'),
+  MetricTargetType: openEnum('Utilization', 'Value', 'AverageValue'),
   HorizontalPodAutoscalerStatus: message(() => [
     f('observedGeneration?', 1, '*int64'),
     f('lastScaleTime?', 2, '*time'),
@@ -109,7 +109,7 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('currentMetrics', 5, '[]MetricStatus', optional, atomic),
     f('conditions?', 6, '[]HorizontalPodAutoscalerCondition', mapList('type'), merge('type')),
   ]),
-  HorizontalPodAutoscalerConditionType: known(
+  HorizontalPodAutoscalerConditionType: openEnum(
     'ScalingActive',
     'AbleToScale',
     'ScalingLimited',

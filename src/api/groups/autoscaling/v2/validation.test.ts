@@ -363,7 +363,7 @@ describe('metrics', () => {
     expect(check(metrics(metric))).toEqual(errors);
   });
 
-  test('each by itself', () => {
+  test('several metrics are checked separately', () => {
     expect(
       check(metrics(resource({}), pods({ metric: { name: '' } }), resource({ name: '' }))),
     ).toEqual([

@@ -50,11 +50,11 @@ describe('jobs', () => {
     expect(job(given).spec).toMatchObject(defaults);
   });
 
-  test('with parallelism alone, no number of completions is asked for', () => {
+  test('with parallelism alone, completions have no default', () => {
     expect(job('parallelism: 2').spec).not.toHaveProperty('completions');
   });
 
-  test('the template has those of pods; a job without labels shares those of its template', () => {
+  test('the template has the defaults of pods; a job without labels gets those of its template', () => {
     expect(job('').spec.template.spec).toMatchObject({
       restartPolicy: 'Always',
       dnsPolicy: 'ClusterFirst',
@@ -91,7 +91,7 @@ describe('cron jobs', () => {
     expect(cronJob(given)).toMatchObject(defaults);
   });
 
-  test('the jobs get theirs when they are made, but for what a template has', () => {
+  test('a template has only some defaults of jobs', () => {
     const { spec } = cronJob('', rules('{type: X}')).jobTemplate;
     expect(Object.keys(spec).sort()).toEqual(['podFailurePolicy', 'template']);
     expect(spec.template.spec.restartPolicy).toBe('Always');

@@ -104,7 +104,7 @@ function parseTimes(text: string): CronSchedule {
     );
   }
   const [minute, hour, dayOfMonth, month, dayOfWeek] = FIELDS.map((bounds, index) =>
-    parseField(words[index] as string, bounds),
+    parseField(words[index]!, bounds),
   ) as [CronField, CronField, CronField, CronField, CronField];
   return { minute, hour, dayOfMonth, month, dayOfWeek };
 }

@@ -6,7 +6,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   nullable,
   merge,
   message,
@@ -86,7 +86,13 @@ export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
     f('succeeded?', 1, '[]string', set),
     f('failed?', 2, '[]string', set),
   ]),
-  JobConditionType: known('Suspended', 'Complete', 'Failed', 'FailureTarget', 'SuccessCriteriaMet'),
+  JobConditionType: openEnum(
+    'Suspended',
+    'Complete',
+    'Failed',
+    'FailureTarget',
+    'SuccessCriteriaMet',
+  ),
   JobCondition: message(() => [
     f('type', 1, 'JobConditionType'),
     f('status', 2, 'core/v1.ConditionStatus'),

@@ -52,12 +52,12 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
     Pacific Samoa`,
 };
 
-let known: ReadonlySet<string> | undefined;
+let zones: ReadonlySet<string> | undefined;
 
 /** Reports whether there is a time zone of that name. Case counts, as in the database. */
 export function isTimeZone(name: string): boolean {
-  known ??= new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', ...otherNames()]);
-  return known.has(name);
+  zones ??= new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', ...otherNames()]);
+  return zones.has(name);
 }
 
 function otherNames(): string[] {

@@ -27,18 +27,18 @@ export function childrenOf({ value }: Der): readonly Der[] {
 }
 
 function readAll(bytes: Buffer): readonly Der[] {
-  const found: Der[] = [];
+  const values: Der[] = [];
   for (let at = 0; at < bytes.length;) {
-    const tag = bytes[at] as number;
+    const tag = bytes[at]!;
     if ((tag & 0x1f) === 0x1f)
       throw new DerError('asn1: structure error: base 128 integer too large');
     const { length, start } = readLength(bytes, at + 1);
     const end = start + length;
     if (end > bytes.length) throw new DerError('asn1: syntax error: data truncated');
-    found.push({ tag, value: bytes.subarray(start, end), whole: bytes.subarray(at, end) });
+    values.push({ tag, value: bytes.subarray(start, end), whole: bytes.subarray(at, end) });
     at = end;
   }
-  return found;
+  return values;
 }
 
 function readLength(

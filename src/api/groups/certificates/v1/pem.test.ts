@@ -6,7 +6,7 @@ const block = (type: string, contents = 'eA==\n', headers = ''): string =>
   `-----BEGIN ${type}-----\n${headers}${contents}-----END ${type}-----\n`;
 const typesOf = (text: string): string[] => [...pemBlocks(text)].map(({ type }) => type);
 
-test('reads blocks, and ignores the text around them', () => {
+test('parses blocks, and ignores the text around them', () => {
   expect([
     ...pemBlocks(`before\n${block('A')}between\n${block('B', 'eHg=\n', 'Key: value\n\n')}after`),
   ]).toEqual([
@@ -25,11 +25,11 @@ test.each([
   expect(typesOf(text)).toEqual([]);
 });
 
-test('takes white space at the ends of lines', () => {
+test('accepts white space at the ends of lines', () => {
   expect(typesOf('-----BEGIN A----- \t\r\neA== \r\n-----END A-----\t \r\n')).toEqual(['A']);
 });
 
-describe('takes time in proportion to the length of the text', () => {
+describe('takes linear time', () => {
   const LENGTH = 2_000_000;
   const repeat = (text: string): string => text.repeat(LENGTH / text.length);
   const spaces = ' '.repeat(LENGTH);

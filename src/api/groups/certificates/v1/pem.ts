@@ -66,7 +66,7 @@ function blockBefore(before: string, text: string, trailer: number): PemBlock | 
  */
 function trimLine(line: string): string {
   let end = line.length;
-  while (end > 0 && WHITE_SPACE.has(line[end - 1] as string)) end--;
+  while (end > 0 && WHITE_SPACE.has(line[end - 1]!)) end--;
   return line.slice(0, end);
 }
 

@@ -6,7 +6,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   message,
   oneOf,
@@ -42,7 +42,7 @@ export const schema = groupVersion('certificates.k8s.io', 'v1', 'io.k8s.api.cert
     f('conditions?', 1, '[]CertificateSigningRequestCondition', mapList('type')),
     f('certificate?', 2, 'bytes'),
   ]),
-  RequestConditionType: known('Approved', 'Denied', 'Failed'),
+  RequestConditionType: openEnum('Approved', 'Denied', 'Failed'),
   CertificateSigningRequestCondition: message(() => [
     f('type', 1, 'RequestConditionType'),
     f('status', 6, 'core/v1.ConditionStatus'),

@@ -64,6 +64,6 @@ function isOneGroup({ organizations }: CertificateRequest): boolean {
 }
 
 function isOneOf(usages: readonly string[], allowed: readonly (readonly string[])[]): boolean {
-  const given = [...new Set(usages)].toSorted().join();
-  return allowed.some((each) => each.join() === given);
+  const sortedUsages = [...new Set(usages)].toSorted().join();
+  return allowed.some((each) => each.join() === sortedUsages);
 }

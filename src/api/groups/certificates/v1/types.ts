@@ -23,7 +23,7 @@ export interface CertificateSigningRequestSpec {
   expirationSeconds?: number;
   /** The key usages, such as digital signature and client auth. */
   usages?: KeyUsage[];
-  /** The user who made the request. Set by the server. */
+  /** The user that made the request. Set by the server. */
   username?: string;
   /** The UID of the user. Set by the server. */
   uid?: string;
@@ -45,7 +45,7 @@ export interface CertificateSigningRequestStatus {
 
 export type RequestConditionType = 'Approved' | 'Denied' | 'Failed' | (string & {});
 
-/** A decision about a request. It cannot be taken back. */
+/** A decision about a request. It cannot be reverted. */
 export interface CertificateSigningRequestCondition {
   /** Approved, Denied or Failed. */
   type: RequestConditionType;

@@ -206,7 +206,7 @@ describe.each([
   const update = (change: object, before: object): string[] =>
     text(validateCertificateSigningRequestUpdate(of(change), of(before), allowed));
 
-  test('may change the metadata of what is wrong already', () => {
+  test('may change the metadata of an invalid request', () => {
     const twice = { spec: { usages: ['fly', 'fly'] } };
     for (const spec of [{}, none, twice, signer('kubernetes.io/legacy-unknown')])
       expect(update(spec, spec)).toEqual([]);
@@ -224,7 +224,7 @@ describe.each([
     ]);
   });
 
-  test('may say that it failed, and takes back nothing', () => {
+  test('may report a failure, and cannot remove conditions', () => {
     expect(update(conditions(failed), {})).toEqual([]);
     for (const condition of [approved, denied, failed]) {
       const expected = [
@@ -234,7 +234,7 @@ describe.each([
     }
   });
 
-  test('decides if he is an approver', () => {
+  test('may be decided by an approver', () => {
     for (const condition of [approved, denied]) {
       const refused = (verb: string): string[] => [
         `status.conditions: Forbidden: updates may not ${verb} a condition of type "${condition.type}"`,
@@ -246,7 +246,7 @@ describe.each([
     }
   });
 
-  test('issues the certificate if he is a signer, once', () => {
+  test('gets its certificate from a signer, once', () => {
     const set = 'status.certificate: Forbidden: updates may not set certificate content';
     const change =
       'status.certificate: Forbidden: updates may not modify existing certificate content';

@@ -1,10 +1,17 @@
 // Every type of coordination.k8s.io/v1: the only list of their fields. `npm run generate` makes
 // types.ts and index.ts from it.
 
-import { f, groupVersion, kind, known, message, resource } from '#api/machinery/schema/builder.ts';
+import {
+  f,
+  groupVersion,
+  kind,
+  openEnum,
+  message,
+  resource,
+} from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('coordination.k8s.io', 'v1', 'io.k8s.api.coordination.v1', {
-  CoordinatedLeaseStrategy: known('OldestEmulationVersion'),
+  CoordinatedLeaseStrategy: openEnum('OldestEmulationVersion'),
   Lease: resource({ resource: 'leases', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec?', 2, 'LeaseSpec'),

@@ -4,7 +4,7 @@ import type * as meta from '#api/machinery/meta/v1/types.ts';
 
 export type CoordinatedLeaseStrategy = 'OldestEmulationVersion' | (string & {});
 
-/** A claim that has to be renewed: held by one at a time, for leader election and heartbeats. */
+/** A lease that its single holder must renew: for leader election and heartbeats. */
 export interface Lease extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -12,19 +12,19 @@ export interface Lease extends meta.TypeMeta {
   spec: LeaseSpec;
 }
 
-/** The holder of the lease, and since when it holds it. */
+/** The holder of the lease and its times. */
 export interface LeaseSpec {
   /** Identity of the holder. */
   holderIdentity?: string;
-  /** How long after the last renewal others must wait before they take it. */
+  /** The time after the last renewal after which other candidates may acquire the lease. */
   leaseDurationSeconds?: number;
-  /** When the holder took it. */
+  /** When the holder acquired the lease. */
   acquireTime?: string;
-  /** When the holder last renewed it. */
+  /** When the holder last renewed the lease. */
   renewTime?: string;
-  /** How often it has gone from one holder to another. */
+  /** The number of changes of the holder. */
   leaseTransitions?: number;
-  /** How the next holder is chosen, where that is coordinated. */
+  /** The strategy of coordinated leader election. */
   strategy?: CoordinatedLeaseStrategy;
   /** Identity of the preferred next holder. */
   preferredHolder?: string;

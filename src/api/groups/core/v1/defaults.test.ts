@@ -59,7 +59,7 @@ describe('pods', () => {
     expect(at(defaulted('Pod', yaml), path)).toEqual(value);
   });
 
-  test('containers of every sort', () => {
+  test('containers of every type', () => {
     const pod = defaulted(
       'Pod',
       'spec: {containers: [{name: c, image: i}], initContainers: [{name: i, image: i}], ' +

@@ -88,7 +88,7 @@ function setNodeDefaults(node: Node): void {
   const { spec, status } = node;
   const cidrs = firstOf(spec.podCIDR, spec.podCIDRs);
   if (cidrs !== undefined) {
-    spec.podCIDR = cidrs[0] as string;
+    spec.podCIDR = cidrs[0]!;
     spec.podCIDRs = cidrs;
   }
   for (const list of [status.capacity, status.allocatable]) roundUp(list);
@@ -219,7 +219,7 @@ function setPodStatusDefaults(status: PodStatus): void {
     status.podIPs?.map(({ ip }) => ip),
   );
   if (addresses !== undefined) {
-    status.podIP = addresses[0] as string;
+    status.podIP = addresses[0]!;
     status.podIPs = addresses.map((ip) => ({ ip }));
   }
   roundUp(status.allocatedResources);

@@ -54,7 +54,7 @@ describe('fields of features that are off', () => {
     expect(withoutDisabledPodFields(before, spec(written))).toBe(before);
   });
 
-  test('all others stay as they are', () => {
+  test('all others are unchanged', () => {
     const other = spec(
       `containers: [{name: c, lifecycle: {${hook}}}]\nvolumes: [{name: v, ` +
         'projected: {sources: [{configMap: {name: m}}]}}]',

@@ -29,9 +29,9 @@ export function repackSubsets(subsets: readonly Subset[]): readonly Subset[] {
     for (const [address, ready] of all) {
       // The same address may be ready on some ports and not on others.
       const key = stableStringify([address.ip, address.targetRef?.uid ?? '', ready]);
-      const known = byAddress.get(key) ?? { address, ready, ports: new Map<string, Port>() };
-      byAddress.set(key, known);
-      for (const port of ports) known.ports.set(stableStringify(port), port);
+      const entry = byAddress.get(key) ?? { address, ready, ports: new Map<string, Port>() };
+      byAddress.set(key, entry);
+      for (const port of ports) entry.ports.set(stableStringify(port), port);
     }
   }
   const groups = new Map<

@@ -48,7 +48,7 @@ test.each([
   );
 });
 
-test('a range may be wrong in two ways', () => {
+test('a range may have two warnings', () => {
   expect(warningsForCIDR(at, '10.01.2.3/16')).toEqual([
     'spec.it: CIDR value "10.01.2.3/16" is ambiguous in this context (should be "10.1.0.0/16" or "10.1.2.3/32"?)',
     `spec.it: non-standard CIDR value "10.01.2.3/16" ${IN_FUTURE} "10.1.0.0/16"`,

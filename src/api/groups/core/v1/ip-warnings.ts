@@ -26,8 +26,8 @@ export function warningsForIP(at: FieldPath, value: string): string[] {
 
 /** Returns warnings. `value`: a range that is or was valid; there is no warning for other texts. */
 export function warningsForCIDR(at: FieldPath, value: string): string[] {
-  const [given = '', givenLength = ''] = value.split('/');
-  const address = withoutLeadingZeros(given);
+  const [addressText = '', givenLength = ''] = value.split('/');
+  const address = withoutLeadingZeros(addressText);
   if (isIP(address) === 0 || address.includes('%') || !/^[0-9]+$/.test(givenLength)) return [];
   const length = String(Number(givenLength));
   const canonical = canonicalIP(address);
@@ -47,7 +47,7 @@ export function warningsForCIDR(at: FieldPath, value: string): string[] {
       `${at.toString()}: CIDR value "${value}" is ambiguous in this context (should be "${better}" or "${single}"?)`,
     );
   }
-  if (mapped !== undefined || address !== given || length !== givenLength) {
+  if (mapped !== undefined || address !== addressText || length !== givenLength) {
     warnings.push(`${at.toString()}: ${nonStandard('CIDR value', value, better)}`);
   }
   if (warnings.length === 0 && canonical !== address) {

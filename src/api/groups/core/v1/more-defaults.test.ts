@@ -69,7 +69,7 @@ describe.each(LISTS)('%s', (list) => {
   });
 });
 
-describe('what is asked for', () => {
+describe('requests', () => {
   const LIMITS = 'limits: {cpu: 100m, memory: 1Gi}';
   test.each<[list: string, given: string, requests: unknown]>(
     LISTS.slice(0, 2).flatMap((list): [string, string, unknown][] => [
@@ -84,13 +84,13 @@ describe('what is asked for', () => {
     ).toEqual(requests);
   });
 
-  test('nothing, of those who only watch', () => {
+  test('ephemeral containers have no default', () => {
     const given = podOf('ephemeralContainers', `resources: {${LIMITS}}`);
     expect(at('Pod', given, 'spec.ephemeralContainers[0].resources.requests')).toBeUndefined();
   });
 
   test.each(['cpu: 100m, memory: 200Mi', 'ephemeral-storage: 500Mi'])(
-    'nothing is said of how %s may change',
+    'there is no default resizePolicy for %s',
     (limits) => {
       const given = podOf('containers', `resources: {limits: {${limits}}}`);
       expect(at('Pod', given, 'spec.containers[0].resizePolicy')).toBeUndefined();

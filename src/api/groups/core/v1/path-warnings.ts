@@ -39,7 +39,7 @@ export function pathWarnings(volumes: readonly Volume[]): string[] {
 const filesOf = (items: readonly { readonly path: string }[] | undefined, source: string): File[] =>
   (items ?? []).map(({ path }) => ({ path, source }));
 
-/** Returns the files of the first source; several are an error elsewhere. */
+/** Returns the files of the first source. Validation rejects several sources. */
 function projectedFiles({
   configMap,
   secret,

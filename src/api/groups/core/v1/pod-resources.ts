@@ -59,7 +59,7 @@ function add(to: Amounts, from: Amounts): void {
 
 function atLeast(to: Amounts, from: Amounts): void {
   for (const [name, amount] of from) {
-    const known = to.get(name);
-    if (known === undefined || amount.cmp(known) > 0) to.set(name, amount);
+    const sum = to.get(name);
+    if (sum === undefined || amount.cmp(sum) > 0) to.set(name, amount);
   }
 }

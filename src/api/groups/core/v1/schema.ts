@@ -12,7 +12,7 @@ import {
   groupVersion,
   inline,
   kind,
-  known,
+  openEnum,
   nullable,
   mapList,
   merge,
@@ -160,7 +160,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('name', 3, 'string'),
     f('namespace?', 4, '*string'),
   ]),
-  PersistentVolumeClaimConditionType: known(
+  PersistentVolumeClaimConditionType: openEnum(
     'Resizing',
     'FileSystemResizePending',
     'ControllerResizeError',
@@ -286,7 +286,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('datasetName?', 1, 'string'),
     f('datasetUUID?', 2, 'string'),
   ]),
-  StorageMedium: known('', 'Memory', 'HugePages', 'HugePages-'),
+  StorageMedium: openEnum('', 'Memory', 'HugePages', 'HugePages-'),
   Protocol: oneOf('TCP', 'UDP', 'SCTP'),
   GCEPersistentDiskVolumeSource: message(() => [
     f('pdName', 1, 'string'),
@@ -543,7 +543,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('subPathExpr?', 6, 'string'),
   ]),
   MountPropagationMode: oneOf('None', 'HostToContainer', 'Bidirectional'),
-  RecursiveReadOnlyMode: known('Disabled', 'IfPossible', 'Enabled'),
+  RecursiveReadOnlyMode: openEnum('Disabled', 'IfPossible', 'Enabled'),
   VolumeDevice: message(() => [f('name', 1, 'string'), f('devicePath', 2, 'string')]),
   EnvVar: message(() => [
     f('name', 1, 'string'),
@@ -618,7 +618,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('terminationGracePeriodSeconds?', 7, '*int64'),
   ]),
   PullPolicy: oneOf('Always', 'Never', 'IfNotPresent'),
-  ResourceResizeRestartPolicy: known('NotRequired', 'RestartContainer'),
+  ResourceResizeRestartPolicy: openEnum('NotRequired', 'RestartContainer'),
   ContainerResizePolicy: message(() => [
     f('resourceName', 1, 'ResourceName'),
     f('restartPolicy', 2, 'ResourceResizeRestartPolicy'),
@@ -750,7 +750,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('preStop?', 2, '*LifecycleHandler'),
     f('stopSignal?', 3, '*Signal'),
   ]),
-  ConditionStatus: known('True', 'False', 'Unknown'),
+  ConditionStatus: openEnum('True', 'False', 'Unknown'),
   ContainerStateWaiting: message(() => [f('reason?', 1, 'string'), f('message?', 2, 'string')]),
   ContainerStateRunning: message(() => [f('startedAt?', 1, 'time')]),
   ContainerStateTerminated: message(() => [
@@ -788,7 +788,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('name', 1, 'ResourceName'),
     f('resources?', 2, '[]ResourceHealth', mapList('resourceID')),
   ]),
-  ResourceHealthStatus: known('Healthy', 'Unhealthy', 'Unknown'),
+  ResourceHealthStatus: openEnum('Healthy', 'Unhealthy', 'Unknown'),
   ResourceHealth: message(() => [
     f('resourceID', 1, 'string'),
     f('health?', 2, 'ResourceHealthStatus'),
@@ -801,7 +801,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('supplementalGroups?', 3, '[]int64', atomic),
   ]),
   PodPhase: oneOf('Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'),
-  PodConditionType: known(
+  PodConditionType: openEnum(
     'ContainersReady',
     'Initialized',
     'Ready',
@@ -821,7 +821,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('reason?', 5, 'string'),
     f('message?', 6, 'string'),
   ]),
-  PodResizeStatus: known('InProgress', 'Deferred', 'Infeasible'),
+  PodResizeStatus: openEnum('InProgress', 'Deferred', 'Infeasible'),
   VolumeMountStatus: message(() => [
     f('name', 1, 'string'),
     f('mountPath', 2, 'string'),
@@ -832,17 +832,17 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   VolumeStatus: message(() => [f('image?', 1, '*ImageVolumeStatus')]),
   ImageVolumeStatus: message(() => [f('imageRef?', 1, 'string', required)]),
   RestartPolicy: oneOf('Always', 'OnFailure', 'Never'),
-  ContainerRestartPolicy: known('Always', 'Never', 'OnFailure'),
+  ContainerRestartPolicy: openEnum('Always', 'Never', 'OnFailure'),
   ContainerRestartRule: message(() => [
     f('action?', 1, 'ContainerRestartRuleAction', required),
     f('exitCodes?', 2, '*ContainerRestartRuleOnExitCodes'),
   ]),
-  ContainerRestartRuleAction: known('Restart', 'RestartAllContainers'),
+  ContainerRestartRuleAction: openEnum('Restart', 'RestartAllContainers'),
   ContainerRestartRuleOnExitCodes: message(() => [
     f('operator?', 1, 'ContainerRestartRuleOnExitCodesOperator', required),
     f('values?', 2, '[]int32', set),
   ]),
-  ContainerRestartRuleOnExitCodesOperator: known('In', 'NotIn'),
+  ContainerRestartRuleOnExitCodesOperator: openEnum('In', 'NotIn'),
   DNSPolicy: oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'),
   NodeSelector: atomicMessage(() => [f('nodeSelectorTerms', 1, '[]NodeSelectorTerm', atomic)]),
   NodeSelectorTerm: atomicMessage(() => [
@@ -985,7 +985,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('resourceName', 2, 'string'),
     f('requestName', 3, 'string'),
   ]),
-  OSName: known('linux', 'windows'),
+  OSName: openEnum('linux', 'windows'),
   PodOS: message(() => [f('name', 1, 'OSName')]),
   PodSchedulingGate: message(() => [f('name', 1, 'string')]),
   PodSchedulingGroup: union(() => [f('podGroupName?', 1, '*string')]),
@@ -1004,7 +1004,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   HostAlias: message(() => [f('ip', 1, 'string'), f('hostnames?', 2, '[]string', atomic)]),
   PodFSGroupChangePolicy: oneOf('OnRootMismatch', 'Always'),
   SupplementalGroupsPolicy: oneOf('Merge', 'Strict'),
-  PodSELinuxChangePolicy: known('Recursive', 'MountOption'),
+  PodSELinuxChangePolicy: openEnum('Recursive', 'MountOption'),
   PodSecurityContext: message(() => [
     f('seLinuxOptions?', 1, '*SELinuxOptions'),
     f('windowsOptions?', 8, '*WindowsSecurityContextOptions'),
@@ -1155,7 +1155,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('observedGeneration?', 3, 'int64'),
     f('conditions?', 6, '[]ReplicationControllerCondition', mapList('type'), merge('type')),
   ]),
-  ReplicationControllerConditionType: known('ReplicaFailure'),
+  ReplicationControllerConditionType: openEnum('ReplicaFailure'),
   ReplicationControllerCondition: message(() => [
     f('type', 1, 'ReplicationControllerConditionType'),
     f('status', 2, 'ConditionStatus'),
@@ -1363,7 +1363,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('sizeBytes?', 2, 'int64'),
   ]),
   NodePhase: oneOf('Pending', 'Running', 'Terminated'),
-  NodeConditionType: known(
+  NodeConditionType: openEnum(
     'Ready',
     'MemoryPressure',
     'DiskPressure',
@@ -1378,9 +1378,9 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('reason?', 5, 'string'),
     f('message?', 6, 'string'),
   ]),
-  NodeAddressType: known('Hostname', 'InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS'),
+  NodeAddressType: openEnum('Hostname', 'InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS'),
   NodeAddress: message(() => [f('type', 1, 'NodeAddressType'), f('address', 2, 'string')]),
-  ResourceName: known(
+  ResourceName: openEnum(
     'cpu',
     'memory',
     'storage',
@@ -1412,14 +1412,14 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     ],
   ),
   NodeList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Node')]),
-  FinalizerName: known('kubernetes'),
+  FinalizerName: openEnum('kubernetes'),
   NamespaceSpec: message(() => [f('finalizers?', 1, '[]FinalizerName', atomic)]),
   NamespaceStatus: message(() => [
     f('phase?', 1, 'NamespacePhase'),
     f('conditions?', 2, '[]NamespaceCondition', mapList('type'), merge('type')),
   ]),
   NamespacePhase: oneOf('Active', 'Terminating'),
-  NamespaceConditionType: known(
+  NamespaceConditionType: openEnum(
     'NamespaceDeletionDiscoveryFailure',
     'NamespaceDeletionContentFailure',
     'NamespaceDeletionGroupVersionParsingFailure',
@@ -1520,7 +1520,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   ]),
   EventSeries: message(() => [f('count?', 1, 'int32'), f('lastObservedTime?', 2, 'microTime')]),
   EventList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Event')]),
-  LimitType: known('Pod', 'Container', 'PersistentVolumeClaim'),
+  LimitType: openEnum('Pod', 'Container', 'PersistentVolumeClaim'),
   LimitRangeItem: message(() => [
     f('type', 1, 'LimitType'),
     f('max?', 2, 'ResourceList'),
@@ -1589,7 +1589,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('stringData?', 4, '{}string'),
     f('type?', 3, 'SecretType'),
   ]),
-  SecretType: known(
+  SecretType: openEnum(
     'Opaque',
     'kubernetes.io/service-account-token',
     'kubernetes.io/dockercfg',
@@ -1607,7 +1607,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('binaryData?', 3, '{}bytes'),
   ]),
   ConfigMapList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ConfigMap')]),
-  ComponentConditionType: known('Healthy'),
+  ComponentConditionType: openEnum('Healthy'),
   ComponentCondition: message(() => [
     f('type', 1, 'ComponentConditionType'),
     f('status', 2, 'ConditionStatus'),
@@ -1674,7 +1674,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('protocol', 2, 'Protocol'),
     f('error?', 3, '*string'),
   ]),
-  LoadBalancerIPMode: known('VIP', 'Proxy'),
+  LoadBalancerIPMode: openEnum('VIP', 'Proxy'),
   ImageVolumeSource: message(() => [
     f('reference?', 1, 'string'),
     f('pullPolicy?', 2, 'PullPolicy'),

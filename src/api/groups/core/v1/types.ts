@@ -302,17 +302,17 @@ export type HostPathType = '' | 'DirectoryOrCreate' | 'Directory' | 'FileOrCreat
 
 /** A file or directory of the node. */
 export interface HostPathVolumeSource {
-  /** Its path on the node. */
+  /** The path on the node. */
   path: string;
   /** Type that the path must have, or that is created: DirectoryOrCreate, File, Socket and so on. */
   type?: HostPathType;
 }
 
-/** An empty directory that lives as long as the pod. */
+/** An empty directory with the lifetime of the pod. */
 export interface EmptyDirVolumeSource {
-  /** Memory keeps it in memory; otherwise it is on disk. */
+  /** Memory to keep it in memory. Default: on disk. */
   medium?: StorageMedium;
-  /** How large it may grow. */
+  /** The maximum size. */
   sizeLimit?: string;
 }
 
@@ -536,9 +536,9 @@ export interface GitRepoVolumeSource {
 export interface SecretVolumeSource {
   /** The name of the Secret. */
   secretName?: string;
-  /** Which names become which files; all, under their own names, if it is left out. */
+  /** The keys that become files, and their paths. Default: all keys. */
   items?: KeyToPath[];
-  /** The permissions of the files; 0644 if it is left out. */
+  /** The permissions of the files. Default: 0644. */
   defaultMode?: number;
   /** Whether the Secret may be missing. */
   optional?: boolean;
@@ -778,9 +778,9 @@ export interface StorageOSPersistentVolumeSource {
 
 /** The data of a ConfigMap, as files. */
 export interface ConfigMapVolumeSource extends LocalObjectReference {
-  /** Which names become which files; all, under their own names, if it is left out. */
+  /** The keys that become files, and their paths. Default: all keys. */
   items?: KeyToPath[];
-  /** The permissions of the files; 0644 if it is left out. */
+  /** The permissions of the files. Default: 0644. */
   defaultMode?: number;
   /** Whether the ConfigMap may be missing. */
   optional?: boolean;
@@ -810,7 +810,7 @@ export interface ClusterTrustBundleProjection {
   name?: string;
   /** Bundles of this signer, combined. */
   signerName?: string;
-  /** Which bundles of the signer count. Absent: none; empty: all. */
+  /** Selects bundles of the signer. Absent: none; empty: all. */
   labelSelector?: meta.LabelSelector;
   /** Whether the bundles may be missing. */
   optional?: boolean;
@@ -860,9 +860,9 @@ export interface VolumeProjection {
   podCertificate?: PodCertificateProjection;
 }
 
-/** One name of the data, and the file that it becomes. */
+/** A key of the data, and the file for it. */
 export interface KeyToPath {
-  /** The name in the data. */
+  /** The key in the data. */
   key: string;
   /** The path of the file in the volume. */
   path: string;
@@ -930,35 +930,35 @@ export interface PersistentVolumeClaimTemplate {
   spec: PersistentVolumeClaimSpec;
 }
 
-/** A port that a container listens at. */
+/** A port of a container. */
 export interface ContainerPort {
-  /** A name that services can call it by. */
+  /** A name of the port, to which services can refer. */
   name?: string;
-  /** A port of the node that leads here. */
+  /** The port of the node that is forwarded to the container. */
   hostPort?: number;
   /** The port. */
   containerPort: number;
-  /** TCP, UDP or SCTP; TCP if it is left out. */
+  /** TCP, UDP or SCTP. Default: TCP. */
   protocol?: Protocol;
-  /** The address of the node that hostPort is at. */
+  /** The address of the node for hostPort. */
   hostIP?: string;
 }
 
-/** Where a volume appears in the files of a container. */
+/** A volume that is mounted into a container. */
 export interface VolumeMount {
   /** The name of the volume in the pod. */
   name: string;
-  /** Whether it can only be read. */
+  /** Whether the mount is read-only. */
   readOnly?: boolean;
-  /** Whether mounts inside it can only be read, too. */
+  /** Whether mounts below it are read-only, too. */
   recursiveReadOnly?: RecursiveReadOnlyMode;
-  /** Where it appears. */
+  /** The path in the container. */
   mountPath: string;
-  /** The path inside the volume that appears there; all of it if it is left out. */
+  /** The path inside the volume. Default: the whole volume. */
   subPath?: string;
-  /** Whether later mounts pass between the node and the container. */
+  /** Whether later mounts are propagated between the node and the container. */
   mountPropagation?: MountPropagationMode;
-  /** The same, with $(NAME) for environment variables. */
+  /** The path inside the volume, with $(NAME) for environment variables. */
   subPathExpr?: string;
 }
 
@@ -978,13 +978,13 @@ export interface VolumeDevice {
 export interface EnvVar {
   /** The name of the variable. */
   name: string;
-  /** Its value. $(NAME) stands for a variable before it; $$ for a dollar sign. */
+  /** The value. $(NAME) is replaced by a variable before it, $$ by a dollar sign. */
   value?: string;
-  /** Where the value comes from. */
+  /** The source of the value. */
   valueFrom?: EnvVarSource;
 }
 
-/** Where the value of an environment variable comes from. */
+/** The source of an environment variable. */
 export interface EnvVarSource {
   /** A field of the pod. */
   fieldRef?: ObjectFieldSelector;
@@ -1046,7 +1046,7 @@ export interface SecretKeySelector extends LocalObjectReference {
 
 /** Environment variables from a ConfigMap or secret. */
 export interface EnvFromSource {
-  /** Put before each name. */
+  /** A prefix of each name. */
   prefix?: string;
   /** The ConfigMap. */
   configMapRef?: ConfigMapEnvSource;
@@ -1118,19 +1118,19 @@ export interface SleepAction {
   seconds: number;
 }
 
-/** How a container is asked how it is. */
+/** A health check of a container. */
 export interface Probe extends ProbeHandler {
-  /** How long after the start it is first asked. */
+  /** The time from the start of the container to the first check. */
   initialDelaySeconds?: number;
-  /** How long an answer may take; 1 if it is left out. */
+  /** The time limit of a check. Default: 1. */
   timeoutSeconds?: number;
-  /** How often it is asked; every 10 seconds if it is left out. */
+  /** The time between checks. Default: 10. */
   periodSeconds?: number;
-  /** How many good answers in a row count, after bad ones; 1 if it is left out. */
+  /** The number of successive successes after which a failed check counts as successful. Default: 1. */
   successThreshold?: number;
-  /** How many bad answers in a row count; 3 if it is left out. */
+  /** The number of successive failures after which the check counts as failed. Default: 3. */
   failureThreshold?: number;
-  /** How long the container is given to end when the probe fails. */
+  /** The grace period of the container when the probe fails. */
   terminationGracePeriodSeconds?: number;
 }
 
@@ -1160,11 +1160,11 @@ export interface Capabilities {
 
 /** Resources that a container requests, and their limits. */
 export interface ResourceRequirements {
-  /** The most that it may use. */
+  /** The maximum amounts. */
   limits?: ResourceList;
   /** Amounts that the node reserves for it. Default: the limits. */
   requests?: ResourceList;
-  /** Claims of devices that it uses. */
+  /** Device claims that the container uses. */
   claims?: ResourceClaim[];
 }
 
@@ -1184,21 +1184,21 @@ export interface ResourceClaim {
   request?: string;
 }
 
-/** One program of a pod: its image, and how to run it. */
+/** A container of a pod: its image, and how to run it. */
 export interface Container {
-  /** The name of the container, unique in the pod; it never changes. */
+  /** The name of the container, unique in the pod. It cannot be changed. */
   name: string;
-  /** The image that it runs. */
+  /** The image of the container. */
   image?: string;
-  /** The program to run; the entrypoint of the image if it is left out. $(NAME) stands for an environment variable. */
+  /** The program to run. Default: the entrypoint of the image. $(NAME) is replaced by an environment variable. */
   command?: string[];
-  /** Arguments of the program; those of the image if it is left out. $(NAME) stands for an environment variable. */
+  /** Arguments of the program. Default: those of the image. $(NAME) is replaced by an environment variable. */
   args?: string[];
-  /** The working directory; that of the image if it is left out. */
+  /** The working directory. Default: that of the image. */
   workingDir?: string;
-  /** Ports that the container listens at. A port that is not listed can be reached, too. */
+  /** Ports of the container. Ports that are not listed are reachable, too. */
   ports?: ContainerPort[];
-  /** ConfigMaps and Secrets whose data all become environment variables. */
+  /** ConfigMaps and Secrets whose keys all become environment variables. */
   envFrom?: EnvFromSource[];
   /** Environment variables. */
   env?: EnvVar[];
@@ -1208,31 +1208,31 @@ export interface Container {
   resizePolicy?: ContainerResizePolicy[];
   /** Restart policy of this container. Default: the policy of the pod. */
   restartPolicy?: ContainerRestartPolicy;
-  /** Rules for certain exit codes, which come before the restart policy. */
+  /** Rules for certain exit codes. They take precedence over the restart policy. */
   restartPolicyRules?: ContainerRestartRule[];
-  /** Where volumes of the pod appear in its files. */
+  /** Volumes of the pod that are mounted into the container. */
   volumeMounts?: VolumeMount[];
-  /** Where block volumes of the pod appear among its devices. */
+  /** Block volumes of the pod that become devices of the container. */
   volumeDevices?: VolumeDevice[];
-  /** Asked now and then: when it fails, the container is restarted. */
+  /** A periodic probe. When it fails, the container is restarted. */
   livenessProbe?: Probe;
-  /** Asked now and then: while it fails, services send no traffic. */
+  /** A periodic probe. While it fails, services send no traffic to the pod. */
   readinessProbe?: Probe;
-  /** Asked first: until it succeeds, no other probe is. */
+  /** A probe after the start. Other probes begin when it has succeeded. */
   startupProbe?: Probe;
   /** Hooks that run after the start and before the end of the container. */
   lifecycle?: Lifecycle;
   /** The file whose contents become the message of the status when the container ends. */
   terminationMessagePath?: string;
-  /** File, or FallbackToLogsOnError: the end of the log if there is no message. */
+  /** File, or FallbackToLogsOnError to use the end of the log if there is no message. */
   terminationMessagePolicy?: TerminationMessagePolicy;
-  /** Always, IfNotPresent or Never; Always for images tagged latest if it is left out, else IfNotPresent. */
+  /** Always, IfNotPresent or Never. Default: Always for the tag latest, IfNotPresent for others. */
   imagePullPolicy?: PullPolicy;
-  /** Settings of security; they go before those of the pod. */
+  /** Security settings. They take precedence over those of the pod. */
   securityContext?: SecurityContext;
-  /** Whether the container has a standard input that is kept open. */
+  /** Whether standard input stays open. */
   stdin?: boolean;
-  /** Whether standard input is closed when the first one attached leaves. */
+  /** Whether standard input is closed when the first attached client disconnects. */
   stdinOnce?: boolean;
   /** Whether the container has a terminal. */
   tty?: boolean;
@@ -1266,73 +1266,73 @@ export type Signal = 'SIGABRT' | 'SIGALRM' | 'SIGBUS' | 'SIGCHLD' | 'SIGCLD' | '
 
 /** Hooks that run after the start and before the end of a container. */
 export interface Lifecycle {
-  /** Done right after the start; if it fails, the container is ended. */
+  /** Runs right after the start. If it fails, the container is stopped. */
   postStart?: LifecycleHandler;
-  /** Done before the container is asked to end. */
+  /** Runs before the container is stopped. */
   preStop?: LifecycleHandler;
-  /** The signal that asks it to end; that of the image if it is left out. */
+  /** The signal that stops the container. Default: that of the image. */
   stopSignal?: Signal;
 }
 
 export type ConditionStatus = 'True' | 'False' | 'Unknown' | (string & {});
 
-/** Why a container does not run yet. */
+/** Details of a waiting container. */
 export interface ContainerStateWaiting {
-  /** Why, as one word for programs. */
+  /** The reason, as one word for programs. */
   reason?: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   message?: string;
 }
 
-/** Since when a container runs. */
+/** Details of a running container. */
 export interface ContainerStateRunning {
   /** When it started. */
   startedAt: string | null;
 }
 
-/** How a container ended. */
+/** Details of a terminated container. */
 export interface ContainerStateTerminated {
-  /** The exit code of its program. */
+  /** The exit code of the program. */
   exitCode: number;
-  /** The signal that ended it. */
+  /** The signal that terminated the container. */
   signal?: number;
-  /** Why, as one word for programs. */
+  /** The reason, as one word for programs. */
   reason?: string;
-  /** Why, for people; what the container wrote as its last words. */
+  /** The reason, for people: the termination message of the container. */
   message?: string;
   /** When it started. */
   startedAt: string | null;
-  /** When it ended. */
+  /** When it terminated. */
   finishedAt: string | null;
   /** Identifier in the container runtime. */
   containerID?: string;
 }
 
-/** How a container is: one of these. */
+/** The state of a container. One field is set. */
 export interface ContainerState {
-  /** It has not started, or not again. */
+  /** The container is waiting to be started. */
   waiting?: ContainerStateWaiting;
-  /** It runs. */
+  /** The container is running. */
   running?: ContainerStateRunning;
-  /** It has ended. */
+  /** The container has terminated. */
   terminated?: ContainerStateTerminated;
 }
 
-/** How a container is. */
+/** The state of a container. */
 export interface ContainerStatus {
   /** The name of the container. */
   name: string;
-  /** How it is now. */
+  /** The current state. */
   state: ContainerState;
-  /** How it ended the last time. */
+  /** The state of the last terminated run. */
   lastState: ContainerState;
   /** Whether it can serve traffic. */
   ready: boolean;
-  /** How often it has been restarted. */
+  /** The number of restarts. */
   restartCount: number;
-  /** The image that it runs. */
+  /** The image of the container. */
   image: string;
-  /** The very image, by its digest. */
+  /** The ID of the image, which contains its digest. */
   imageID: string;
   /** Identifier in the container runtime, such as containerd://1234. */
   containerID?: string;
@@ -1342,13 +1342,13 @@ export interface ContainerStatus {
   allocatedResources?: ResourceList;
   /** Requests and limits in effect. */
   resources?: ResourceRequirements;
-  /** Its mounts, as they are in effect. */
+  /** The effective mounts. */
   volumeMounts?: VolumeMountStatus[];
-  /** The user that it started as. */
+  /** The initial user of the container. */
   user?: ContainerUser;
   /** The health of the devices of the container. */
   allocatedResourcesStatus?: ResourceStatus[];
-  /** The signal that asks it to end. */
+  /** The signal that stops the container. */
   stopSignal?: Signal;
 }
 
@@ -1404,9 +1404,9 @@ export interface PodCondition {
   lastProbeTime: string | null;
   /** When the status last changed. */
   lastTransitionTime: string | null;
-  /** Why, as one word for programs. */
+  /** The reason, as one word for programs. */
   reason?: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   message?: string;
 }
 
@@ -1442,7 +1442,7 @@ export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 
 export type ContainerRestartPolicy = 'Always' | 'Never' | 'OnFailure' | (string & {});
 
-/** When a container is restarted. */
+/** A rule for restarts of a container. */
 export interface ContainerRestartRule {
   /** Restart or RestartAllContainers. */
   action?: ContainerRestartRuleAction;
@@ -1570,15 +1570,15 @@ export interface PreferredSchedulingTerm {
   preference: NodeSelectorTerm;
 }
 
-/** Keeps pods away from a node that do not tolerate it. */
+/** A property of a node that keeps pods away unless they tolerate it. */
 export interface Taint {
-  /** The name of the taint. */
+  /** The key of the taint. */
   key: string;
   /** Its value. */
   value?: string;
-  /** NoSchedule: no new pods. PreferNoSchedule: rather none. NoExecute: running ones must go, too. */
+  /** NoSchedule rejects new pods, PreferNoSchedule avoids them, NoExecute evicts running ones, too. */
   effect: TaintEffect;
-  /** When the taint was put on the node. */
+  /** When the taint was added to the node. */
   timeAdded?: string;
 }
 
@@ -1717,13 +1717,13 @@ export interface PodResourceClaimStatus {
 
 /** The claim that was created for extended resources of a pod. */
 export interface PodExtendedResourceClaimStatus {
-  /** Which request of the claim stands for which resource of a container. */
+  /** The mapping of resources of containers to requests of the claim. */
   requestMappings: ContainerExtendedResourceRequest[];
   /** The name of the claim. */
   resourceClaimName: string;
 }
 
-/** The request of a claim that stands for an extended resource of a container. */
+/** The request of a claim for an extended resource of a container. */
 export interface ContainerExtendedResourceRequest {
   /** The container. */
   containerName: string;
@@ -1875,19 +1875,19 @@ export interface HostIP {
 
 /** The fields that ephemeral containers share with others. */
 export interface EphemeralContainerCommon {
-  /** The name of the container, unique in the pod; it never changes. */
+  /** The name of the container, unique in the pod. It cannot be changed. */
   name: string;
-  /** The image that it runs. */
+  /** The image of the container. */
   image?: string;
-  /** The program to run; the entrypoint of the image if it is left out. $(NAME) stands for an environment variable. */
+  /** The program to run. Default: the entrypoint of the image. $(NAME) is replaced by an environment variable. */
   command?: string[];
-  /** Arguments of the program; those of the image if it is left out. $(NAME) stands for an environment variable. */
+  /** Arguments of the program. Default: those of the image. $(NAME) is replaced by an environment variable. */
   args?: string[];
-  /** The working directory; that of the image if it is left out. */
+  /** The working directory. Default: that of the image. */
   workingDir?: string;
-  /** Ports that the container listens at. A port that is not listed can be reached, too. */
+  /** Ports of the container. Ports that are not listed are reachable, too. */
   ports?: ContainerPort[];
-  /** ConfigMaps and Secrets whose data all become environment variables. */
+  /** ConfigMaps and Secrets whose keys all become environment variables. */
   envFrom?: EnvFromSource[];
   /** Environment variables. */
   env?: EnvVar[];
@@ -1897,39 +1897,39 @@ export interface EphemeralContainerCommon {
   resizePolicy?: ContainerResizePolicy[];
   /** Restart policy of this container. Default: the policy of the pod. */
   restartPolicy?: ContainerRestartPolicy;
-  /** Rules for certain exit codes, which come before the restart policy. */
+  /** Rules for certain exit codes. They take precedence over the restart policy. */
   restartPolicyRules?: ContainerRestartRule[];
-  /** Where volumes of the pod appear in its files. */
+  /** Volumes of the pod that are mounted into the container. */
   volumeMounts?: VolumeMount[];
-  /** Where block volumes of the pod appear among its devices. */
+  /** Block volumes of the pod that become devices of the container. */
   volumeDevices?: VolumeDevice[];
-  /** Asked now and then: when it fails, the container is restarted. */
+  /** A periodic probe. When it fails, the container is restarted. */
   livenessProbe?: Probe;
-  /** Asked now and then: while it fails, services send no traffic. */
+  /** A periodic probe. While it fails, services send no traffic to the pod. */
   readinessProbe?: Probe;
-  /** Asked first: until it succeeds, no other probe is. */
+  /** A probe after the start. Other probes begin when it has succeeded. */
   startupProbe?: Probe;
   /** Hooks that run after the start and before the end of the container. */
   lifecycle?: Lifecycle;
   /** The file whose contents become the message of the status when the container ends. */
   terminationMessagePath?: string;
-  /** File, or FallbackToLogsOnError: the end of the log if there is no message. */
+  /** File, or FallbackToLogsOnError to use the end of the log if there is no message. */
   terminationMessagePolicy?: TerminationMessagePolicy;
-  /** Always, IfNotPresent or Never; Always for images tagged latest if it is left out, else IfNotPresent. */
+  /** Always, IfNotPresent or Never. Default: Always for the tag latest, IfNotPresent for others. */
   imagePullPolicy?: PullPolicy;
-  /** Settings of security; they go before those of the pod. */
+  /** Security settings. They take precedence over those of the pod. */
   securityContext?: SecurityContext;
-  /** Whether the container has a standard input that is kept open. */
+  /** Whether standard input stays open. */
   stdin?: boolean;
-  /** Whether standard input is closed when the first one attached leaves. */
+  /** Whether standard input is closed when the first attached client disconnects. */
   stdinOnce?: boolean;
   /** Whether the container has a terminal. */
   tty?: boolean;
 }
 
-/** A container put into a running pod, for a look at it. */
+/** A container that is added to a running pod for debugging. */
 export interface EphemeralContainer extends EphemeralContainerCommon {
-  /** The container whose processes it sees. */
+  /** The container whose processes are visible. */
   targetContainerName?: string;
 }
 
@@ -1941,9 +1941,9 @@ export interface PodStatus {
   phase?: PodPhase;
   /** Conditions of the pod: PodScheduled, Initialized, ContainersReady, Ready and others. */
   conditions?: PodCondition[];
-  /** Why the pod is in this state, for people. */
+  /** The reason of the state, for people. */
   message?: string;
-  /** Why the pod is in this state, as one word for programs. */
+  /** The reason of the state, as one word for programs. */
   reason?: string;
   /** The node on which preemption makes room for the pod. */
   nominatedNodeName?: string;
@@ -1961,7 +1961,7 @@ export interface PodStatus {
   initContainerStatuses?: ContainerStatus[];
   /** The state of each container. */
   containerStatuses?: ContainerStatus[];
-  /** Guaranteed, Burstable or BestEffort, from what its containers request. */
+  /** Guaranteed, Burstable or BestEffort, derived from the requests of the containers. */
   qosClass?: PodQOSClass;
   /** The state of each ephemeral container. */
   ephemeralContainerStatuses?: ContainerStatus[];
@@ -2029,27 +2029,27 @@ export interface PodTemplateList extends meta.TypeMeta {
   items: PodTemplate[];
 }
 
-/** How many pods of which form are wanted. */
+/** The desired state of a ReplicationController. */
 export interface ReplicationControllerSpec {
-  /** How many pods are wanted; 1 if it is left out. */
+  /** The desired number of pods. Default: 1. */
   replicas?: number;
-  /** How long a new pod must have been ready to count as available. */
+  /** How many seconds a new pod must be ready to count as available. Default: 0. */
   minReadySeconds?: number;
-  /** Labels of the pods that count; those of the template if it is left out. */
+  /** Labels of the pods. Default: those of the template. */
   selector?: Record<string, string>;
-  /** The form of the pods that are created. */
+  /** The template of the pods. */
   template?: PodTemplateSpec;
 }
 
-/** How many pods there are. */
+/** The observed state of a ReplicationController. */
 export interface ReplicationControllerStatus {
-  /** How many pods there are. */
+  /** The number of pods. */
   replicas: number;
-  /** How many of them have all labels of the template. */
+  /** The number of pods with all labels of the template. */
   fullyLabeledReplicas?: number;
-  /** How many of them are ready. */
+  /** The number of ready pods. */
   readyReplicas?: number;
-  /** How many of them have been ready for long enough. */
+  /** The number of pods that have been ready for minReadySeconds. */
   availableReplicas?: number;
   /** The generation of the object that this status describes. */
   observedGeneration?: number;
@@ -2073,7 +2073,7 @@ export interface ReplicationControllerCondition {
   message?: string;
 }
 
-/** Keeps a number of pods of the same form running. ReplicaSet is its successor. */
+/** Keeps a number of identical pods running. ReplicaSet is its successor. */
 export interface ReplicationController extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -2111,11 +2111,11 @@ export type ServiceInternalTrafficPolicy = 'Cluster' | 'Local';
 
 export type ServiceExternalTrafficPolicy = 'Cluster' | 'Local';
 
-/** How a service is. */
+/** The observed state of a service. */
 export interface ServiceStatus {
-  /** Where the load balancer listens. */
+  /** The state of the load balancer. */
   loadBalancer: LoadBalancerStatus;
-  /** How the service is, aspect by aspect. */
+  /** Conditions of the service. */
   conditions?: meta.Condition[];
 }
 
@@ -2141,67 +2141,67 @@ export type IPFamily = 'IPv4' | 'IPv6' | '';
 
 export type IPFamilyPolicy = 'SingleStack' | 'PreferDualStack' | 'RequireDualStack';
 
-/** Which pods are meant, and how they are reached. */
+/** The desired state of a service. */
 export interface ServiceSpec {
   /** The ports at which the service listens. */
   ports?: ServicePort[];
-  /** Labels of the pods that traffic goes to. Without a selector, the endpoints are managed by others. */
+  /** Labels of the destination pods. Without a selector, other clients manage the endpoints. */
   selector?: Record<string, string>;
-  /** The address inside the cluster, given by the server; None for a service without one. */
+  /** The address inside the cluster, set by the server. None for a headless service. */
   clusterIP?: string;
-  /** The addresses inside the cluster, one for each IP family; clusterIP is the first. */
+  /** The addresses inside the cluster, one for each IP family. The first is clusterIP. */
   clusterIPs?: string[];
-  /** ClusterIP, NodePort, LoadBalancer or ExternalName: from where the service is reached. */
+  /** ClusterIP, NodePort, LoadBalancer or ExternalName: how the service is exposed. */
   type?: ServiceType;
-  /** Addresses outside of the cluster whose traffic nodes take for the service. */
+  /** Addresses outside of the cluster whose traffic nodes accept for the service. */
   externalIPs?: string[];
-  /** ClientIP: one client always reaches the same pod. None: any. */
+  /** ClientIP to send each client to the same pod, or None. Default: None. */
   sessionAffinity?: ServiceAffinity;
-  /** An address asked of the load balancer; not every one heeds it. */
+  /** The requested address of the load balancer. Not every load balancer supports it. */
   loadBalancerIP?: string;
-  /** Which clients the load balancer lets in, as CIDRs. */
+  /** The ranges of clients that the load balancer accepts, as CIDRs. */
   loadBalancerSourceRanges?: string[];
-  /** The DNS name that an ExternalName service stands for. */
+  /** The DNS name of an ExternalName service. */
   externalName?: string;
-  /** Local: traffic from outside stays on the node that it came to. Cluster: any pod may serve it. */
+  /** Local to keep external traffic on the node that receives it, Cluster to send it to any pod. */
   externalTrafficPolicy?: ServiceExternalTrafficPolicy;
-  /** The port at which nodes say whether they have pods of the service. */
+  /** The port at which nodes report whether they have pods of the service. */
   healthCheckNodePort?: number;
   /** Whether pods that are not ready have addresses in DNS, too. */
   publishNotReadyAddresses?: boolean;
-  /** How long a client is remembered. */
+  /** Settings of session affinity. */
   sessionAffinityConfig?: SessionAffinityConfig;
   /** IPv4, IPv6 or both. */
   ipFamilies?: IPFamily[];
-  /** How many IP families are wanted: SingleStack, PreferDualStack or RequireDualStack. */
+  /** The number of IP families: SingleStack, PreferDualStack or RequireDualStack. */
   ipFamilyPolicy?: IPFamilyPolicy;
-  /** Whether a load balancer needs ports of the nodes; true if it is left out. */
+  /** Whether ports of the nodes are allocated for a load balancer. Default: true. */
   allocateLoadBalancerNodePorts?: boolean;
-  /** Which load balancer is to serve it. */
+  /** The class of the load balancer. */
   loadBalancerClass?: string;
-  /** Local: traffic from inside stays on its node. Cluster: any pod may serve it. */
+  /** Local to keep internal traffic on its node, Cluster to send it to any pod. */
   internalTrafficPolicy?: ServiceInternalTrafficPolicy;
-  /** Which pods are preferred, such as those nearby. */
+  /** The preferred pods, such as those nearby. */
   trafficDistribution?: string;
 }
 
-/** One port at which a service listens. */
+/** A port of a service. */
 export interface ServicePort {
-  /** The name of the port; may be left out if there is one only. */
+  /** The name of the port. Optional if there is only one. */
   name?: string;
-  /** TCP, UDP or SCTP; TCP if it is left out. */
+  /** TCP, UDP or SCTP. Default: TCP. */
   protocol?: Protocol;
-  /** The protocol that is spoken, such as http, as a hint. */
+  /** The application protocol, such as http, as a hint. */
   appProtocol?: string;
   /** The port of the service. */
   port: number;
-  /** The port of the pods, by number or name; the same as port if it is left out. */
+  /** The port of the pods, by number or name. Default: the same as port. */
   targetPort: number | string;
-  /** The port of every node, given by the server for NodePort and LoadBalancer. */
+  /** The port of every node, set by the server for NodePort and LoadBalancer. */
   nodePort?: number;
 }
 
-/** One name and address for a set of pods, whichever they are at the moment. */
+/** A stable name and address for a changing set of pods. */
 export interface Service extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -2219,15 +2219,15 @@ export interface ServiceList extends meta.TypeMeta {
   items: Service[];
 }
 
-/** An identity for what runs in pods. */
+/** An identity for processes in pods. */
 export interface ServiceAccount extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
   /** Secrets that pods of this account may use. */
   secrets?: ObjectReference[];
-  /** Secrets to pull images with, for pods that name none themselves. */
+  /** Secrets for pulling images, for pods without their own. */
   imagePullSecrets?: LocalObjectReference[];
-  /** Whether pods find a token of the account in their files; a pod may say otherwise. */
+  /** Whether a token of the account is mounted into pods. A pod can override it. */
   automountServiceAccountToken?: boolean;
 }
 
@@ -2291,15 +2291,15 @@ export interface EndpointsList extends meta.TypeMeta {
 
 /** The desired state of a node. */
 export interface NodeSpec {
-  /** The addresses that pods of the node are given. */
+  /** The range of pod addresses of the node. */
   podCIDR?: string;
-  /** The same for each IP family; podCIDR is the first. */
+  /** The ranges of pod addresses for each IP family. The first is podCIDR. */
   podCIDRs?: string[];
   /** Identifier of the machine in its cloud. */
   providerID?: string;
-  /** Whether no new pods are put on the node. */
+  /** Whether new pods are kept off the node. */
   unschedulable?: boolean;
-  /** Taints: pods that do not tolerate them are kept away. */
+  /** Taints of the node. Pods that do not tolerate them do not run on it. */
   taints?: Taint[];
   /** No longer used. */
   configSource?: NodeConfigSource;
@@ -2361,17 +2361,17 @@ export interface NodeFeatures {
   supplementalGroupsPolicy?: boolean;
 }
 
-/** A machine, and the software that runs it. */
+/** Information about a machine and its software. */
 export interface NodeSystemInfo {
-  /** Tells the machine from others. */
+  /** The ID of the machine. */
   machineID: string;
-  /** The same, from its firmware. */
+  /** The ID of the machine in its firmware. */
   systemUUID: string;
-  /** Changes at every start of the machine. */
+  /** An ID that changes with every boot. */
   bootID: string;
   /** The version of the kernel. */
   kernelVersion: string;
-  /** The name of the operating system, as it calls itself. */
+  /** The name of the operating system. */
   osImage: string;
   /** The name and version of the container runtime. */
   containerRuntimeVersion: string;
@@ -2405,7 +2405,7 @@ export interface NodeConfigStatus {
   error?: string;
 }
 
-/** How a node is. */
+/** The observed state of a node. */
 export interface NodeStatus {
   /** Resources of the node. */
   capacity?: ResourceList;
@@ -2413,13 +2413,13 @@ export interface NodeStatus {
   allocatable?: ResourceList;
   /** No longer used. */
   phase?: NodePhase;
-  /** How the node is, aspect by aspect; Ready says whether pods can run on it. */
+  /** Conditions of the node. Ready means that it can run pods. */
   conditions?: NodeCondition[];
   /** Names and addresses at which the node is reached. */
   addresses?: NodeAddress[];
-  /** Where the node itself listens. */
+  /** Ports of the node's own daemons. */
   daemonEndpoints: NodeDaemonEndpoints;
-  /** The machine, and the software that runs it. */
+  /** Information about the machine and its software. */
   nodeInfo: NodeSystemInfo;
   /** Container images that are on the node. */
   images?: ContainerImage[];
@@ -2429,11 +2429,11 @@ export interface NodeStatus {
   volumesAttached?: AttachedVolume[];
   /** No longer used. */
   config?: NodeConfigStatus;
-  /** The handlers of the container runtime, and what each can do. */
+  /** The handlers of the container runtime, with their features. */
   runtimeHandlers?: NodeRuntimeHandler[];
   /** Features of the container runtime. */
   features?: NodeFeatures;
-  /** Features that the node says it has. */
+  /** Features that the node declares. */
   declaredFeatures?: string[];
 }
 
@@ -2481,19 +2481,19 @@ export type NodePhase = 'Pending' | 'Running' | 'Terminated';
 
 export type NodeConditionType = 'Ready' | 'MemoryPressure' | 'DiskPressure' | 'PIDPressure' | 'NetworkUnavailable' | (string & {});
 
-/** One aspect of the state of a node. */
+/** A condition of a node. */
 export interface NodeCondition {
-  /** The name of the aspect. */
+  /** The type of the condition. */
   type: NodeConditionType;
-  /** Whether it holds: True, False or Unknown. */
+  /** True, False or Unknown. */
   status: ConditionStatus;
   /** When the node last reported the condition. */
   lastHeartbeatTime: string | null;
   /** When the status last changed. */
   lastTransitionTime: string | null;
-  /** Why, as one word for programs. */
+  /** The reason, as one word for programs. */
   reason?: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   message?: string;
 }
 
@@ -2511,7 +2511,7 @@ export type ResourceName = 'cpu' | 'memory' | 'storage' | 'ephemeral-storage' | 
 
 export type ResourceList = Record<string, string>;
 
-/** A machine, real or not, that pods run on. */
+/** A machine, physical or virtual, that runs pods. */
 export interface Node extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -2537,9 +2537,9 @@ export interface NamespaceSpec {
   finalizers?: FinalizerName[];
 }
 
-/** How a namespace is. */
+/** The observed state of a namespace. */
 export interface NamespaceStatus {
-  /** Active, or Terminating while what is in it is being deleted. */
+  /** Active, or Terminating while its content is being deleted. */
   phase?: NamespacePhase;
   /** Conditions that describe the progress of a deletion. */
   conditions?: NamespaceCondition[];
@@ -2563,7 +2563,7 @@ export interface NamespaceCondition {
   message?: string;
 }
 
-/** A space for names: objects in different namespaces may have the same name. */
+/** A scope for names: objects in different namespaces may have the same name. */
 export interface Namespace extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -2603,15 +2603,15 @@ export interface PodLogOptions extends meta.TypeMeta {
   follow?: boolean;
   /** Whether the log is that of the container before its last restart. */
   previous?: boolean;
-  /** Only lines of the last seconds. */
+  /** Restricts the log to the last seconds. */
   sinceSeconds?: number;
-  /** Only lines since a time. */
+  /** Restricts the log to lines after a time. */
   sinceTime?: string;
   /** Whether lines begin with their time. */
   timestamps?: boolean;
-  /** Only so many lines from the end. */
+  /** The maximum number of lines from the end. */
   tailLines?: number;
-  /** At most so many bytes. */
+  /** The maximum number of bytes. */
   limitBytes?: number;
   /** Whether the certificate of the kubelet is not verified. */
   insecureSkipTLSVerifyBackend?: boolean;
@@ -2673,7 +2673,7 @@ export interface ServiceProxyOptions extends meta.TypeMeta {
   path?: string;
 }
 
-/** Names an object, or a part of one. */
+/** A reference to an object, or to a part of it. */
 export interface ObjectReference {
   /** The kind of the object. */
   kind?: string;
@@ -2681,17 +2681,17 @@ export interface ObjectReference {
   namespace?: string;
   /** The name of the object. */
   name?: string;
-  /** The uid of the object. */
+  /** The UID of the object. */
   uid?: string;
   /** The API version of the object. */
   apiVersion?: string;
-  /** The version that is meant. */
+  /** The resource version of the object. */
   resourceVersion?: string;
-  /** The part of the object that is meant, such as spec.containers{name}. */
+  /** The part of the object, such as spec.containers{name}. */
   fieldPath?: string;
 }
 
-/** Names an object in the same namespace. */
+/** A reference to an object in the same namespace. */
 export interface LocalObjectReference {
   /** The name of the object. */
   name?: string;
@@ -2721,11 +2721,11 @@ export interface EventSource {
   host?: string;
 }
 
-/** Something that happened to an object; kept for a while only. */
+/** A report of an event that concerns an object. It is kept for a limited time. */
 export interface Event extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
-  /** The object that it happened to. */
+  /** The object of the event. */
   involvedObject: ObjectReference;
   /** Reason in one word, for programs. */
   reason?: string;
@@ -2733,25 +2733,25 @@ export interface Event extends meta.TypeMeta {
   message?: string;
   /** The component that reported the event. */
   source: EventSource;
-  /** When it first happened. */
+  /** When the event first occurred. */
   firstTimestamp: string | null;
-  /** When it last happened. */
+  /** When the event last occurred. */
   lastTimestamp: string | null;
-  /** How often it has happened. */
+  /** The number of occurrences. */
   count?: number;
   /** Normal or Warning. */
   type?: string;
-  /** When it was first seen. */
+  /** When the event was first observed. */
   eventTime: string | null;
-  /** How often and when last, if it goes on happening. */
+  /** The number and the last time of repeated occurrences. */
   series?: EventSeries;
   /** Action that the controller took. */
   action?: string;
-  /** Another object that it has to do with. */
+  /** A related object. */
   related?: ObjectReference;
-  /** The component that tells of it. */
+  /** The component that reports the event. */
   reportingComponent: string;
-  /** Which instance of that component. */
+  /** The instance of the component. */
   reportingInstance: string;
 }
 
@@ -2867,15 +2867,15 @@ export interface ResourceQuotaList extends meta.TypeMeta {
   items: ResourceQuota[];
 }
 
-/** Small secrets, such as passwords, tokens and keys, that pods read as files or environment variables. */
+/** Confidential data, such as passwords, tokens and keys, that pods read as files or environment variables. */
 export interface Secret extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
-  /** Whether the data can never be changed again. */
+  /** Whether the data is immutable. This cannot be reverted. */
   immutable?: boolean;
-  /** Bytes by name, in base64. */
+  /** Values by key, in base64. */
   data?: Record<string, string>;
-  /** Texts by name, for writing only: the server puts them into data. */
+  /** Text values by key, for writes only: the server adds them to data. */
   stringData?: Record<string, string>;
   /** Type of the secret. Some types require certain keys in data. */
   type?: SecretType;
@@ -2891,15 +2891,15 @@ export interface SecretList extends meta.TypeMeta {
   items: Secret[];
 }
 
-/** Settings that pods read as files or environment variables. */
+/** Configuration that pods read as files or environment variables. */
 export interface ConfigMap extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
-  /** Whether the data can never be changed again. */
+  /** Whether the data is immutable. This cannot be reverted. */
   immutable?: boolean;
-  /** Texts by name. */
+  /** Text values by key. */
   data?: Record<string, string>;
-  /** Bytes by name, in base64. */
+  /** Binary values by key, in base64. */
   binaryData?: Record<string, string>;
 }
 
@@ -2967,23 +2967,23 @@ export interface DownwardAPIProjection {
   items?: DownwardAPIVolumeFile[];
 }
 
-/** Settings of security for a container. */
+/** Security settings of a container. */
 export interface SecurityContext {
-  /** Linux capabilities that it has beyond, or not among, the usual ones. */
+  /** Linux capabilities to add to, or remove from, the default ones. */
   capabilities?: Capabilities;
-  /** Whether it may do what root on the node may. */
+  /** Whether processes have the rights of root on the node. */
   privileged?: boolean;
   /** The SELinux labels. */
   seLinuxOptions?: SELinuxOptions;
   /** Settings for Windows. */
   windowsOptions?: WindowsSecurityContextOptions;
-  /** The user id that it runs as. */
+  /** The user ID of the processes. */
   runAsUser?: number;
-  /** The group id that it runs as. */
+  /** The group ID of the processes. */
   runAsGroup?: number;
-  /** Whether it is refused if it would run as root. */
+  /** Whether the container is rejected if it would run as root. */
   runAsNonRoot?: boolean;
-  /** Whether its own files can only be read. */
+  /** Whether the root file system is read-only. */
   readOnlyRootFilesystem?: boolean;
   /** Whether a process may gain more rights than its parent. */
   allowPrivilegeEscalation?: boolean;
@@ -3027,7 +3027,7 @@ export interface RangeAllocation extends meta.TypeMeta {
   metadata: meta.ObjectMeta;
   /** The range. */
   range: string;
-  /** A bit map of what is allocated. */
+  /** A bit map of the allocations. */
   data: string;
 }
 

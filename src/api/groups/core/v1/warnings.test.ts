@@ -34,7 +34,7 @@ const volume = (source: string): string => `${CONTAINER}, volumes: [{name: v, ${
 const HIDES = 'hides previous definition of "A", which may be dropped when using apply';
 
 describe('pods', () => {
-  test('nothing to warn of', () => {
+  test('no warnings', () => {
     expect(ofPod(CONTAINER)).toEqual([]);
   });
 
@@ -266,7 +266,7 @@ describe('pods', () => {
       (key) => `${at}[${key}]: non-functional in v1.27+; use the "seccompProfile" field instead`,
     );
 
-  test('annotations that do nothing any more', () => {
+  test('annotations without an effect', () => {
     expect(ofPod(CONTAINER, PROFILES)).toEqual(seccomp('metadata.annotations'));
     expect(ofPod(CONTAINER, '{scheduler.alpha.kubernetes.io/critical-pod: ""}')).toEqual([
       'metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in ' +

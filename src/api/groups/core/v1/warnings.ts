@@ -357,7 +357,7 @@ function hiddenVariables({ env }: Container, container: FieldPath): string[] {
 function ports(containers: readonly (readonly [Container, FieldPath])[]): string[] {
   type Port = Immutable<core.ContainerPort>;
   const warnings: string[] = [];
-  const known = new Map<string, { readonly port: Port; readonly at: FieldPath }[]>();
+  const portsByNumber = new Map<string, { readonly port: Port; readonly at: FieldPath }[]>();
   for (const [container, path] of containers) {
     (container.ports ?? []).forEach((port, index) => {
       const at = path.child('ports').index(index);
@@ -369,13 +369,13 @@ function ports(containers: readonly (readonly [Container, FieldPath])[]): string
         warnings.push(`${at.toString()}: hostIP set without hostPort: ${shown}`);
       }
       const key = `${containerPort}/${protocol}`;
-      const others = known.get(key) ?? [];
+      const others = portsByNumber.get(key) ?? [];
       for (const other of others) {
         const clash = portClash(port, other.port);
         if (clash !== undefined)
           warnings.push(`${at.toString()}: ${clash} port definition with ${other.at.toString()}`);
       }
-      known.set(key, [...others, { port, at }]);
+      portsByNumber.set(key, [...others, { port, at }]);
     });
   }
   return warnings;

@@ -241,7 +241,7 @@ test.each(
   expect(check(change)).toEqual(errors);
 });
 
-test('a protocol is required where no default fills it in', () => {
+test('a protocol is required if there is no default', () => {
   const bare = { ...slice(), ports: [{ name: 'http', port: 80 }] };
   expect(messages(validateEndpointSlice(bare))).toEqual(['ports[0].protocol: Required value']);
 });

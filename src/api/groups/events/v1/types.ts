@@ -7,7 +7,7 @@ import type * as meta from '#api/machinery/meta/v1/types.ts';
 export interface Event extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
-  /** When it first happened. */
+  /** When the event first occurred. */
   eventTime: string;
   /** Repetitions of the event. */
   series?: EventSeries;
@@ -17,7 +17,7 @@ export interface Event extends meta.TypeMeta {
   reportingInstance?: string;
   /** Action that was taken or failed. */
   action?: string;
-  /** Why, as one word for programs. */
+  /** The reason, as one word for programs. */
   reason?: string;
   /** The object that the event is about. */
   regarding: core.ObjectReference;
@@ -29,11 +29,11 @@ export interface Event extends meta.TypeMeta {
   type?: string;
   /** The component that reports, for core/v1. */
   deprecatedSource: core.EventSource;
-  /** When it first happened, for core/v1. */
+  /** When the event first occurred, for core/v1. */
   deprecatedFirstTimestamp: string | null;
-  /** When it last happened, for core/v1. */
+  /** When the event last occurred, for core/v1. */
   deprecatedLastTimestamp: string | null;
-  /** How often it happened, for core/v1. */
+  /** The number of occurrences, for core/v1. */
   deprecatedCount?: number;
 }
 

@@ -76,7 +76,7 @@ describe('an old one', () => {
   const fixed = (name: string, value: unknown): string =>
     `${name}: Invalid value: ${JSON.stringify(value)}: field is immutable`;
 
-  test('goes on', () => {
+  test('may update its series', () => {
     expect(update({ metadata: { labels: { a: 'b' } } })).toEqual([]);
     const series = (count: number): object => ({ series: { count, lastObservedTime: microLater } });
     expect(update(series(2))).toEqual([]);

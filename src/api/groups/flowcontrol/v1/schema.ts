@@ -6,7 +6,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -39,7 +39,7 @@ export const schema = groupVersion(
       f('distinguisherMethod?', 3, '*FlowDistinguisherMethod'),
       f('rules?', 4, '[]PolicyRulesWithSubjects', atomic),
     ]),
-    FlowDistinguisherMethodType: known('ByUser', 'ByNamespace'),
+    FlowDistinguisherMethodType: openEnum('ByUser', 'ByNamespace'),
     FlowDistinguisherMethod: message(() => [f('type', 1, 'FlowDistinguisherMethodType')]),
     PriorityLevelConfigurationReference: message(() => [f('name', 1, 'string')]),
     PolicyRulesWithSubjects: message(() => [
@@ -56,7 +56,7 @@ export const schema = groupVersion(
       ],
       'kind',
     ),
-    SubjectKind: known('User', 'Group', 'ServiceAccount'),
+    SubjectKind: openEnum('User', 'Group', 'ServiceAccount'),
     UserSubject: message(() => [f('name', 1, 'string')]),
     GroupSubject: message(() => [f('name', 1, 'string')]),
     ServiceAccountSubject: message(() => [f('namespace', 1, 'string'), f('name', 2, 'string')]),
@@ -101,7 +101,7 @@ export const schema = groupVersion(
       ],
       'type',
     ),
-    PriorityLevelEnablement: known('Exempt', 'Limited'),
+    PriorityLevelEnablement: openEnum('Exempt', 'Limited'),
     LimitedPriorityLevelConfiguration: message(() => [
       f('nominalConcurrencyShares', 1, '*int32', optional),
       f('limitResponse?', 2, 'LimitResponse'),
@@ -116,7 +116,7 @@ export const schema = groupVersion(
       () => [f('type', 1, 'LimitResponseType'), f('queuing?', 2, '*QueuingConfiguration')],
       'type',
     ),
-    LimitResponseType: known('Queue', 'Reject'),
+    LimitResponseType: openEnum('Queue', 'Reject'),
     QueuingConfiguration: message(() => [
       f('queues', 1, 'int32', optional),
       f('handSize', 2, 'int32', optional),
@@ -132,6 +132,6 @@ export const schema = groupVersion(
       f('reason?', 4, 'string'),
       f('message?', 5, 'string'),
     ]),
-    ConditionStatus: known('True', 'False', 'Unknown'),
+    ConditionStatus: openEnum('True', 'False', 'Unknown'),
   },
 );

@@ -322,7 +322,7 @@ describe('flow schemas', () => {
   });
 
   test.each(FLOW_SCHEMAS)(
-    '$name is made right, and kept so if it must be',
+    '$name is valid, and immutable if it is mandatory',
     ({ name, mandatory, spec }) => {
       const object = schema({ metadata: { name }, spec });
       expect(object.spec).toEqual(spec);
@@ -429,13 +429,13 @@ describe('priority levels', () => {
     expect(check(spec)).toEqual(errors);
   });
 
-  test.each(PRIORITY_LEVELS)('$name is made right', ({ name, spec }) => {
+  test.each(PRIORITY_LEVELS)('$name is valid', ({ name, spec }) => {
     const object = level({ metadata: { name }, spec });
     expect(object.spec).toEqual(spec);
     expect(validatePriorityLevelConfiguration(object)).toEqual([]);
   });
 
-  test('of the exempt level only that may change what others may have of it', () => {
+  test('of the exempt level only the lendable share may change', () => {
     const exempt = {
       metadata: { name: 'exempt' },
       spec: { type: 'Exempt', exempt: { lendablePercent: 50 } },

@@ -63,13 +63,13 @@ function flowSchemaSpec(name: string, spec: FlowSchema['spec']): FieldErrorList 
     distinguisherMethod,
     priorityLevelConfiguration: level,
   } = spec;
-  const wrong = (message: string): void => {
+  const report = (message: string): void => {
     errors.push(field.invalid(SPEC.child('matchingPrecedence'), precedence, message));
   };
-  if (precedence <= 0) wrong('must be a positive value');
-  if (precedence > MAX_PRECEDENCE) wrong(`must not be greater than ${MAX_PRECEDENCE}`);
+  if (precedence <= 0) report('must be a positive value');
+  if (precedence > MAX_PRECEDENCE) report(`must not be greater than ${MAX_PRECEDENCE}`);
   if (precedence === 1 && name !== EXEMPT)
-    wrong("only the schema named 'exempt' may have matchingPrecedence 1");
+    report("only the schema named 'exempt' may have matchingPrecedence 1");
   if (distinguisherMethod !== undefined && !DISTINGUISHERS.includes(distinguisherMethod.type)) {
     errors.push(
       field.notSupported(
@@ -366,21 +366,21 @@ function queues(
   at: FieldPath,
 ): FieldErrorList {
   const { queues: count, handSize, queueLengthLimit } = queuing;
-  const wrong = (name: keyof typeof queuing, message: string): FieldErrorList => [
+  const invalid = (name: keyof typeof queuing, message: string): FieldErrorList => [
     field.invalid(at.child(name), queuing[name], message),
   ];
-  const errors = queueLengthLimit <= 0 ? wrong('queueLengthLimit', 'must be positive') : [];
-  if (count <= 0) errors.push(...wrong('queues', 'must be positive'));
+  const errors = queueLengthLimit <= 0 ? invalid('queueLengthLimit', 'must be positive') : [];
+  if (count <= 0) errors.push(...invalid('queues', 'must be positive'));
   else if (count > MAX_QUEUES)
-    errors.push(...wrong('queues', `must not be greater than ${MAX_QUEUES}`));
-  if (handSize <= 0) errors.push(...wrong('handSize', 'must be positive'));
+    errors.push(...invalid('queues', `must not be greater than ${MAX_QUEUES}`));
+  if (handSize <= 0) errors.push(...invalid('handSize', 'must be positive'));
   else if (handSize > count)
-    errors.push(...wrong('handSize', `should not be greater than queues (${count})`));
+    errors.push(...invalid('handSize', `should not be greater than queues (${count})`));
   else if (Math.ceil(Math.log2(count) * handSize) > HASH_BITS) {
     const message =
       `required entropy bits of deckSize ${count} and handSize ${handSize} should not be ` +
       `greater than ${HASH_BITS}`;
-    errors.push(...wrong('handSize', message));
+    errors.push(...invalid('handSize', message));
   }
   return errors;
 }

@@ -3,7 +3,7 @@
 import type * as core from '#api/groups/core/v1/types.ts';
 import type * as meta from '#api/machinery/meta/v1/types.ts';
 
-/** Which connections pods accept and open. */
+/** Allowed connections of pods. */
 export interface NetworkPolicy extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -55,7 +55,7 @@ export interface NetworkPolicyPort {
 export interface IPBlock {
   /** The range, such as 192.168.1.0/24 or 2001:db8::/64. */
   cidr: string;
-  /** Ranges within it that are left out. */
+  /** Ranges within it that are excluded. */
   except?: string[];
 }
 
@@ -117,11 +117,11 @@ export interface IngressTLS {
 
 /** The state of an Ingress. */
 export interface IngressStatus {
-  /** Where the Ingress can be reached. */
+  /** The addresses of the Ingress. */
   loadBalancer: IngressLoadBalancerStatus;
 }
 
-/** Where an Ingress can be reached. */
+/** The addresses of an Ingress. */
 export interface IngressLoadBalancerStatus {
   /** The addresses. */
   ingress?: IngressLoadBalancerIngress[];
@@ -171,11 +171,11 @@ export interface HTTPIngressPath {
   path?: string;
   /** Exact, Prefix or ImplementationSpecific. */
   pathType: string;
-  /** Where requests go. */
+  /** The destination of requests. */
   backend: IngressBackend;
 }
 
-/** Where requests go. One field is set. */
+/** The destination of requests. One field is set. */
 export interface IngressBackend {
   /** A service. */
   service?: IngressServiceBackend;

@@ -104,7 +104,7 @@ test.each(
   expect(messages(validateRuntimeClassUpdate(runtimeClass(now), runtimeClass()))).toEqual(errors);
 });
 
-test('labels of nodes that have newer names are warned of', () => {
+test('deprecated node labels have warnings', () => {
   const nodeSelector = {
     'beta.kubernetes.io/os': 'linux',
     'kubernetes.io/arch': 'arm64',

@@ -199,7 +199,7 @@ describe('bindings', () => {
     ]);
   });
 
-  test('accounts of services are in namespaces', () => {
+  test('service accounts need a namespace', () => {
     const nowhere = { subjects: [{ kind: 'ServiceAccount', name: 'a' }] };
     expect(messages(validateBinding(binding(nowhere), true, noSlash))).toEqual([]);
     expect(messages(validateBinding(clusterBinding(nowhere), false, noSlash))).toEqual([

@@ -41,9 +41,10 @@ function notThatSystemClass(
   value: number,
   globalDefault: boolean,
 ): string | undefined {
-  const known = SYSTEM_PRIORITY_CLASSES.find((each) => each.name === name);
-  if (known === undefined) return `${name} is not a known system priority class`;
-  if (known.value !== value) return `value of ${name} PriorityClass must be ${known.value}`;
+  const systemClass = SYSTEM_PRIORITY_CLASSES.find((each) => each.name === name);
+  if (systemClass === undefined) return `${name} is not a known system priority class`;
+  if (systemClass.value !== value)
+    return `value of ${name} PriorityClass must be ${systemClass.value}`;
   return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined;
 }
 

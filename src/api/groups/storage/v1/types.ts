@@ -165,7 +165,7 @@ export interface CSINodeDriver {
   name: string;
   /** The name of the node, as the driver knows it. */
   nodeID: string;
-  /** The labels of nodes by which the driver tells topologies apart. */
+  /** The labels of nodes by which the driver distinguishes topologies. */
   topologyKeys: string[] | null;
   /** The volumes of the driver that the node can have. */
   allocatable?: VolumeNodeResources;

@@ -5,7 +5,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -26,7 +26,7 @@ export const schema = groupVersion(
       ],
     ),
     StorageVersionMigrationSpec: message(() => [f('resource', 1, 'meta/v1.GroupResource')]),
-    MigrationConditionType: known('Running', 'Succeeded', 'Failed'),
+    MigrationConditionType: openEnum('Running', 'Succeeded', 'Failed'),
     StorageVersionMigrationStatus: message(() => [
       f('conditions?', 1, '[]meta/v1.Condition', merge('type'), mapList('type')),
       f('resourceVersion?', 2, 'string'),

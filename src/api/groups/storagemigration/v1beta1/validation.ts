@@ -66,16 +66,16 @@ export function validateStorageVersionMigrationStatusUpdate(
   if ((old.resourceVersion ?? '') !== '' && old.resourceVersion !== resourceVersion) {
     errors.push(field.invalid(VERSION, resourceVersion, 'field is immutable'));
   }
-  const wrong = (message: string): void =>
+  const report = (message: string): void =>
     void errors.push(field.invalid(CONDITIONS, conditions, message));
   if (isTrue(status, 'Succeeded') && isTrue(status, 'Failed')) {
-    wrong('Both success and failed conditions cannot be true at the same time');
+    report('Both success and failed conditions cannot be true at the same time');
   }
   if (isTrue(old, 'Succeeded') && !isTrue(status, 'Succeeded')) {
-    wrong('Success condition cannot be set to false once it is true');
+    report('Success condition cannot be set to false once it is true');
   }
   if (isTrue(old, 'Failed') && !isTrue(status, 'Failed'))
-    wrong('Failed condition cannot be set to false once it is true');
+    report('Failed condition cannot be set to false once it is true');
   return errors;
 }
 

@@ -38,8 +38,8 @@ const MAX_NAME = 100;
  * are cached.
  */
 export function memberName(name: string): string {
-  const known = names.get(name);
-  if (known !== undefined) return known;
+  const cached = names.get(name);
+  if (cached !== undefined) return cached;
   const text = `${quoted(name)}:`;
   if (name.length <= MAX_NAME && names.size < MAX_NAMES) names.set(name, text);
   return text;
@@ -158,18 +158,18 @@ export class JsonBytes {
     const bytes = this.#bytes;
     const words = this.#words;
     let at = begin;
-    for (; at < end && at % 4 !== 0; at++) if (!isPlainByte(bytes[at] as number)) return false;
+    for (; at < end && at % 4 !== 0; at++) if (!isPlainByte(bytes[at]!)) return false;
     // The subtraction borrows from the highest bit of a byte, which ASCII does not use, if the byte
     // is less than the subtrahend.
     let highest = 0;
     const lastWord = end >> 2;
     for (let index = at >> 2; index < lastWord; index++) {
-      const word = words[index] as number;
+      const word = words[index]!;
       highest |= word | (word - LOWEST_OF_EACH_BYTE);
     }
     if ((highest & HIGHEST_BIT_OF_EACH_BYTE) !== 0) return false;
     for (at = Math.max(at, lastWord * 4); at < end; at++)
-      if (!isPlainByte(bytes[at] as number)) return false;
+      if (!isPlainByte(bytes[at]!)) return false;
     return true;
   }
 }

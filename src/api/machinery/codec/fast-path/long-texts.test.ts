@@ -19,7 +19,7 @@ function expected(object: { readonly metadata: object; readonly [key: string]: u
 }
 
 describe('objects with long texts', () => {
-  test('are the JSON that they are by themselves, whatever the texts', () => {
+  test('equal JSON.stringify for any texts', () => {
     const random = new SeededRandom(1);
     const below = (count: number): number => random.int(count);
     const odd = [
@@ -69,7 +69,7 @@ describe('objects with long texts', () => {
   });
 
   test.each([20, 31])(
-    'has every character of one byte as JSON has it, and what has more, behind %i others',
+    'encodes every character of one byte and longer ones as JSON does, after %i others',
     (ahead) => {
       for (let code = 0; code < 0x202; code++) {
         for (let at = 0; at < 8; at++) {
@@ -80,7 +80,7 @@ describe('objects with long texts', () => {
     },
   );
 
-  test('may be large, and small again', () => {
+  test('may be large, then small again', () => {
     for (const length of [60_000, 70_000, 600_000, 600, 200_000, 513]) {
       for (const text of ['x'.repeat(length), 'é'.repeat(length), '\ud800'.repeat(length)]) {
         const object = {
@@ -94,7 +94,7 @@ describe('objects with long texts', () => {
     }
   });
 
-  test('leave out what has no value, and a resourceVersion', () => {
+  test('leave out undefined values, and a resourceVersion', () => {
     const data = { long: 'x'.repeat(1000) };
     const object = {
       metadata: { ...metadata, labels: undefined, resourceVersion: '3' },
@@ -109,7 +109,7 @@ describe('objects with long texts', () => {
     expect(() => encodeForStorage({ metadata: {}, data })).toThrow('empty metadata');
   });
 
-  test('have the managed fields that they have', () => {
+  test('keep their managed fields', () => {
     const data = { long: 'x'.repeat(1000) };
     const shared = [{ manager: 'one', operation: 'Update' }];
     for (const managedFields of [shared, shared, [{ manager: 'two' }], undefined, shared]) {
@@ -118,7 +118,7 @@ describe('objects with long texts', () => {
     }
   });
 
-  test('that cannot be encoded leave nothing behind', () => {
+  test('that cannot be encoded do not affect the next one', () => {
     const data = { long: 'x'.repeat(1000) };
     expect(() => encodeForStorage({ metadata, data, more: { number: 1n } })).toThrow(TypeError);
     expect(served({ metadata, data })).toBe(expected({ metadata, data }));

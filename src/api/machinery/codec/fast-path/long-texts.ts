@@ -122,7 +122,7 @@ function addTexts(texts: Readonly<Record<string, string>>): void {
   let separator = '{';
   for (const name in texts) {
     json.add(`${separator}${quoted(name)}:`);
-    json.addText(texts[name] as string);
+    json.addText(texts[name]!);
     separator = ',';
   }
   json.add(separator === '{' ? '{}' : '}');

@@ -1,5 +1,5 @@
 // Encodes API objects to protobuf, with the same bytes as Kubernetes' generated code: fields by
-// number, maps sorted by key, and zero values of fields that are no pointers.
+// number, maps sorted by key, and zero values of fields that are not pointers.
 //
 // An encoder is compiled per type on first use, so that the properties of a field are evaluated
 // once.
@@ -98,7 +98,7 @@ function compileField(field: FieldDescriptor): WriteMember {
     };
   }
   const write = compileTagged(type, number);
-  // Zero values of fields that are no pointers are written, except for absent bytes and free-form
+  // Zero values of fields that are not pointers are written, except for absent bytes and free-form
   // values.
   const leftOut =
     field.pointer ||

@@ -17,7 +17,7 @@ import {
 const pod = allSchemas.message('core/v1.Pod');
 
 describe('protobuf', () => {
-  test('writes what is no pointer even when it is zero', () => {
+  test('writes zero values of fields that are no pointers', () => {
     // {type, status, lastProbeTime, lastTransitionTime, reason, message, observedGeneration}, all
     // zero.
     expect(
@@ -25,14 +25,14 @@ describe('protobuf', () => {
     ).toBe('0a0012001a0022002a0032003800');
   });
 
-  test('puts embedded structs into messages of their own', () => {
+  test('encodes embedded structs as separate messages', () => {
     const volume = allSchemas.message('core/v1.Volume');
     const bytes = encodeMessage(volume, { name: 'a', emptyDir: {} });
     expect(Buffer.from(bytes).toString('hex')).toBe('0a0161120412020a00');
     expect(decodeMessage(volume, bytes)).toEqual({ name: 'a', emptyDir: {} });
   });
 
-  test('leaves out what it does not know', () => {
+  test('leaves out unknown fields', () => {
     const bytes = Buffer.concat([
       encodeMessage(pod, { metadata: { name: 'a' } }),
       Buffer.from('9a0603616263a80601', 'hex'),
@@ -40,7 +40,7 @@ describe('protobuf', () => {
     expect(decodeMessage(pod, bytes)).toMatchObject({ metadata: { name: 'a' } });
   });
 
-  test('refuses what is no message', () => {
+  test('rejects invalid messages', () => {
     for (const [hex, message] of [
       ['0a05', 'unexpected EOF'],
       ['00', 'illegal tag'],
@@ -59,7 +59,7 @@ describe('protobuf', () => {
     );
   });
 
-  test('refuses messages inside messages without end', () => {
+  test('rejects endless nesting', () => {
     let schema: object = {};
     for (let i = 0; i < 200; i++) schema = { not: schema };
     const props = allSchemas.message('apiextensions/v1.JSONSchemaProps');

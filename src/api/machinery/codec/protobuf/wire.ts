@@ -8,7 +8,7 @@ export const FIXED64 = 1;
 export const BYTES = 2;
 const FIXED32 = 5;
 
-/** The bytes are no protobuf message, or not of the type. */
+/** The bytes are not a protobuf message of the type. */
 export class ProtobufError extends Error {
   constructor(message: string) {
     super(message);
@@ -237,7 +237,7 @@ export class Reader {
       let text = '';
       let at = start;
       for (const end = start + size; at < end; at++) {
-        const byte = this.#buffer[at] as number;
+        const byte = this.#buffer[at]!;
         if (byte >= 0x80) break;
         text += String.fromCharCode(byte);
       }
@@ -304,6 +304,6 @@ export class Reader {
 
   #byte(): number {
     if (this.#at >= this.#end) throw new ProtobufError('unexpected EOF');
-    return this.#buffer[this.#at++] as number;
+    return this.#buffer[this.#at++]!;
   }
 }

@@ -34,7 +34,7 @@ test('policies see the schema, the type and all metadata', () => {
   expect(spec.field('any')).toBeUndefined();
 });
 
-test('rules of the schema see names alone', () => {
+test('rules of the schema see only names', () => {
   const type = typeOfSchema(celSchema(schema), 'self', true);
   const metadata = type?.kind === 'object' ? type.field('metadata')?.type : undefined;
   expect(metadata?.kind === 'object' && metadata.fieldNames?.()).toEqual(['name', 'generateName']);

@@ -22,7 +22,7 @@ const schema = structuralSchema({
 const correlate = (value: unknown, old: unknown): Correlation =>
   new Correlation(value, old, schema);
 
-test('fields are pairs where both objects have them', () => {
+test('fields of both objects are pairs', () => {
   const pair = correlate({ a: 'x', m: { k: '1' } }, { a: 'x', l: [] });
   expect(pair.field('a')?.isEqual).toBe(true);
   expect(pair.field('m')).toBeUndefined();
@@ -30,7 +30,7 @@ test('fields are pairs where both objects have them', () => {
   expect(pair.isEqual).toBe(false);
 });
 
-test('items are pairs where the list has keys, wherever they stand', () => {
+test('items of a list with keys are pairs in any order', () => {
   const pair = correlate(
     { k: [{ k: 'b' }, { k: 'a', v: 'x' }] },
     {
@@ -53,7 +53,7 @@ test('a list with keys is equal in any order, other lists are not', () => {
   expect(correlate({ l: ['a', 'b'] }, { l: ['a', 'b'] }).isEqual).toBe(true);
 });
 
-test('items without their keys are no pairs', () => {
+test('items with missing keys are no pairs', () => {
   const pair = correlate(
     { k: [{ v: 'x' }, { k: null }, 'x'] },
     { k: [{ v: 'x' }, { k: null }, 'x'] },

@@ -16,12 +16,12 @@ const withDefaults = new WeakMap<StructuralSchema, boolean>();
 
 /** Reports whether a nested schema has a default. */
 function hasDefaultsInside(schema: StructuralSchema): boolean {
-  let known = withDefaults.get(schema);
-  if (known === undefined) {
-    known = [...schema.properties.values(), schema.items, valuesOf(schema)].some(hasDefaults);
-    withDefaults.set(schema, known);
+  let cached = withDefaults.get(schema);
+  if (cached === undefined) {
+    cached = [...schema.properties.values(), schema.items, valuesOf(schema)].some(hasDefaults);
+    withDefaults.set(schema, cached);
   }
-  return known;
+  return cached;
 }
 
 function hasDefaults(schema: StructuralSchema | undefined): boolean {
@@ -136,7 +136,7 @@ function prunedDefault(schema: StructuralSchema, place: Place): unknown {
   }
 }
 
-/** Removes type fields that are no text from an embedded resource. */
+/** Removes apiVersion and kind if they are not strings from an embedded resource. */
 function withoutWrongFields(schema: StructuralSchema, value: unknown): unknown {
   if (
     !schema.embeddedResource ||

@@ -35,7 +35,7 @@ test.each([
   expect(isEmail(text)).toBe(false);
 });
 
-test('a long text takes no long time', () => {
+test('a long text takes linear time', () => {
   expect(isEmail(`${'a '.repeat(50_000)}<`)).toBe(false);
   expect(isEmail('('.repeat(100_000))).toBe(false);
 });

@@ -75,9 +75,9 @@ class AddressReader {
 
   #match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0];
-    this.#at += found?.length ?? 0;
-    return found;
+    const match = pattern.exec(this.#text)?.[0];
+    this.#at += match?.length ?? 0;
+    return match;
   }
 }
 

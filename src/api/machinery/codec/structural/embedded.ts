@@ -20,17 +20,17 @@ const withEmbedded = new WeakMap<StructuralSchema, boolean>();
 
 function hasEmbedded(schema: StructuralSchema | undefined): boolean {
   if (schema === undefined) return false;
-  let known = withEmbedded.get(schema);
-  if (known === undefined) {
+  let cached = withEmbedded.get(schema);
+  if (cached === undefined) {
     const { additionalProperties } = schema;
-    known =
+    cached =
       schema.embeddedResource ||
       hasEmbedded(schema.items) ||
       (typeof additionalProperties === 'object' && hasEmbedded(additionalProperties)) ||
       [...schema.properties.values()].some(hasEmbedded);
-    withEmbedded.set(schema, known);
+    withEmbedded.set(schema, cached);
   }
-  return known;
+  return cached;
 }
 
 /**

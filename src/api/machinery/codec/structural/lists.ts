@@ -10,18 +10,18 @@ const withUnique = new WeakMap<StructuralSchema, boolean>();
 /** Reports whether the schema or a nested one has such a list. */
 function hasUniqueLists(schema: StructuralSchema | undefined): boolean {
   if (schema === undefined) return false;
-  let known = withUnique.get(schema);
-  if (known === undefined) {
+  let cached = withUnique.get(schema);
+  if (cached === undefined) {
     const { listType, additionalProperties } = schema;
-    known =
+    cached =
       listType === 'set' ||
       listType === 'map' ||
       hasUniqueLists(schema.items) ||
       (typeof additionalProperties === 'object' && hasUniqueLists(additionalProperties)) ||
       [...schema.properties.values()].some(hasUniqueLists);
-    withUnique.set(schema, known);
+    withUnique.set(schema, cached);
   }
-  return known;
+  return cached;
 }
 
 /**
@@ -76,12 +76,12 @@ function validateKeys(
   list: readonly unknown[],
   at: FieldPath,
 ): FieldErrorList {
-  const wrong = list.findIndex((item) => item !== null && !isPlainObject(item));
-  if (wrong >= 0) {
+  const invalidIndex = list.findIndex((item) => item !== null && !isPlainObject(item));
+  if (invalidIndex >= 0) {
     return [
       field.invalid(
-        at.index(wrong),
-        list[wrong],
+        at.index(invalidIndex),
+        list[invalidIndex],
         'must be an object for an array of list-type map',
       ),
     ];

@@ -40,7 +40,7 @@ test('lists are atomic unless they are sets or have keys', () => {
   ]);
 });
 
-test('values without a schema are merged as they look: maps granular, lists atomic', () => {
+test('values without a schema are merged by their form: maps granular, lists atomic', () => {
   const any: JSONSchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
   expect(merged(any, { a: { b: 1 }, l: [1] }, { a: { c: 2 }, l: [2] })).toEqual({
     a: { b: 1, c: 2 },
@@ -69,7 +69,7 @@ test('an embedded resource has typed metadata', () => {
   });
 });
 
-test('fields below preserved ones are preserved, other than by pruning', () => {
+test('fields below preserved ones are preserved, unlike in pruning', () => {
   const type = mergeTypeOfSchema(
     structuralSchema({
       type: 'object',

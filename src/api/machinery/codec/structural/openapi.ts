@@ -5,7 +5,7 @@ import type { JSONSchemaProps } from './json-schema-props.ts';
 import type { MessageDescriptor } from '../../descriptor.ts';
 import { describeField, type OpenApiSchema } from '../../openapi/index.ts';
 import { metaSchemas } from '../../schema/meta-schemas.ts';
-import { isSaid, isSchema, type StructuralSchema } from './structural-schema.ts';
+import { isEffective, isSchema, type StructuralSchema } from './structural-schema.ts';
 
 export type OpenApiVersion = 2 | 3;
 
@@ -170,7 +170,7 @@ function publish(given: JSONSchemaProps, document: OpenApiDocument): OpenApiSche
   const source = version === 3 ? unfolded(given) : forV2(given);
   const schema: OpenApiSchema = {};
   for (const [keyword, value] of Object.entries(source) as [keyof JSONSchemaProps, unknown][]) {
-    if (!isSaid(keyword, value) || (version === 2 && NOT_IN_V2.has(keyword))) continue;
+    if (!isEffective(keyword, value) || (version === 2 && NOT_IN_V2.has(keyword))) continue;
     schema[keyword] = publishKeyword(keyword, value, document);
   }
   if (source['x-kubernetes-embedded-resource'] === true && !(version === 2 && preserves(source)))

@@ -43,7 +43,7 @@ function decode(
 }
 
 describe('every schema and object', () => {
-  test('reading what was read changes nothing, and reports nothing', () => {
+  test('decoding a decoded object changes nothing, and reports nothing', () => {
     fc.assert(
       fc.property(schemas, values, (schema, value) => {
         const codec = codecOf(schema);
@@ -57,7 +57,7 @@ describe('every schema and object', () => {
     );
   });
 
-  test('the input is not changed, and nothing of it is shared', () => {
+  test('the input is neither modified nor shared', () => {
     fc.assert(
       fc.property(schemas, values, (schema, value) => {
         const codec = codecOf(schema);
@@ -70,7 +70,7 @@ describe('every schema and object', () => {
     );
   });
 
-  test('defaults are applied once, and are what the schema knows', () => {
+  test('defaults are idempotent, and fit the schema', () => {
     fc.assert(
       fc.property(schemas, values, (schema, value) => {
         const codec = codecOf(schema);
@@ -84,7 +84,7 @@ describe('every schema and object', () => {
     );
   });
 
-  test('an object that did not change is always a valid update, but for fields without a schema', () => {
+  test('an unchanged object is always a valid update, except for fields without a schema', () => {
     fc.assert(
       fc.property(schemas, values, (schema, value) => {
         // Upstream treats objects with fields without a schema as changed.
@@ -98,7 +98,7 @@ describe('every schema and object', () => {
     );
   });
 
-  test('validation, and everything else that is made of a schema, never fails', () => {
+  test('validation, and everything else derived from a schema, never throws', () => {
     fc.assert(
       fc.property(schemas, values, values, (schema, value, old) => {
         const codec = codecOf(schema);

@@ -51,12 +51,12 @@ export function readerOf(schema: StructuralSchema): Read {
  */
 function compiled(schema: StructuralSchema, policy: Policy): Read {
   const own = schema.preserveUnknownFields ? 'keep' : policy;
-  let known = readers.get(schema);
-  if (known === undefined) readers.set(schema, (known = {}));
-  let read = known[own];
+  let cached = readers.get(schema);
+  if (cached === undefined) readers.set(schema, (cached = {}));
+  let read = cached[own];
   if (read === undefined) {
     read = new NodeReader(schema, own).read;
-    known[own] = read;
+    cached[own] = read;
   }
   return read;
 }
@@ -87,7 +87,7 @@ class NodeReader {
   readonly #policy: Policy;
   readonly #fields = new Map<string, CompiledField>();
   #items: Read | undefined;
-  /** Undefined until first use; null: fields that are no properties have no schema. */
+  /** Undefined until first use; null: fields that are not properties have no schema. */
   #values: CompiledField | null | undefined;
 
   constructor(schema: StructuralSchema, policy: Policy) {
@@ -161,12 +161,12 @@ class NodeReader {
       this.#values ??= this.#compileValues();
       return this.#values ?? undefined;
     }
-    let known = this.#fields.get(name);
-    if (known === undefined) {
-      known = compileField(schemaOfField(this.#schema, name));
-      this.#fields.set(name, known);
+    let field = this.#fields.get(name);
+    if (field === undefined) {
+      field = compileField(schemaOfField(this.#schema, name));
+      this.#fields.set(name, field);
     }
-    return known;
+    return field;
   }
 
   #compileValues(): CompiledField | null {

@@ -11,7 +11,7 @@ test('keys are in the order of UTF-8, few or many', () => {
   ).toEqual([...sorted, ...many].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
 });
 
-test('a copy is sorted at every depth and leaves out what is undefined', () => {
+test('a copy is sorted at every depth and has no undefined values', () => {
   expect(JSON.stringify(sortedCopy({ b: [{ d: 1, c: undefined }, undefined], a: null }))).toBe(
     '{"a":null,"b":[{"d":1},null]}',
   );

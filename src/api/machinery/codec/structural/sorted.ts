@@ -11,10 +11,9 @@ export function sortedKeys(object: Readonly<Record<string, unknown>>): string[] 
   const keys = Object.keys(object);
   if (keys.length > FEW_KEYS) return keys.sort(compareText);
   for (let i = 1; i < keys.length; i++) {
-    const key = keys[i] as string;
+    const key = keys[i]!;
     let at = i;
-    for (; at > 0 && compareText(keys[at - 1] as string, key) > 0; at--)
-      keys[at] = keys[at - 1] as string;
+    for (; at > 0 && compareText(keys[at - 1]!, key) > 0; at--) keys[at] = keys[at - 1]!;
     keys[at] = key;
   }
   return keys;

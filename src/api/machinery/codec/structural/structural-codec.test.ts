@@ -42,26 +42,26 @@ describe('decode', () => {
     expect(Object.keys(object)).toEqual(['a', '\uFFFD', '\u{1F600}']);
   });
 
-  test('empty values and nulls are kept where there is no schema', () => {
+  test('empty values and nulls without a schema are kept', () => {
     const given = { spec: { list: [], map: {}, null: null, text: '', zero: 0, false: false } };
     expect(codecOf().decode(given).object).toEqual(given);
   });
 
-  test('__proto__ is a key like any other', () => {
+  test('__proto__ is an ordinary key', () => {
     const given = JSON.parse('{"__proto__":{"a":1},"spec":{"__proto__":{"b":2}}}') as unknown;
     const { object } = codecOf().decode(given);
     expect(JSON.stringify(object)).toBe('{"__proto__":{"a":1},"spec":{"__proto__":{"b":2}}}');
     expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
   });
 
-  test('a property may have the name of what objects inherit', () => {
+  test('a property may have the name of an inherited member', () => {
     const codec = ofSpec({ type: 'object', properties: { constructor: { type: 'string' } } });
     const { object, unknownFields } = codec.decode({ spec: { constructor: 'x', toString: 1 } });
     expect(object).toEqual({ spec: { constructor: 'x' } });
     expect(unknownFields).toEqual(['spec.toString']);
   });
 
-  test('undefined values of objects in memory are not there', () => {
+  test('undefined values of objects in memory are absent', () => {
     const codec = ofSpec(textField({ default: 'x' }));
     const { object, unknownFields } = codec.decode({
       spec: { a: undefined, b: undefined },
@@ -118,7 +118,7 @@ describe('decode', () => {
 });
 
 describe('applyDefaults', () => {
-  test('defaults stand where their keys belong', () => {
+  test('defaults are in the order of their keys', () => {
     const codec = ofSpec({
       type: 'object',
       properties: { b: { type: 'string', default: 'x' }, a: { type: 'string', default: 'y' } },
@@ -128,7 +128,7 @@ describe('applyDefaults', () => {
     expect(JSON.stringify(object)).toBe('{"spec":{"a":"y","b":"z"}}');
   });
 
-  test('defaults lose fields that the schema does not know', () => {
+  test('defaults lose unknown fields', () => {
     const codec = ofSpec({ ...textField(), default: { a: 'x', unknown: 1 } });
     const { object } = codec.decode({});
     codec.applyDefaults(object);
@@ -152,7 +152,7 @@ describe('validate', () => {
     expect(codec.validateStatusUpdate(object, object)).toEqual([]);
   });
 
-  test('an update of the status looks at no embedded resources', () => {
+  test('an update of the status does not check embedded resources', () => {
     const resource: JSONSchemaProps = {
       type: 'object',
       'x-kubernetes-embedded-resource': true,
@@ -167,12 +167,12 @@ describe('validate', () => {
     expect(codec.validateStatusUpdate(object, {})).toEqual([]);
   });
 
-  test('a pattern takes time linear in the text', () => {
+  test('a pattern takes linear time', () => {
     const codec = ofSpec(textField({ pattern: '^(a|aa)+$' }));
     expect(messages(codec, { spec: { a: `${'a'.repeat(5000)}b` } })).toHaveLength(1);
   });
 
-  test('what would take too long is refused', () => {
+  test('too expensive validations are rejected', () => {
     const alternatives = Array.from({ length: 500 }, (_, index) => ({ required: [`f${index}`] }));
     const item: JSONSchemaProps = { type: 'object', properties: {}, anyOf: alternatives };
     const codec = ofSpec({ type: 'array', items: item });
@@ -202,7 +202,7 @@ test('a kind has no strategic merge patches and no protobuf', () => {
   expect(codec.emptyObject()).toEqual({ metadata: {} });
 });
 
-test('a schema is compiled when it is first needed', () => {
+test('a schema is compiled on first use', () => {
   const codec = codecOf({ type: 'object', $ref: 'unsupported' });
   expect(codec.kind.kind).toBe('Thing');
   expect(() => codec.decode({})).toThrow("OpenAPIV3Schema '$ref' is not supported");

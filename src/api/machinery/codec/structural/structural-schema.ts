@@ -77,7 +77,7 @@ export function schemaOfField(
   return schema === undefined ? undefined : (schema.properties.get(name) ?? valuesOf(schema));
 }
 
-/** Returns the schema of the fields that are no properties. Undefined: they have none. */
+/** Returns the schema of the fields that are not properties. Undefined: they have none. */
 export function valuesOf({ additionalProperties }: StructuralSchema): StructuralSchema | undefined {
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }
@@ -99,7 +99,7 @@ const WITH_ANY_VALUE: ReadonlySet<string> = new Set(['default', 'example', 'addi
  * Reports whether the keyword has an effect: null, false, '' and an empty list are mostly equal to
  * a missing one.
  */
-export function isSaid(keyword: string, value: unknown): boolean {
+export function isEffective(keyword: string, value: unknown): boolean {
   if (value === undefined || value === null) return false;
   if (WITH_ANY_VALUE.has(keyword)) return true;
   return value !== false && value !== '' && !(Array.isArray(value) && value.length === 0);

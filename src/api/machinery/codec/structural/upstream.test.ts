@@ -20,7 +20,7 @@ describe("upstream's documents", () => {
   });
 });
 
-describe("upstream's answers", () => {
+describe("upstream's results", () => {
   test.each(cases)('$name', async (given) => {
     const expected = recorded.answers[given.name];
     expect(expected).toBeDefined();

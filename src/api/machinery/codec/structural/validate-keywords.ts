@@ -247,13 +247,13 @@ function validateKindOf(
   const value = source[keyword];
   if (!isGiven(value)) return [];
   const errors: FieldErrorList = [];
-  const given = source.type ?? '';
-  if (given !== type) {
+  const actualType = source.type ?? '';
+  if (actualType !== type) {
     const detail = `must be ${type} if ${keyword} is specified`;
     errors.push(
-      given === ''
+      actualType === ''
         ? field.required(at.child('type'), detail)
-        : field.invalid(at.child('type'), given, detail),
+        : field.invalid(at.child('type'), actualType, detail),
     );
   } else if (value === 'set' && isSchema(source.items) && ratchets.allowGranularSets !== true)
     errors.push(...validateSetItems(source.items, at.child('items')));

@@ -8,7 +8,7 @@ import { patternProblem, sizeOfPattern } from './pattern.ts';
 import { compileRulesOf } from './rules/precompiled.ts';
 import { shownSchema } from './shown-schema.ts';
 import {
-  isSaid,
+  isEffective,
   partsOf,
   type StructuralSchema,
   structuralSchema,
@@ -172,10 +172,10 @@ function* validate(
       const structural = yield* validateStructuralInSteps(schema, at);
       yield;
       const unknown = options.allowUnknownFieldsInDefaults;
-      const found =
+      const problem =
         structural.length > 0 ? structural : yield* validateDefaultsInSteps(schema, at, unknown);
-      errors.push(...found);
-      compilesRules = found.length === 0;
+      errors.push(...problem);
+      compilesRules = problem.length === 0;
     }
     yield;
   }
@@ -198,7 +198,7 @@ function structuralOrError(source: JSONSchemaProps): StructuralSchema | Unsuppor
 /** Returns the error of the first keyword that the root must not have. */
 function validateRootWithStatus(source: JSONSchemaProps, at: FieldPath): FieldErrorList {
   for (const [keyword, name] of ROOT_KEYWORDS) {
-    if (!isSaid(keyword, source[keyword])) continue;
+    if (!isEffective(keyword, source[keyword])) continue;
     if (keyword === 'type' && source.type !== 'object') {
       const detail =
         'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';

@@ -5,7 +5,7 @@ import type { JSONSchemaProps } from './json-schema-props.ts';
 import { runSteps, type Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
-import { isSaid, isSchema, type StructuralSchema } from './structural-schema.ts';
+import { isEffective, isSchema, type StructuralSchema } from './structural-schema.ts';
 import { Pace } from './pace.ts';
 import { patternProblem } from './pattern.ts';
 
@@ -144,7 +144,7 @@ function validateMetadata(
 
 function keywordsOf(source: JSONSchemaProps): string[] {
   return Object.entries(source)
-    .filter(([keyword, value]) => isSaid(keyword, value))
+    .filter(([keyword, value]) => isEffective(keyword, value))
     .map(([keyword]) => keyword);
 }
 
@@ -214,7 +214,7 @@ function validateNested(
   for (const [keyword, detail] of FORBIDDEN_IN_JUNCTORS) {
     const value = source[keyword];
     // As a validation, `additionalProperties: false` has no effect.
-    if (!isSaid(keyword, value) || (keyword === 'additionalProperties' && value === false))
+    if (!isEffective(keyword, value) || (keyword === 'additionalProperties' && value === false))
       continue;
     errors.push(field.forbidden(at.child(keyword), `must be ${detail} to be structural`));
   }

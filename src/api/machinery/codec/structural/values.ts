@@ -189,9 +189,9 @@ export class ValueValidator {
       (type === 'number' && types.includes('integer') && passesForInteger(value as number)) ||
       (type === 'integer' && types.includes('number'));
     if (format !== '' && type !== 'string' && type !== 'array' && !isAllowed) {
-      const given = type === 'integer' ? 'int64' : type === 'number' ? 'float64' : '';
-      if (given !== format) {
-        errors.add(wrongType(run.path, format, given, quote(given)));
+      const givenFormat = type === 'integer' ? 'int64' : type === 'number' ? 'float64' : '';
+      if (givenFormat !== format) {
+        errors.add(wrongType(run.path, format, givenFormat, quote(givenFormat)));
         return 0;
       }
     }
@@ -428,11 +428,11 @@ function checkOneOf(
   if (validators.length === 0) return 0;
   const tried = validators.map((validator) => attempt(validator, value, run));
   const valid = tried.filter((one) => one.errors.isValid);
-  if (valid.length === 1) return (valid[0] as Attempt).passed;
-  const found =
+  if (valid.length === 1) return valid[0]!.passed;
+  const summary =
     valid.length === 0 ? 'Found none valid' : `Found ${valid.length} valid alternatives`;
   errors.add(
-    schemaError(`${quote(run.path)} must validate one and only one schema (oneOf). ${found}`),
+    schemaError(`${quote(run.path)} must validate one and only one schema (oneOf). ${summary}`),
   );
   if (valid.length > 0) return 0;
   const best = tried.reduce((most, one) => (one.passed > most.passed ? one : most));
@@ -478,7 +478,7 @@ function checkNot(
 
 interface CompiledParts {
   readonly properties: ReadonlyMap<string, ValueValidator>;
-  /** The validator of fields that are no properties. */
+  /** The validator of fields that are not properties. */
   readonly values: ValueValidator | undefined;
   readonly items: ValueValidator | undefined;
   readonly hasJunctors: boolean;

@@ -52,17 +52,17 @@ export interface TypeMeta {
   apiVersion?: string;
 }
 
-/** Metadata of every list: the version at which it was read, and where the next page begins. */
+/** Metadata of a list: the version at which it was read, and the beginning of the next page. */
 export interface ListMeta {
   /** No longer used. */
   selfLink?: string;
-  /** The version of the cluster that the list was read at; a watch can begin there. */
+  /** The version at which the list was read. A watch can begin there. */
   resourceVersion?: string;
-  /** Ask for the next page with this token; there is no next page without one. */
+  /** The token for the next page. Absent: there is no next page. */
   continue?: string;
-  /** How many items follow this page, where that is known. */
+  /** The number of items after this page, if known. */
   remainingItemCount?: number;
-  /** The part of the collection that the list has. */
+  /** The part of the collection in the list. */
   shardInfo?: ShardInfo;
 }
 
@@ -74,31 +74,31 @@ export interface ShardInfo {
 
 /** Metadata of every object: identity, labels, annotations, owners, and the state of its deletion. */
 export interface ObjectMeta {
-  /** The name of the object, unique among those of its kind in its namespace; it never changes. */
+  /** The name of the object, unique for its kind and namespace. It cannot be changed. */
   name: string;
-  /** A prefix to which the server adds a random suffix, if no name is given. */
+  /** A prefix to which the server adds a random suffix if there is no name. */
   generateName?: string;
-  /** The namespace that the object is in; kinds that belong to the whole cluster have none. */
+  /** The namespace of the object. Cluster-scoped objects have none. */
   namespace?: string;
   /** No longer used. */
   selfLink?: string;
-  /** Given by the server: tells this object from any other, past ones of the same name included. */
+  /** Set by the server: an identifier that differs even from former objects of the same name. */
   uid: string;
-  /** Given by the server at every change; an update that names an old one is refused. */
+  /** Set by the server at every change. An update with an old version is rejected. */
   resourceVersion: string;
-  /** Counts the changes of what is wanted. */
+  /** The number of changes of the desired state. */
   generation?: number;
-  /** CreationTimestamp is a timestamp of the moment when the server created the object. */
+  /** When the server created the object. */
   creationTimestamp: string;
   /** When the object will be deleted. Set by the server when its deletion is requested. */
   deletionTimestamp?: string;
-  /** How long the object is given to end, from the request for its deletion on. */
+  /** The grace period, in seconds from the request for the deletion. */
   deletionGracePeriodSeconds?: number;
-  /** Names and values by which objects are selected. */
+  /** Keys and values by which objects are selected. */
   labels?: Record<string, string>;
-  /** Names and values that tools and people keep with the object; nothing is selected by them. */
+  /** Keys and values for tools and people. Objects cannot be selected by them. */
   annotations?: Record<string, string>;
-  /** The objects that this one belongs to: when all of them are gone, it goes too. */
+  /** The owners of the object. It is deleted when all of them are deleted. */
   ownerReferences?: OwnerReference[];
   /** Finalizers: the object is deleted when the list is empty. Each controller removes its own entry. */
   finalizers?: string[];
@@ -106,7 +106,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** Names an owner of the object, in the same namespace or belonging to the whole cluster. */
+/** An owner of the object, in the same namespace or cluster-scoped. */
 export interface OwnerReference {
   /** APIVersion defines the API group and version that the object is written in, such as v1 or apps/v1. */
   apiVersion: string;
@@ -114,11 +114,11 @@ export interface OwnerReference {
   kind: string;
   /** The name of the owner. */
   name: string;
-  /** The uid of the owner: another object of the same name is not it. */
+  /** The UID of the owner. */
   uid: string;
-  /** Whether the owner is the one that manages the object; at most one is. */
+  /** Whether the owner manages the object. At most one owner does. */
   controller?: boolean;
-  /** Whether an owner that is deleted in the foreground waits for this object to be gone. */
+  /** Whether the foreground deletion of the owner waits for the deletion of this object. */
   blockOwnerDeletion?: boolean;
 }
 
@@ -134,11 +134,11 @@ export interface ListOptions extends TypeMeta {
   allowWatchBookmarks?: boolean;
   /** Which state is read: empty the latest, "0" any, otherwise at least this version. */
   resourceVersion?: string;
-  /** How the resourceVersion of a list is meant: Exact or NotOlderThan. */
+  /** The meaning of resourceVersion in a list: Exact or NotOlderThan. */
   resourceVersionMatch?: ResourceVersionMatch;
   /** How long the list or watch may take. */
   timeoutSeconds?: number;
-  /** At most so many objects in one response. */
+  /** The maximum number of objects in one response. */
   limit?: number;
   /** Where the next part of a list begins, from the metadata of the last part. */
   continue?: string;
@@ -158,9 +158,9 @@ export interface GetOptions extends TypeMeta {
 
 export type DeletionPropagation = 'Orphan' | 'Background' | 'Foreground' | (string & {});
 
-/** How an object is to be deleted. */
+/** Options of a deletion. */
 export interface DeleteOptions extends TypeMeta {
-  /** How long the object is given to end; zero deletes it at once. */
+  /** The grace period in seconds. 0 deletes the object immediately. */
   gracePeriodSeconds?: number;
   /** Preconditions. The deletion is rejected if one does not hold. */
   preconditions?: Preconditions;
@@ -168,9 +168,9 @@ export interface DeleteOptions extends TypeMeta {
   orphanDependents?: boolean;
   /** Treatment of dependent objects: Orphan, Background or Foreground. */
   propagationPolicy?: DeletionPropagation;
-  /** All: check everything and change nothing. */
+  /** All, to do everything but store the result. */
   dryRun?: string[];
-  /** Delete even an object that can no longer be read, finalizers or not. */
+  /** Whether to delete an object that cannot be read any more, even with finalizers. */
   ignoreStoreReadErrorWithClusterBreakingPotential?: boolean;
 }
 
@@ -218,13 +218,13 @@ export interface UpdateOptions extends TypeMeta {
 
 /** Preconditions of a deletion. */
 export interface Preconditions {
-  /** The uid that the object must have. */
+  /** The UID that the object must have. */
   uid?: string;
-  /** The version that the object must be at. */
+  /** The resource version that the object must have. */
   resourceVersion?: string;
 }
 
-/** The outcome of a request that answers with no object. */
+/** The result of a request without an object. */
 export interface Status extends TypeMeta {
   /** Metadata of the list. */
   metadata: ListMeta;
@@ -248,23 +248,23 @@ export interface StatusDetails {
   group?: string;
   /** The kind or resource of the object. */
   kind?: string;
-  /** The uid of the object. */
+  /** The UID of the object. */
   uid?: string;
-  /** Every single thing that is wrong. */
+  /** Every single error. */
   causes?: StatusCause[];
-  /** How long to wait before trying again. */
+  /** The number of seconds before a retry. */
   retryAfterSeconds?: number;
 }
 
 export type StatusReason = '' | 'Unauthorized' | 'Forbidden' | 'NotFound' | 'AlreadyExists' | 'Conflict' | 'Gone' | 'Invalid' | 'ServerTimeout' | 'StorageReadError' | 'Timeout' | 'TooManyRequests' | 'BadRequest' | 'MethodNotAllowed' | 'NotAcceptable' | 'RequestEntityTooLarge' | 'UnsupportedMediaType' | 'InternalError' | 'Expired' | 'ServiceUnavailable' | (string & {});
 
-/** One thing that is wrong. */
+/** A single error. */
 export interface StatusCause {
   /** Reason in one word, for programs. */
   reason?: CauseType;
   /** Message for users. */
   message?: string;
-  /** The field that it is wrong with, such as spec.containers[0].image. */
+  /** The invalid field, such as spec.containers[0].image. */
   field?: string;
 }
 
@@ -328,9 +328,9 @@ export interface APIResource {
   singularName: string;
   /** Whether its objects are in namespaces. */
   namespaced: boolean;
-  /** The group of its kind, where it is another one than that of the list. */
+  /** The group of the kind, if it differs from that of the list. */
   group?: string;
-  /** The version of its kind, where it is another one than that of the list. */
+  /** The version of the kind, if it differs from that of the list. */
   version?: string;
   /** The kind of object that it is, in CamelCase. */
   kind: string;
@@ -340,7 +340,7 @@ export interface APIResource {
   shortNames?: string[];
   /** Groups of resources that it belongs to, such as all. */
   categories?: string[];
-  /** Tells whether the version in which objects are stored has changed. */
+  /** A hash that changes with the version in which objects are stored. */
   storageVersionHash?: string;
 }
 
@@ -360,7 +360,7 @@ export interface RootPaths {
   paths: string[];
 }
 
-/** Selects objects by their labels; an empty selector selects all. Every requirement must be met. */
+/** Selects objects by their labels. Every requirement must be met. An empty selector matches all. */
 export interface LabelSelector {
   /** Labels that the objects must have, with these values. */
   matchLabels?: Record<string, string>;
@@ -370,7 +370,7 @@ export interface LabelSelector {
 
 /** One requirement on a label. */
 export interface LabelSelectorRequirement {
-  /** The name of the label. */
+  /** The key of the label. */
   key: string;
   /** How the label is compared: In, NotIn, Exists or DoesNotExist. */
   operator: LabelSelectorOperator;
@@ -394,11 +394,11 @@ export type FieldSelectorOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' |
 
 /** The fields that one manager owns. */
 export interface ManagedFieldsEntry {
-  /** The name of the manager: the tool or component that wrote them. */
+  /** The name of the manager, a tool or component. */
   manager?: string;
-  /** How they were written: Apply or Update. */
+  /** How the fields were written: Apply or Update. */
   operation?: ManagedFieldsOperationType;
-  /** The version of the API that the fields are named in. */
+  /** The API version of the fields. */
   apiVersion?: string;
   /** When the entry last changed. */
   time?: string;
@@ -406,7 +406,7 @@ export interface ManagedFieldsEntry {
   fieldsType?: string;
   /** The set of fields. */
   fieldsV1?: Record<string, unknown>;
-  /** The subresource through which they were written, if any. */
+  /** The subresource through which the fields were written, if any. */
   subresource?: string;
 }
 
@@ -484,23 +484,23 @@ export interface PartialObjectMetadataList extends TypeMeta {
   items: PartialObjectMetadata[];
 }
 
-/** One aspect of the state of an object. */
+/** A condition of an object. */
 export interface Condition {
-  /** The name of the aspect. */
+  /** The type of the condition. */
   type: string;
-  /** Whether it holds: True, False or Unknown. */
+  /** True, False or Unknown. */
   status: ConditionStatus;
   /** The generation of the object that this status describes. */
   observedGeneration?: number;
   /** When the status last changed. */
   lastTransitionTime: string;
-  /** Why, as one word for programs. */
+  /** The reason, as one word for programs. */
   reason: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   message: string;
 }
 
-/** One change that a watch tells of. */
+/** A change, as an event of a watch. */
 export interface WatchEvent {
   /** ADDED, MODIFIED, DELETED, BOOKMARK or ERROR. */
   type: string;

@@ -57,7 +57,7 @@ export const access: Descriptions = {
     type: 'Grants a cluster role to subjects, in all namespaces.',
     fields: { subjects: 'The subjects.', roleRef: 'The cluster role.' },
   },
-  'authentication/v1.TokenReview': { type: 'Asks whose token it is.' },
+  'authentication/v1.TokenReview': { type: 'Asks for the user of a token.' },
   'authentication/v1.TokenReviewSpec': {
     type: 'The token.',
     fields: {
@@ -71,7 +71,7 @@ export const access: Descriptions = {
       authenticated: 'Whether the token is valid.',
       user: 'The user of the token.',
       audiences: 'The audiences of the request that the token is for.',
-      error: 'Why the token could not be checked.',
+      error: 'The reason why the token could not be checked.',
     },
   },
   'authentication/v1.UserInfo': {
@@ -97,7 +97,7 @@ export const access: Descriptions = {
     fields: { token: 'The token.', expirationTimestamp: 'When the token expires.' },
   },
   'authentication/v1.BoundObjectReference': {
-    type: 'A reference to an object that a token is bound to.',
+    type: 'A reference to the object to which a token is bound.',
     fields: {
       kind: 'Pod, Secret or Node.',
       apiVersion: 'The API version of the object.',
@@ -105,17 +105,17 @@ export const access: Descriptions = {
       uid: 'The UID.',
     },
   },
-  'authentication/v1.SelfSubjectReview': { type: 'Asks who the user of the request is.' },
+  'authentication/v1.SelfSubjectReview': { type: 'Asks for the user of the request.' },
   'authentication/v1.SelfSubjectReviewStatus': {
     type: 'The result.',
     fields: { userInfo: 'The user of the request.' },
   },
-  'authorization/v1.SubjectAccessReview': { type: 'Asks whether a user may do something.' },
+  'authorization/v1.SubjectAccessReview': { type: 'Asks whether a user may perform an action.' },
   'authorization/v1.SelfSubjectAccessReview': {
-    type: 'Asks whether the user of the request may do something.',
+    type: 'Asks whether the user of the request may perform an action.',
   },
   'authorization/v1.LocalSubjectAccessReview': {
-    type: 'Asks whether a user may do something in one namespace.',
+    type: 'Asks whether a user may perform an action in one namespace.',
   },
   'authorization/v1.ResourceAttributes': {
     type: 'An action on a resource.',
@@ -177,7 +177,7 @@ export const access: Descriptions = {
     },
   },
   'authorization/v1.SelfSubjectRulesReview': {
-    type: 'Lists what the user of the request may do in a namespace.',
+    type: 'Lists the actions that the user of the request may perform in a namespace.',
   },
   'authorization/v1.SelfSubjectRulesReviewSpec': {
     type: 'The namespace.',
@@ -211,7 +211,7 @@ export const access: Descriptions = {
       expirationSeconds:
         'The lifetime that is asked for, at least 600. The signer may choose another.',
       usages: 'The key usages, such as digital signature and client auth.',
-      username: 'The user who made the request. Set by the server.',
+      username: 'The user that made the request. Set by the server.',
       uid: 'The UID of the user. Set by the server.',
       groups: 'The groups of the user. Set by the server.',
       extra: 'Further information about the user. Set by the server.',
@@ -225,7 +225,7 @@ export const access: Descriptions = {
     },
   },
   'certificates/v1.CertificateSigningRequestCondition': {
-    type: 'A decision about a request. It cannot be taken back.',
+    type: 'A decision about a request. It cannot be reverted.',
     fields: {
       type: 'Approved, Denied or Failed.',
       lastUpdateTime: 'When the condition was last updated.',

@@ -3,7 +3,7 @@ import { allSchemas } from '#api/all-schemas.ts';
 import { describeField, descriptions, describeType } from './index.ts';
 
 describe('descriptions', () => {
-  test('are of types and fields that there are', () => {
+  test('belong to existing types and fields', () => {
     for (const [key, { fields = {} }] of Object.entries(descriptions)) {
       const message = allSchemas.message(key);
       for (const field of Object.keys(fields))
@@ -28,7 +28,7 @@ describe('descriptions', () => {
     expect(missing).toEqual([]);
   });
 
-  test('refer to types that there are, without a cycle', () => {
+  test('refer to existing types, without a cycle', () => {
     for (const [key, { like }] of Object.entries(descriptions)) {
       const seen = new Set([key]);
       for (let next = like; next !== undefined; next = descriptions[next]?.like) {
@@ -39,7 +39,7 @@ describe('descriptions', () => {
     }
   });
 
-  test('tell the metadata of lists from that of objects', () => {
+  test('distinguish the metadata of lists from that of objects', () => {
     expect(describeField('core/v1.PodList', 'metadata', true)).toMatch(
       /version that the list was read at/,
     );

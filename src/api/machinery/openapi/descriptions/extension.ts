@@ -110,7 +110,7 @@ export const extension: Descriptions = {
     type: 'Puts a policy into effect, with parameters.',
   },
   'admissionregistration/v1.ValidatingAdmissionPolicyBindingSpec': {
-    type: 'The policy, its parameters and what follows from a violation.',
+    type: 'The policy, its parameters and the actions for a violation.',
     fields: {
       policyName: 'The name of the policy.',
       paramRef: 'The parameters.',
@@ -134,7 +134,7 @@ export const extension: Descriptions = {
       namespaceSelector: NAMESPACES,
       objectSelector: OBJECTS,
       resourceRules: 'Requests that match any of these rules.',
-      excludeResourceRules: 'Requests that are left out.',
+      excludeResourceRules: 'Requests that are excluded.',
       matchPolicy: MATCH_POLICY,
     },
   },
@@ -316,7 +316,7 @@ export const extension: Descriptions = {
   },
   'apiextensions/v1.CustomResourceSubresourceStatus': { type: 'Turns the status subresource on.' },
   'apiextensions/v1.CustomResourceSubresourceScale': {
-    type: 'Where the scale subresource finds its values.',
+    type: 'The paths of the values of the scale subresource.',
     fields: {
       specReplicasPath: 'The path of the desired number, such as .spec.replicas.',
       statusReplicasPath: 'The path of the observed number, such as .status.replicas.',
@@ -340,7 +340,7 @@ export const extension: Descriptions = {
     fields: {
       uid: 'The ID of the call.',
       convertedObjects: 'The objects, in the same order.',
-      result: 'Success, or why the conversion failed.',
+      result: 'Success, or the reason of the failure.',
     },
   },
   'apiextensions/v1.JSONSchemaProps': {
@@ -441,8 +441,8 @@ export const extension: Descriptions = {
     type: 'A request to admit.',
     fields: {
       uid: 'The ID of the call.',
-      kind: 'The kind of the object, as the webhook asked for it.',
-      resource: 'The resource, as the webhook asked for it.',
+      kind: 'The kind of the object, in the version that the webhook has requested.',
+      resource: 'The resource, in the version that the webhook has requested.',
       subResource: 'The subresource.',
       requestKind: 'The kind of the object in the original request.',
       requestResource: 'The resource in the original request.',

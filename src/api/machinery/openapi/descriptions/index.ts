@@ -1,5 +1,6 @@
-// Descriptions of all types and fields: for `kubectl explain`, OpenAPI documents and editors (docstrings in types.ts). Tests check that
-// every field has one, and that every name here is one of the schema's.
+// Descriptions of all types and fields, for `kubectl explain`, OpenAPI documents and editors
+// (docstrings in types.ts). Tests check that every field has a description, and that every name
+// here is in the schema.
 
 import { access } from './access.ts';
 import { apps } from './apps.ts';
@@ -18,7 +19,7 @@ import { service } from './service.ts';
 import { volumes } from './volumes.ts';
 import { workloads } from './workloads.ts';
 
-/** By type key, such as core/v1.Pod. */
+/** The descriptions by type key, such as core/v1.Pod. */
 export const descriptions: Descriptions = {
   ...meta,
   ...core,
@@ -37,7 +38,10 @@ export const descriptions: Descriptions = {
   ...others,
 };
 
-/** Scalar types that have a definition of their own, by its short name; the unions of apiextensions, by key. */
+/**
+ * The descriptions of scalar types with an own definition by short name, and of the unions of
+ * apiextensions by key.
+ */
 const scalars: Readonly<Record<string, string>> = {
   Time: 'A moment in RFC 3339 form, with seconds.',
   MicroTime: 'A moment in RFC 3339 form, with microseconds.',
@@ -54,7 +58,7 @@ const scalars: Readonly<Record<string, string>> = {
   'apiextensions/v1.JSONSchemaPropsOrStringArray': 'A schema, or a list of property names.',
 };
 
-/** Said of a field of this name in any type that says nothing of it. */
+/** The default descriptions by field name, for fields of any type. */
 const common: Readonly<Record<string, string>> = {
   apiVersion:
     'APIVersion defines the API group and version that the object is written in, such as v1 or apps/v1.',
@@ -65,18 +69,18 @@ const common: Readonly<Record<string, string>> = {
   observedGeneration: 'The generation of the object that this status describes.',
 };
 
-/** The same for kinds of lists, whose `metadata` is another type. */
+/** The default descriptions for fields of list kinds, whose `metadata` has another type. */
 const commonOfLists: Readonly<Record<string, string>> = {
   metadata: 'The version that the list was read at, and where its next page begins.',
 };
 
-/** The same for kinds only. */
+/** The default descriptions for fields of kinds. */
 const commonOfKinds: Readonly<Record<string, string>> = {
   spec: 'The desired state.',
   status: 'The observed state.',
 };
 
-/** The same for conditions. */
+/** The default descriptions for fields of conditions. */
 const commonOfConditions: Readonly<Record<string, string>> = {
   type: 'The type of the condition.',
   status: 'True, False or Unknown.',
@@ -105,7 +109,9 @@ export function describeField(typeKey: string, field: string, isKind: boolean): 
   );
 }
 
-/** Returns what the type says about the field, or the type that it is like. */
+/**
+ * Returns the description of the field in the type, or in the type from which the type inherits.
+ */
 function inheritedDescription(typeKey: string, field: string): string | undefined {
   const description = ownDescription(descriptions, typeKey);
   if (description === undefined) return undefined;

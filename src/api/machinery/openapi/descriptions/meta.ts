@@ -6,54 +6,52 @@ export const meta: Descriptions = {
   'meta/v1.ObjectMeta': {
     type: 'Metadata of every object: identity, labels, annotations, owners, and the state of its deletion.',
     fields: {
-      name: 'The name of the object, unique among those of its kind in its namespace; it never changes.',
-      generateName: 'A prefix to which the server adds a random suffix, if no name is given.',
-      namespace:
-        'The namespace that the object is in; kinds that belong to the whole cluster have none.',
+      name: 'The name of the object, unique for its kind and namespace. It cannot be changed.',
+      generateName: 'A prefix to which the server adds a random suffix if there is no name.',
+      namespace: 'The namespace of the object. Cluster-scoped objects have none.',
       selfLink: 'No longer used.',
-      uid: 'Given by the server: tells this object from any other, past ones of the same name included.',
+      uid: 'Set by the server: an identifier that differs even from former objects of the same name.',
       resourceVersion:
-        'Given by the server at every change; an update that names an old one is refused.',
-      generation: 'Counts the changes of what is wanted.',
-      creationTimestamp:
-        'CreationTimestamp is a timestamp of the moment when the server created the object.',
+        'Set by the server at every change. An update with an old version is rejected.',
+      generation: 'The number of changes of the desired state.',
+      creationTimestamp: 'When the server created the object.',
       deletionTimestamp:
         'When the object will be deleted. Set by the server when its deletion is requested.',
-      deletionGracePeriodSeconds:
-        'How long the object is given to end, from the request for its deletion on.',
-      labels: 'Names and values by which objects are selected.',
-      annotations:
-        'Names and values that tools and people keep with the object; nothing is selected by them.',
-      ownerReferences:
-        'The objects that this one belongs to: when all of them are gone, it goes too.',
+      deletionGracePeriodSeconds: 'The grace period, in seconds from the request for the deletion.',
+      labels: 'Keys and values by which objects are selected.',
+      annotations: 'Keys and values for tools and people. Objects cannot be selected by them.',
+      ownerReferences: 'The owners of the object. It is deleted when all of them are deleted.',
       finalizers:
         'Finalizers: the object is deleted when the list is empty. Each controller removes its own entry.',
       managedFields: 'The owners of fields, as server-side apply records them.',
     },
   },
   'meta/v1.ListMeta': {
-    type: 'Metadata of every list: the version at which it was read, and where the next page begins.',
+    type:
+      'Metadata of a list: the version at which it was read, and the beginning of the next ' +
+      'page.',
     fields: {
-      shardInfo: 'The part of the collection that the list has.',
+      shardInfo: 'The part of the collection in the list.',
       selfLink: 'No longer used.',
-      resourceVersion:
-        'The version of the cluster that the list was read at; a watch can begin there.',
-      continue: 'Ask for the next page with this token; there is no next page without one.',
-      remainingItemCount: 'How many items follow this page, where that is known.',
+      resourceVersion: 'The version at which the list was read. A watch can begin there.',
+      continue: 'The token for the next page. Absent: there is no next page.',
+      remainingItemCount: 'The number of items after this page, if known.',
     },
   },
   'meta/v1.OwnerReference': {
-    type: 'Names an owner of the object, in the same namespace or belonging to the whole cluster.',
+    type: 'An owner of the object, in the same namespace or cluster-scoped.',
     fields: {
       name: 'The name of the owner.',
-      uid: 'The uid of the owner: another object of the same name is not it.',
-      controller: 'Whether the owner is the one that manages the object; at most one is.',
+      uid: 'The UID of the owner.',
+      controller: 'Whether the owner manages the object. At most one owner does.',
       blockOwnerDeletion:
-        'Whether an owner that is deleted in the foreground waits for this object to be gone.',
+        'Whether the foreground deletion of the owner waits for the deletion of this object.',
     },
   },
   'meta/v1.LabelSelector': {
-    type: 'Selects objects by their labels; an empty selector selects all. Every requirement must be met.',
+    type:
+      'Selects objects by their labels. Every requirement must be met. An empty selector ' +
+      'matches all.',
     fields: {
       matchLabels: 'Labels that the objects must have, with these values.',
       matchExpressions: 'Requirements on labels that go beyond equality.',
@@ -62,7 +60,7 @@ export const meta: Descriptions = {
   'meta/v1.LabelSelectorRequirement': {
     type: 'One requirement on a label.',
     fields: {
-      key: 'The name of the label.',
+      key: 'The key of the label.',
       operator: 'How the label is compared: In, NotIn, Exists or DoesNotExist.',
       values: 'Values to compare with. Empty for Exists and DoesNotExist.',
     },
@@ -70,26 +68,26 @@ export const meta: Descriptions = {
   'meta/v1.ManagedFieldsEntry': {
     type: 'The fields that one manager owns.',
     fields: {
-      manager: 'The name of the manager: the tool or component that wrote them.',
-      operation: 'How they were written: Apply or Update.',
-      apiVersion: 'The version of the API that the fields are named in.',
+      manager: 'The name of the manager, a tool or component.',
+      operation: 'How the fields were written: Apply or Update.',
+      apiVersion: 'The API version of the fields.',
       time: 'When the entry last changed.',
       fieldsType: 'The form of the set of fields; FieldsV1 is the only one.',
       fieldsV1: 'The set of fields.',
-      subresource: 'The subresource through which they were written, if any.',
+      subresource: 'The subresource through which the fields were written, if any.',
     },
   },
   'meta/v1.Condition': {
-    type: 'One aspect of the state of an object.',
+    type: 'A condition of an object.',
     fields: {
-      type: 'The name of the aspect.',
-      status: 'Whether it holds: True, False or Unknown.',
-      reason: 'Why, as one word for programs.',
-      message: 'Why, for people.',
+      type: 'The type of the condition.',
+      status: 'True, False or Unknown.',
+      reason: 'The reason, as one word for programs.',
+      message: 'The reason, for people.',
     },
   },
   'meta/v1.Status': {
-    type: 'The outcome of a request that answers with no object.',
+    type: 'The result of a request without an object.',
     fields: {
       metadata: 'Metadata of the list.',
       status: 'Success or Failure.',
@@ -105,40 +103,40 @@ export const meta: Descriptions = {
       name: 'The name of the object.',
       group: 'The API group of the object.',
       kind: 'The kind or resource of the object.',
-      uid: 'The uid of the object.',
-      causes: 'Every single thing that is wrong.',
-      retryAfterSeconds: 'How long to wait before trying again.',
+      uid: 'The UID of the object.',
+      causes: 'Every single error.',
+      retryAfterSeconds: 'The number of seconds before a retry.',
     },
   },
   'meta/v1.StatusCause': {
-    type: 'One thing that is wrong.',
+    type: 'A single error.',
     fields: {
       reason: 'Reason in one word, for programs.',
       message: 'Message for users.',
-      field: 'The field that it is wrong with, such as spec.containers[0].image.',
+      field: 'The invalid field, such as spec.containers[0].image.',
     },
   },
   'meta/v1.DeleteOptions': {
-    type: 'How an object is to be deleted.',
+    type: 'Options of a deletion.',
     fields: {
-      gracePeriodSeconds: 'How long the object is given to end; zero deletes it at once.',
+      gracePeriodSeconds: 'The grace period in seconds. 0 deletes the object immediately.',
       preconditions: 'Preconditions. The deletion is rejected if one does not hold.',
       orphanDependents: 'No longer used: see propagationPolicy.',
       propagationPolicy: 'Treatment of dependent objects: Orphan, Background or Foreground.',
-      dryRun: 'All: check everything and change nothing.',
+      dryRun: 'All, to do everything but store the result.',
       ignoreStoreReadErrorWithClusterBreakingPotential:
-        'Delete even an object that can no longer be read, finalizers or not.',
+        'Whether to delete an object that cannot be read any more, even with finalizers.',
     },
   },
   'meta/v1.Preconditions': {
     type: 'Preconditions of a deletion.',
     fields: {
-      uid: 'The uid that the object must have.',
-      resourceVersion: 'The version that the object must be at.',
+      uid: 'The UID that the object must have.',
+      resourceVersion: 'The resource version that the object must have.',
     },
   },
   'meta/v1.WatchEvent': {
-    type: 'One change that a watch tells of.',
+    type: 'A change, as an event of a watch.',
     fields: {
       type: 'ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.',
       object: 'The object after the change; before it for DELETED; a Status for ERROR.',
@@ -157,12 +155,12 @@ export const meta: Descriptions = {
       name: 'The plural name, as in paths.',
       singularName: 'The singular name.',
       namespaced: 'Whether its objects are in namespaces.',
-      group: 'The group of its kind, where it is another one than that of the list.',
-      version: 'The version of its kind, where it is another one than that of the list.',
+      group: 'The group of the kind, if it differs from that of the list.',
+      version: 'The version of the kind, if it differs from that of the list.',
       verbs: 'Verbs that the resource supports.',
       shortNames: 'Short names for the command line.',
       categories: 'Groups of resources that it belongs to, such as all.',
-      storageVersionHash: 'Tells whether the version in which objects are stored has changed.',
+      storageVersionHash: 'A hash that changes with the version in which objects are stored.',
     },
   },
 };

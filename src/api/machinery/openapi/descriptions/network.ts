@@ -9,7 +9,7 @@ const PORT_STATUS = {
 };
 
 export const network: Descriptions = {
-  'networking/v1.NetworkPolicy': { type: 'Which connections pods accept and open.' },
+  'networking/v1.NetworkPolicy': { type: 'Allowed connections of pods.' },
   'networking/v1.NetworkPolicySpec': {
     type: 'The pods and the rules. Connections that no policy of a pod allows are dropped.',
     fields: {
@@ -40,7 +40,7 @@ export const network: Descriptions = {
     type: 'A range of addresses.',
     fields: {
       cidr: 'The range, such as 192.168.1.0/24 or 2001:db8::/64.',
-      except: 'Ranges within it that are left out.',
+      except: 'Ranges within it that are excluded.',
     },
   },
   'networking/v1.NetworkPolicyPeer': {
@@ -70,10 +70,10 @@ export const network: Descriptions = {
   },
   'networking/v1.IngressStatus': {
     type: 'The state of an Ingress.',
-    fields: { loadBalancer: 'Where the Ingress can be reached.' },
+    fields: { loadBalancer: 'The addresses of the Ingress.' },
   },
   'networking/v1.IngressLoadBalancerStatus': {
-    type: 'Where an Ingress can be reached.',
+    type: 'The addresses of an Ingress.',
     fields: { ingress: 'The addresses.' },
   },
   'networking/v1.IngressLoadBalancerIngress': {
@@ -98,11 +98,11 @@ export const network: Descriptions = {
     fields: {
       path: 'The path. It begins with a slash.',
       pathType: 'Exact, Prefix or ImplementationSpecific.',
-      backend: 'Where requests go.',
+      backend: 'The destination of requests.',
     },
   },
   'networking/v1.IngressBackend': {
-    type: 'Where requests go. One field is set.',
+    type: 'The destination of requests. One field is set.',
     fields: { service: 'A service.', resource: 'Another object in the namespace of the Ingress.' },
   },
   'networking/v1.IngressServiceBackend': {

@@ -3,46 +3,46 @@
 import type { Descriptions } from './form.ts';
 
 export const node: Descriptions = {
-  'core/v1.Node': { type: 'A machine, real or not, that pods run on.' },
+  'core/v1.Node': { type: 'A machine, physical or virtual, that runs pods.' },
   'core/v1.NodeSpec': {
     type: 'The desired state of a node.',
     fields: {
-      podCIDR: 'The addresses that pods of the node are given.',
-      podCIDRs: 'The same for each IP family; podCIDR is the first.',
+      podCIDR: 'The range of pod addresses of the node.',
+      podCIDRs: 'The ranges of pod addresses for each IP family. The first is podCIDR.',
       providerID: 'Identifier of the machine in its cloud.',
-      unschedulable: 'Whether no new pods are put on the node.',
-      taints: 'Taints: pods that do not tolerate them are kept away.',
+      unschedulable: 'Whether new pods are kept off the node.',
+      taints: 'Taints of the node. Pods that do not tolerate them do not run on it.',
       configSource: 'No longer used.',
       externalID: 'No longer used.',
     },
   },
   'core/v1.NodeStatus': {
-    type: 'How a node is.',
+    type: 'The observed state of a node.',
     fields: {
       capacity: 'Resources of the node.',
       allocatable: 'Resources of the node that pods may use.',
       phase: 'No longer used.',
-      conditions: 'How the node is, aspect by aspect; Ready says whether pods can run on it.',
+      conditions: 'Conditions of the node. Ready means that it can run pods.',
       addresses: 'Names and addresses at which the node is reached.',
-      daemonEndpoints: 'Where the node itself listens.',
-      nodeInfo: 'The machine, and the software that runs it.',
+      daemonEndpoints: "Ports of the node's own daemons.",
+      nodeInfo: 'Information about the machine and its software.',
       images: 'Container images that are on the node.',
       volumesInUse: 'Volumes that pods on the node use.',
       volumesAttached: 'Volumes that are attached to the node.',
       config: 'No longer used.',
-      runtimeHandlers: 'The handlers of the container runtime, and what each can do.',
+      runtimeHandlers: 'The handlers of the container runtime, with their features.',
       features: 'Features of the container runtime.',
-      declaredFeatures: 'Features that the node says it has.',
+      declaredFeatures: 'Features that the node declares.',
     },
   },
   'core/v1.NodeCondition': {
-    type: 'One aspect of the state of a node.',
+    type: 'A condition of a node.',
     fields: {
-      type: 'The name of the aspect.',
-      status: 'Whether it holds: True, False or Unknown.',
+      type: 'The type of the condition.',
+      status: 'True, False or Unknown.',
       lastHeartbeatTime: 'When the node last reported the condition.',
-      reason: 'Why, as one word for programs.',
-      message: 'Why, for people.',
+      reason: 'The reason, as one word for programs.',
+      message: 'The reason, for people.',
     },
   },
   'core/v1.NodeAddress': {
@@ -53,13 +53,13 @@ export const node: Descriptions = {
     },
   },
   'core/v1.NodeSystemInfo': {
-    type: 'A machine, and the software that runs it.',
+    type: 'Information about a machine and its software.',
     fields: {
-      machineID: 'Tells the machine from others.',
-      systemUUID: 'The same, from its firmware.',
-      bootID: 'Changes at every start of the machine.',
+      machineID: 'The ID of the machine.',
+      systemUUID: 'The ID of the machine in its firmware.',
+      bootID: 'An ID that changes with every boot.',
       kernelVersion: 'The version of the kernel.',
-      osImage: 'The name of the operating system, as it calls itself.',
+      osImage: 'The name of the operating system.',
       containerRuntimeVersion: 'The name and version of the container runtime.',
       kubeletVersion: 'The version of the kubelet.',
       kubeProxyVersion: 'No longer used.',
@@ -69,13 +69,14 @@ export const node: Descriptions = {
     },
   },
   'core/v1.Taint': {
-    type: 'Keeps pods away from a node that do not tolerate it.',
+    type: 'A property of a node that keeps pods away unless they tolerate it.',
     fields: {
-      key: 'The name of the taint.',
+      key: 'The key of the taint.',
       value: 'Its value.',
       effect:
-        'NoSchedule: no new pods. PreferNoSchedule: rather none. NoExecute: running ones must go, too.',
-      timeAdded: 'When the taint was put on the node.',
+        'NoSchedule rejects new pods, PreferNoSchedule avoids them, NoExecute evicts running ' +
+        'ones, too.',
+      timeAdded: 'When the taint was added to the node.',
     },
   },
 };

@@ -93,7 +93,8 @@ export const scheduling: Descriptions = {
       labelSelector: 'Selects the pods that are counted, in the namespace of this pod.',
       minDomains: 'The number of domains below which the global minimum counts as 0. Default: 1.',
       nodeAffinityPolicy:
-        'Honor counts only nodes that the affinity of the pod allows, Ignore counts all. Default: Honor.',
+        'Honor counts only nodes that the affinity of the pod allows, Ignore counts all. ' +
+        'Default: Honor.',
       nodeTaintsPolicy:
         'Honor leaves out nodes whose taints the pod does not tolerate, Ignore counts all. Default: Ignore.',
       matchLabelKeys: 'Labels of this pod whose values counted pods must have, too.',
@@ -130,12 +131,12 @@ export const scheduling: Descriptions = {
   'core/v1.PodExtendedResourceClaimStatus': {
     type: 'The claim that was created for extended resources of a pod.',
     fields: {
-      requestMappings: 'Which request of the claim stands for which resource of a container.',
+      requestMappings: 'The mapping of resources of containers to requests of the claim.',
       resourceClaimName: 'The name of the claim.',
     },
   },
   'core/v1.ContainerExtendedResourceRequest': {
-    type: 'The request of a claim that stands for an extended resource of a container.',
+    type: 'The request of a claim for an extended resource of a container.',
     fields: {
       containerName: 'The container.',
       resourceName: 'The extended resource.',

@@ -4,56 +4,57 @@ import type { Descriptions } from './form.ts';
 
 export const service: Descriptions = {
   'core/v1.Service': {
-    type: 'One name and address for a set of pods, whichever they are at the moment.',
+    type: 'A stable name and address for a changing set of pods.',
   },
   'core/v1.ServiceSpec': {
-    type: 'Which pods are meant, and how they are reached.',
+    type: 'The desired state of a service.',
     fields: {
       ports: 'The ports at which the service listens.',
       selector:
-        'Labels of the pods that traffic goes to. Without a selector, the endpoints are managed by others.',
-      clusterIP:
-        'The address inside the cluster, given by the server; None for a service without one.',
+        'Labels of the destination pods. Without a selector, other clients manage the endpoints.',
+      clusterIP: 'The address inside the cluster, set by the server. None for a headless service.',
       clusterIPs:
-        'The addresses inside the cluster, one for each IP family; clusterIP is the first.',
-      type: 'ClusterIP, NodePort, LoadBalancer or ExternalName: from where the service is reached.',
-      externalIPs: 'Addresses outside of the cluster whose traffic nodes take for the service.',
-      sessionAffinity: 'ClientIP: one client always reaches the same pod. None: any.',
-      sessionAffinityConfig: 'How long a client is remembered.',
-      loadBalancerIP: 'An address asked of the load balancer; not every one heeds it.',
-      loadBalancerSourceRanges: 'Which clients the load balancer lets in, as CIDRs.',
-      loadBalancerClass: 'Which load balancer is to serve it.',
+        'The addresses inside the cluster, one for each IP family. The first is clusterIP.',
+      type: 'ClusterIP, NodePort, LoadBalancer or ExternalName: how the service is exposed.',
+      externalIPs: 'Addresses outside of the cluster whose traffic nodes accept for the service.',
+      sessionAffinity: 'ClientIP to send each client to the same pod, or None. Default: None.',
+      sessionAffinityConfig: 'Settings of session affinity.',
+      loadBalancerIP:
+        'The requested address of the load balancer. Not every load balancer supports it.',
+      loadBalancerSourceRanges: 'The ranges of clients that the load balancer accepts, as CIDRs.',
+      loadBalancerClass: 'The class of the load balancer.',
       allocateLoadBalancerNodePorts:
-        'Whether a load balancer needs ports of the nodes; true if it is left out.',
-      externalName: 'The DNS name that an ExternalName service stands for.',
+        'Whether ports of the nodes are allocated for a load balancer. Default: true.',
+      externalName: 'The DNS name of an ExternalName service.',
       externalTrafficPolicy:
-        'Local: traffic from outside stays on the node that it came to. Cluster: any pod may serve it.',
+        'Local to keep external traffic on the node that receives it, Cluster to send it to ' +
+        'any pod.',
       internalTrafficPolicy:
-        'Local: traffic from inside stays on its node. Cluster: any pod may serve it.',
-      healthCheckNodePort: 'The port at which nodes say whether they have pods of the service.',
+        'Local to keep internal traffic on its node, Cluster to send it to any pod.',
+      healthCheckNodePort: 'The port at which nodes report whether they have pods of the service.',
       publishNotReadyAddresses: 'Whether pods that are not ready have addresses in DNS, too.',
       ipFamilies: 'IPv4, IPv6 or both.',
       ipFamilyPolicy:
-        'How many IP families are wanted: SingleStack, PreferDualStack or RequireDualStack.',
-      trafficDistribution: 'Which pods are preferred, such as those nearby.',
+        'The number of IP families: SingleStack, PreferDualStack or RequireDualStack.',
+      trafficDistribution: 'The preferred pods, such as those nearby.',
     },
   },
   'core/v1.ServicePort': {
-    type: 'One port at which a service listens.',
+    type: 'A port of a service.',
     fields: {
-      name: 'The name of the port; may be left out if there is one only.',
-      protocol: 'TCP, UDP or SCTP; TCP if it is left out.',
-      appProtocol: 'The protocol that is spoken, such as http, as a hint.',
+      name: 'The name of the port. Optional if there is only one.',
+      protocol: 'TCP, UDP or SCTP. Default: TCP.',
+      appProtocol: 'The application protocol, such as http, as a hint.',
       port: 'The port of the service.',
-      targetPort: 'The port of the pods, by number or name; the same as port if it is left out.',
-      nodePort: 'The port of every node, given by the server for NodePort and LoadBalancer.',
+      targetPort: 'The port of the pods, by number or name. Default: the same as port.',
+      nodePort: 'The port of every node, set by the server for NodePort and LoadBalancer.',
     },
   },
   'core/v1.ServiceStatus': {
-    type: 'How a service is.',
+    type: 'The observed state of a service.',
     fields: {
-      loadBalancer: 'Where the load balancer listens.',
-      conditions: 'How the service is, aspect by aspect.',
+      loadBalancer: 'The state of the load balancer.',
+      conditions: 'Conditions of the service.',
     },
   },
 };

@@ -418,7 +418,7 @@ export const volumes: Descriptions = {
     fields: {
       name: 'The bundle. Either this, or signerName.',
       signerName: 'Bundles of this signer, combined.',
-      labelSelector: 'Which bundles of the signer count. Absent: none; empty: all.',
+      labelSelector: 'Selects bundles of the signer. Absent: none; empty: all.',
       optional: 'Whether the bundles may be missing.',
       path: 'The path of the file in the volume.',
     },
@@ -625,7 +625,7 @@ export const volumes: Descriptions = {
     fields: {
       name: 'The name of the driver.',
       nodeID: 'The name of the node, as the driver knows it.',
-      topologyKeys: 'The labels of nodes by which the driver tells topologies apart.',
+      topologyKeys: 'The labels of nodes by which the driver distinguishes topologies.',
       allocatable: 'The volumes of the driver that the node can have.',
     },
   },

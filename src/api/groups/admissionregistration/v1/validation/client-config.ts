@@ -54,7 +54,7 @@ function webhookUrl(url: string, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** Returns the reason why a text is no URL; undefined if it is one. */
+/** Returns the reason why a text is not a URL; undefined if it is one. */
 function urlProblem(url: string): string | undefined {
   // oxlint-disable-next-line no-control-regex -- these are what is looked for
   if (/[\u0000-\u001f\u007f]/.test(url)) return 'net/url: invalid control character in URL';

@@ -193,7 +193,7 @@ describe('validating policies', () => {
     expect(check(spec)).toEqual(errors);
   });
 
-  test('conditions that stay as they are are not looked at again', () => {
+  test('unchanged conditions are not checked again', () => {
     const before = policy({ spec: matches('nothing') });
     const update = (spec: object): string[] =>
       messages(validation.validateValidatingAdmissionPolicy(policy({ spec }), before));
@@ -286,7 +286,7 @@ describe('webhooks', () => {
     expect(messages(validation.validateWebhookConfiguration(of(expression)))).toEqual(errors);
   });
 
-  test('what they match stays as it is', () => {
+  test('unchanged match conditions are accepted', () => {
     expect(validation.validateWebhookConfigurationUpdate(of('nothing'), of('nothing'))).toEqual([]);
     expect(validation.validateWebhookConfigurationUpdate(of('other'), of('nothing'))).toHaveLength(
       1,

@@ -1,4 +1,5 @@
-// Validation of webhook configurations and admission policies. Metadata is checked for all kinds alike, elsewhere.
+// Validation of webhook configurations and admission policies. Metadata is validated elsewhere,
+// with the same rules for all kinds.
 
 export {
   validateMutatingAdmissionPolicy,

@@ -245,13 +245,13 @@ function mutation(
   const patchType: string = each.patchType;
   if (patchType === '') return [field.required(at.child('patchType'))];
   const ways = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' } as const;
-  const [wanted, other] =
+  const [required, other] =
     patchType === 'ApplyConfiguration'
       ? [ways.ApplyConfiguration, ways.JSONPatch]
       : patchType === 'JSONPatch'
         ? [ways.JSONPatch, ways.ApplyConfiguration]
         : [];
-  if (wanted === undefined || other === undefined)
+  if (required === undefined || other === undefined)
     return [field.notSupported(at.child('patchType'), patchType, PATCH_TYPES)];
   const errors: FieldErrorList = [];
   if (each[other] !== undefined) {
@@ -263,17 +263,17 @@ function mutation(
       ),
     );
   }
-  const way = each[wanted];
+  const way = each[required];
   if (way === undefined) {
     return [
       ...errors,
-      field.required(at.child(wanted), `must be specified when patchType is ${patchType}`),
+      field.required(at.child(required), `must be specified when patchType is ${patchType}`),
     ];
   }
   const expression = (way.expression ?? '').trim();
-  const path = at.child(wanted, 'expression');
+  const path = at.child(required, 'expression');
   if (expression === '') return [...errors, field.required(path)];
-  return [...errors, ...compiled(() => compiler.compile(expression, wanted), expression, path)];
+  return [...errors, ...compiled(() => compiler.compile(expression, required), expression, path)];
 }
 
 export function validateValidatingAdmissionPolicyStatus({

@@ -29,7 +29,7 @@ const SIDE_EFFECTS = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
 const NO_SIDE_EFFECTS = ['None', 'NoneOnDryRun'];
 const WEBHOOKS = field.path('webhooks');
 
-/** Rules that need not hold, because they did not hold before. */
+/** Rules that are not checked, because the old configuration violates them already. */
 interface Leniency {
   readonly sideEffects: boolean;
   readonly reviewVersions: boolean;

@@ -20,9 +20,9 @@ export function validateDeprecationWarning(
   if (Buffer.byteLength(deprecationWarning) > MAX_BYTES)
     errors.push(invalid(`must be <= ${MAX_BYTES} characters long`));
   if (deprecationWarning === '') errors.push(invalid('must not be an empty string'));
-  const found = NOT_PRINTABLE.exec(deprecationWarning);
-  if (found !== null) {
-    const index = Buffer.byteLength(deprecationWarning.slice(0, found.index));
+  const match = NOT_PRINTABLE.exec(deprecationWarning);
+  if (match !== null) {
+    const index = Buffer.byteLength(deprecationWarning.slice(0, match.index));
     errors.push(
       invalid(
         `must only contain printable UTF-8 characters; non-printable character found at index ${index}`,

@@ -1,5 +1,5 @@
-// Validation of CustomResourceDefinitions, in steps: schemas may be large. Metadata is checked for all kinds alike, elsewhere; the name
-// of a definition is not (definitionName).
+// Validation of CustomResourceDefinitions, in steps, since schemas may be large. Metadata is
+// validated elsewhere, with the same rules for all kinds, except for the name (definitionName).
 
 import { subdomainName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -16,7 +16,7 @@ export { validateStatus } from './status.ts';
 
 const SPEC = field.path('spec');
 
-/** Returns what is wrong with the name of a definition, or with its generateName (`prefix`). */
+/** Returns the problems of a definition's name, or of its generateName if `prefix` is true. */
 export function definitionName(
   name: string,
   prefix: boolean,
@@ -35,13 +35,16 @@ export function* validateDefinition(definition: Definition): Steps<FieldErrorLis
   ];
 }
 
-/** Validates an update of a definition. What was accepted before may stay as it is, in many cases. */
+/**
+ * Validates an update of a definition. Many violations of the old definition remain allowed (see
+ * ratchets.ts).
+ */
 export function* validateDefinitionUpdate(
   definition: Definition,
   old: Definition,
 ): Steps<FieldErrorList> {
   let errors = yield* validateSpec(definition.spec, strictForUpdate(old));
-  // Most updates are valid. Only if this one is not, it matters what was wrong before.
+  // Most updates are valid. The violations of the old definition matter only for invalid updates.
   if (errors.length > 0)
     errors = yield* validateSpec(definition.spec, yield* ratchetsOf(definition, old));
   return [...errors, ...validateImmutable(definition, old), ...validateRest(definition, old)];

@@ -58,19 +58,19 @@ function validateField(
   unique: Set<string>,
 ): FieldErrorList {
   if (jsonPath === '') return [field.required(at)];
-  const found = findField(jsonPath, schema);
-  if (typeof found === 'string')
-    return [field.invalid(at, jsonPath, `is an invalid path: ${found}`)];
+  const selected = findField(jsonPath, schema);
+  if (typeof selected === 'string')
+    return [field.invalid(at, jsonPath, `is an invalid path: ${selected}`)];
   const errors: FieldErrorList = [];
-  if (found.path[0] === 'metadata')
+  if (selected.path[0] === 'metadata')
     errors.push(field.invalid(at, jsonPath, 'must not point to fields in metadata'));
-  if (found.schema === undefined || !TYPES.includes(found.schema.type)) {
+  if (selected.schema === undefined || !TYPES.includes(selected.schema.type)) {
     const detail =
       'must point to a field of type string, boolean or integer. Enum string fields and ' +
       'strings with formats are allowed.';
     errors.push(field.invalid(at, jsonPath, detail));
   }
-  const path = found.path.join('.');
+  const path = selected.path.join('.');
   if (unique.has(path)) errors.push(field.duplicate(at, jsonPath));
   unique.add(path);
   return errors;

@@ -151,7 +151,7 @@ describe('daemon sets', () => {
     expect(messages(validation.validateDaemonSet(daemonSet(parts)))).toEqual(errors);
   });
 
-  test('the selector is for good, all else can be changed', () => {
+  test('the selector is immutable, other fields can change', () => {
     const changed = daemonSet({
       spec: 'minReadySeconds: 3\nupdateStrategy: {type: OnDelete}',
       pod: 'hostNetwork: true',

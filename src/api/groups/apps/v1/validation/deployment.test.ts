@@ -126,7 +126,7 @@ describe('deployments', () => {
     expect(messages(validation.validateDeployment(deployment(parts)))).toEqual([]);
   });
 
-  test.each(COMMON)('bad: %s', (_, parts, errors) => {
+  test.each(COMMON)('invalid: %s', (_, parts, errors) => {
     expect(messages(validation.validateDeployment(deployment(parts)))).toEqual(errors);
   });
 
@@ -199,18 +199,18 @@ describe('deployments', () => {
         'spec.progressDeadlineSeconds: Invalid value: -1: must be greater than minReadySeconds',
       ],
     ],
-  ])('bad: %s', (_, spec, errors) => {
+  ])('invalid: %s', (_, spec, errors) => {
     expect(messages(validation.validateDeployment(deployment({ spec })))).toEqual(errors);
   });
 
-  test('the selector is for good', () => {
+  test('the selector is immutable', () => {
     const changed = deployment({ selector: '{matchLabels: {a: b, c: d}}', labels: '{a: b, c: d}' });
     expect(messages(validation.validateDeploymentUpdate(changed, deployment()))).toEqual([
       'spec.selector: Invalid value: {"matchLabels":{"a":"b","c":"d"}}: field is immutable',
     ]);
   });
 
-  test('all else can be changed, into what is good', () => {
+  test('other fields can change to valid values', () => {
     const changed = deployment({
       spec: 'replicas: 5\npaused: true\nstrategy: {type: Recreate}',
       pod: 'hostNetwork: true',
@@ -298,15 +298,15 @@ describe('deployments', () => {
 });
 
 describe('replica sets', () => {
-  test('a good one', () => {
+  test('a valid one', () => {
     expect(messages(validation.validateReplicaSet(replicaSet()))).toEqual([]);
   });
 
-  test.each(COMMON)('bad: %s', (_, parts, errors) => {
+  test.each(COMMON)('invalid: %s', (_, parts, errors) => {
     expect(messages(validation.validateReplicaSet(replicaSet(parts)))).toEqual(errors);
   });
 
-  test('the selector is for good', () => {
+  test('the selector is immutable', () => {
     const changed = replicaSet({ selector: '{matchExpressions: [{key: a, operator: Exists}]}' });
     expect(messages(validation.validateReplicaSetUpdate(changed, replicaSet()))).toEqual([
       'spec.selector: Invalid value: {"matchExpressions":[{"key":"a","operator":"Exists"}]}: field is immutable',

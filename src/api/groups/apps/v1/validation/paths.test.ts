@@ -182,7 +182,7 @@ describe.each(KINDS)('%s', (kind, create, update) => {
 });
 
 test.each(KINDS.filter(([kind]) => kind !== 'DaemonSet'))(
-  'how many: %s',
+  'replicas: %s',
   (_kind, create, update) => {
     expect(short(create({ spec: 'replicas: 0' }))).toEqual([]);
     expect(short(update({ spec: 'replicas: 3' }, { spec: 'replicas: 1' }))).toEqual([]);
@@ -257,7 +257,7 @@ describe('strategies of daemon sets', () => {
     );
   });
 
-  test('another', () => {
+  test('another type', () => {
     const given = daemonSet({ spec: 'updateStrategy: {type: Random}' });
     expect(short(validation.validateDaemonSet(given))).toEqual([
       'spec.updateStrategy NotSupported',
@@ -483,7 +483,7 @@ describe('counts', () => {
   const collisions = KINDS.flatMap(([kind, , , status]) =>
     status === undefined ? [] : [{ kind, status }],
   );
-  test.each(collisions)('how often they met: $kind', ({ status }) => {
+  test.each(collisions)('collisions: $kind', ({ status }) => {
     const of = (count?: number): string => (count === undefined ? '' : `collisionCount: ${count}`);
     expect(short(status(of(1), of()))).toEqual([]);
     expect(short(status(of(1), of(1)))).toEqual([]);

@@ -1,5 +1,6 @@
-// Validation of batch/v1: one function per kind and way of writing it. Messages, paths and error types throughout this folder
-// are Kubernetes' own (pkg/apis/batch/validation), oddities included. Metadata is checked for all kinds alike, elsewhere.
+// Validation of batch/v1: one function per kind and operation. Messages, paths and error types in
+// this folder are those of Kubernetes (pkg/apis/batch/validation), its inconsistencies included.
+// Metadata is validated elsewhere, with the same rules for all kinds.
 
 export { validateCronJob, validateCronJobUpdate } from './cron-job.ts';
 export { validateJob, validateJobUpdate } from './job.ts';

@@ -33,8 +33,8 @@ export function commonIndex(a: string, b: string, completions: number): number |
   const left = intervalsOf(a, completions);
   const right = intervalsOf(b, completions);
   for (let i = 0, j = 0; i < left.length && j < right.length;) {
-    const x = left[i] as Interval;
-    const y = right[j] as Interval;
+    const x = left[i]!;
+    const y = right[j]!;
     if (x.first <= y.last && y.first <= x.last) return Math.max(x.first, y.first);
     if (x.first <= y.first) i++;
     else j++;

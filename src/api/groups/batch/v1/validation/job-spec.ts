@@ -126,10 +126,10 @@ function successPolicyOf(spec: JobSpec, at: FieldPath): FieldErrorList {
 /** A failure policy evaluates failed pods, not terminating ones. */
 function podReplacementPolicy(spec: JobSpec, at: FieldPath): FieldErrorList {
   const { podReplacementPolicy: policy } = spec;
-  const known = spec.podFailurePolicy === undefined ? REPLACEMENT_POLICIES : ['Failed'];
-  return policy === undefined || known.includes(policy)
+  const allowedPolicies = spec.podFailurePolicy === undefined ? REPLACEMENT_POLICIES : ['Failed'];
+  return policy === undefined || allowedPolicies.includes(policy)
     ? []
-    : [field.notSupported(at, policy, known)];
+    : [field.notSupported(at, policy, allowedPolicies)];
 }
 
 const RESTART_POLICIES = ['OnFailure', 'Never'];

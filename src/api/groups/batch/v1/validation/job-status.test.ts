@@ -36,7 +36,7 @@ function check(_: string, status: string, old: string, errors: string[], spec?: 
   );
 }
 
-describe('good', () => {
+describe('valid', () => {
   test.each<Case>([
     ['nothing', '', '', []],
     ['running', `${START}, active: 2, ready: 1, terminating: 1`, '', []],

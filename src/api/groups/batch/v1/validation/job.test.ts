@@ -567,7 +567,7 @@ describe('an update', () => {
     expect(once(validation.validateJobUpdate(job(parts), job(old)))).toEqual(errors);
   });
 
-  test('says what is wrong with the spec for what it is and for the change', () => {
+  test('reports errors of the spec for its content and for the change', () => {
     expect(
       messages(validation.validateJobUpdate(job({ spec: 'backoffLimit: -1' }), job())),
     ).toEqual([
@@ -576,7 +576,7 @@ describe('an update', () => {
     ]);
   });
 
-  test('of one from when its labels had no prefix asks for none', () => {
+  test('does not require prefixed labels of an old job', () => {
     const parts = {
       selector: '{matchLabels: {controller-uid: 1a2b}}',
       labels: '{controller-uid: 1a2b, job-name: j}',
@@ -619,7 +619,7 @@ describe('an update', () => {
       validation.validateJobUpdate(job({ ...suspended, ...parts }), job({ ...suspended, ...old })),
     ).map((message) => message.replace(/Invalid value: .*: field/, 'field'));
 
-  test.each(directives)('where its pods may go: %s', (_, parts) => {
+  test.each(directives)('scheduling fields: %s', (_, parts) => {
     expect(once(validation.validateJobUpdate(job(parts), job())).join()).toContain(
       'spec.template: Invalid value: ',
     );
@@ -633,7 +633,7 @@ describe('an update', () => {
     ]);
   });
 
-  test('pods stay as near to each other, or as far, as they were', () => {
+  test('pod affinity and anti-affinity are immutable', () => {
     expect(errorsOf({ pod: affinity(apart) }, {})).toEqual([
       'spec.template.spec: field is immutable',
     ]);
@@ -648,7 +648,7 @@ describe('an update', () => {
     );
   });
 
-  test('what containers get can be changed while it rests', () => {
+  test('container resources can change while it is suspended', () => {
     const more: Parts = { container: 'resources: {requests: {cpu: 2}}' };
     expect(errorsOf(more, {})).toEqual([]);
     expect(errorsOf(more, { status: started })).toEqual(['spec.template: field is immutable']);

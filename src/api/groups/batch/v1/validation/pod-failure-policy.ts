@@ -83,15 +83,13 @@ function exitCodes(
   const seen = new Set<number>();
   values.forEach((value, index) => {
     const path = valuesPath.index(index);
-    // Exit code 0 is no failure.
+    // Exit code 0 is not a failure.
     if (operator === 'In' && value === 0)
       errors.push(field.invalid(path, value, 'must not be 0 for the In operator'));
     if (seen.has(value)) errors.push(field.duplicate(path, value));
     seen.add(value);
   });
-  const ordered = values.every(
-    (value, index) => index === 0 || (values[index - 1] as number) <= value,
-  );
+  const ordered = values.every((value, index) => index === 0 || values[index - 1]! <= value);
   if (!ordered) errors.push(field.invalid(valuesPath, values, 'must be ordered'));
   return errors;
 }

@@ -29,7 +29,7 @@ const affinity = (
   },
 });
 
-describe('volumes of the cluster', () => {
+describe('persistent volumes', () => {
   const ebs = { awsElasticBlockStore: { volumeID: 'vol-1' } };
   const file = {
     azureFile: {

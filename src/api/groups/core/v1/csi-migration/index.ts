@@ -1,5 +1,5 @@
-// Volumes of in-tree plugins, seen as those of the CSI drivers that have replaced them. Whoever schedules, attaches or grows volumes
-// asks here; what is stored stays as its user has written it.
+// Translates volumes of in-tree plugins to volumes of the CSI drivers that replaced the plugins.
+// Used by components that schedule, attach or expand volumes. Stored volumes are not changed.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { PersistentVolume, Volume } from '../index.ts';
@@ -15,34 +15,42 @@ const DRIVERS: ReadonlyMap<string, string> = new Map(
   IN_TREE_PLUGINS.map(({ name, driver }) => [name, driver]),
 );
 
-/** The driver that has replaced the plugin of that name (`kubernetes.io/aws-ebs`); undefined if none has. */
+/**
+ * Returns the driver that replaced a plugin (`kubernetes.io/aws-ebs`); undefined if there is none.
+ */
 export function driverOfPlugin(name: string): string | undefined {
   return DRIVERS.get(name);
 }
 
-/** Volumes never change: each is looked at once. Errors are found again. */
-const known = new WeakMap<ReadVolume, Migrated | undefined>();
+/** Volumes are immutable, so each is translated at most once. Errors are not cached. */
+const migratedVolumes = new WeakMap<ReadVolume, Migrated | undefined>();
 
 export interface Migrated {
-  /** Of the plugin whose volume it is. */
+  /** The name of the in-tree plugin. */
   readonly plugin: string;
-  /** As its driver sees it: with another source, and another affinity where nodes say otherwise where they are. */
+  /**
+   * The volume with a CSI source. Its node affinity has other keys if the driver's nodes use other
+   * labels.
+   */
   readonly volume: ReadVolume;
 }
 
-/** undefined: it is not a volume of a plugin that has been replaced. Throws CsiMigrationError if it cannot be told to the driver. */
+/**
+ * Returns the translated volume; undefined if no driver replaced its plugin. Throws
+ * CsiMigrationError if the volume cannot be translated.
+ */
 export function migrated(volume: ReadVolume): Migrated | undefined {
   if (volume.spec.csi !== undefined) return undefined;
-  if (known.has(volume)) return known.get(volume);
-  let found: Migrated | undefined;
+  if (migratedVolumes.has(volume)) return migratedVolumes.get(volume);
+  let migrated: Migrated | undefined;
   for (const plugin of IN_TREE_PLUGINS) {
     const translation = plugin.persistent(volume);
     if (translation === undefined) continue;
-    found = { plugin: plugin.name, volume: translated(volume, plugin, translation) };
+    migrated = { plugin: plugin.name, volume: translated(volume, plugin, translation) };
     break;
   }
-  known.set(volume, found);
-  return found;
+  migratedVolumes.set(volume, migrated);
+  return migrated;
 }
 
 function translated(
@@ -61,12 +69,15 @@ function translated(
   return { ...volume, spec };
 }
 
-/** Of which replaced plugin a volume is, by a pod's volume or the spec of the cluster's; undefined if of none. */
+/**
+ * Returns the name of the replaced plugin of a pod's volume or a PersistentVolume's spec; undefined
+ * if there is none.
+ */
 export function pluginOfSource(source: Immutable<Volume> | ReadVolume['spec']): string | undefined {
   return IN_TREE_PLUGINS.find(({ field }) => source[field] !== undefined)?.name;
 }
 
-/** A volume in a pod's spec, as its driver sees it. undefined, and throws, as `migrated` does. */
+/** Translates a volume in a pod's spec. Returns undefined, and throws, as `migrated` does. */
 export function migratedInline(
   volume: Immutable<Volume>,
   namespace: string,

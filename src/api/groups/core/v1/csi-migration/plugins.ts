@@ -88,16 +88,19 @@ function alike<K extends SourceField>(
   type Said = NonNullable<Immutable<Volume>[K]> & NonNullable<ReadVolume['spec'][K]>;
   return {
     persistent: ({ spec }) => {
-      const said = spec[key] as Said | undefined;
-      return said === undefined ? undefined : { csi: translate(said) };
+      const pluginSource = spec[key] as Said | undefined;
+      return pluginSource === undefined ? undefined : { csi: translate(pluginSource) };
     },
     inline: (volume) => {
-      const said = volume[key] as Said | undefined;
-      if (said === undefined) return undefined;
-      const csi = translate(said);
+      const pluginSource = volume[key] as Said | undefined;
+      if (pluginSource === undefined) return undefined;
+      const csi = translate(pluginSource);
       return {
         csi,
-        accessModes: modes(csi, (said as { readonly readOnly?: boolean }).readOnly === true),
+        accessModes: modes(
+          csi,
+          (pluginSource as { readonly readOnly?: boolean }).readOnly === true,
+        ),
       };
     },
   };

@@ -1,4 +1,5 @@
-// Quotas: what objects take, and which quotas they fall under. Admission charges by it, the controller counts by it.
+// Quotas: the usage of objects, and the quotas that apply to them. Used by admission and by the
+// quota controller.
 
 export {
   addAmounts,

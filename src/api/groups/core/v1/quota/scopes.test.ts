@@ -176,7 +176,7 @@ const valid = requirements.filter((requirement) => {
 });
 
 describe('scopes', () => {
-  test('that stand for one property take the operator Exists only', () => {
+  test('for one property accept the operator Exists only', () => {
     const operators = (name: string) =>
       valid.filter(({ scopeName }) => scopeName === name).map(({ operator }) => operator);
     for (const name of SCOPES) {
@@ -186,7 +186,7 @@ describe('scopes', () => {
     }
   });
 
-  test.each(valid)('%j holds the objects that the documentation says', (requirement) => {
+  test.each(valid)('%j contains the documented objects', (requirement) => {
     for (const [properties, object] of samples()) {
       const spec = { scopeSelector: { matchExpressions: [requirement] } };
       const what = JSON.stringify(object);
@@ -203,7 +203,7 @@ describe('scopes', () => {
     }
   });
 
-  test('of both fields must all hold the object', () => {
+  test('of both fields must all contain the object', () => {
     const all = [...samples()];
     for (const first of valid.filter(({ operator }) => operator === 'Exists')) {
       for (const second of valid) {
@@ -218,7 +218,7 @@ describe('scopes', () => {
     }
   });
 
-  test('of another group hold nothing', () => {
+  test('of another group contain nothing', () => {
     expect(
       isInScopes({ scopes: ['NotTerminating'] }, { group: 'apps', resource: 'pods' }, { spec: {} }),
     ).toBe(false);

@@ -49,7 +49,7 @@ const POD_NAMES: ReadonlySet<string> = new Set([
   ]),
 ]);
 /** Limits on these resources require an explicit value in every container. */
-const TO_BE_SAID: ReadonlySet<string> = new Set(
+const REQUIRED_IN_CONTAINERS: ReadonlySet<string> = new Set(
   ['cpu', 'memory'].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
 );
 
@@ -70,7 +70,7 @@ const podEvaluator: QuotaEvaluator = {
     subresource === 'resize' ||
     isTerminating(object as Immutable<core.Pod>) !==
       isTerminating(oldObject as Immutable<core.Pod>),
-  problem: (object, limited) => unsaid(object as Immutable<core.Pod>, limited),
+  problem: (object, limited) => missingValues(object as Immutable<core.Pod>, limited),
 };
 
 /** Reports whether the pod is in the scope Terminating: it has an active deadline. */
@@ -102,8 +102,8 @@ export function podAmounts({ spec }: Immutable<core.Pod>, of: 'requests' | 'limi
     ...amountsOf(spec.resources?.[of]),
   ]);
   for (const [name, amount] of amountsOf(spec.overhead)) {
-    const known = total.get(name);
-    if (of === 'requests' || known !== undefined) total.set(name, known?.add(amount) ?? amount);
+    const sum = total.get(name);
+    if (of === 'requests' || sum !== undefined) total.set(name, sum?.add(amount) ?? amount);
   }
   return total;
 }
@@ -124,22 +124,27 @@ function computeUsage(requests: Amounts, limits: Amounts): Amounts {
   return usage;
 }
 
-function unsaid({ spec }: Immutable<core.Pod>, limited: readonly string[]): string | undefined {
-  const whole = computeUsage(
+function missingValues(
+  { spec }: Immutable<core.Pod>,
+  limited: readonly string[],
+): string | undefined {
+  const podLevelUsage = computeUsage(
     amountsOf(spec.resources?.requests),
     amountsOf(spec.resources?.limits),
   );
-  const wanted = limited.filter((name) => TO_BE_SAID.has(name) && !whole.has(name)).toSorted();
-  const silent = (name: string): readonly string[] =>
+  const missing = limited
+    .filter((name) => REQUIRED_IN_CONTAINERS.has(name) && !podLevelUsage.has(name))
+    .toSorted();
+  const containersWithout = (name: string): readonly string[] =>
     [...spec.containers, ...(spec.initContainers ?? [])].flatMap((container) => {
-      const said = computeUsage(
+      const containerUsage = computeUsage(
         amountsOf(container.resources.requests),
         amountsOf(container.resources.limits),
       );
-      return said.has(name) ? [] : [container.name];
+      return containerUsage.has(name) ? [] : [container.name];
     });
-  const problems = wanted.flatMap((name) => {
-    const containers = silent(name);
+  const problems = missing.flatMap((name) => {
+    const containers = containersWithout(name);
     return containers.length === 0
       ? []
       : [`${name} for: ${[...new Set(containers)].toSorted().join(',')}`];

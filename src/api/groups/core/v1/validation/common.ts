@@ -123,9 +123,7 @@ export function immutable(
 
 /** Reports whether there is one address of each family. */
 export function isDualStack(addresses: readonly string[]): boolean {
-  return (
-    addresses.length === 2 && isIPv6(addresses[0] as string) !== isIPv6(addresses[1] as string)
-  );
+  return addresses.length === 2 && isIPv6(addresses[0]!) !== isIPv6(addresses[1]!);
 }
 
 export const isIPv6 = (address: string): boolean => address.includes(':');

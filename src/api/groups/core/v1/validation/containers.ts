@@ -307,14 +307,14 @@ function ports(list: readonly ContainerPort[] | undefined, at: FieldPath): Field
 
 function hostPortConflicts(list: readonly Container[], at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
-  const taken = new Set<string>();
+  const usedNames = new Set<string>();
   list.forEach((container, containerIndex) => {
     (container.ports ?? []).forEach((port, index) => {
       if (port.hostPort === undefined || port.hostPort === 0) return;
       const key = `${port.protocol}/${port.hostIP ?? ''}/${port.hostPort}`;
       const path = at.index(containerIndex).child('ports').index(index).child('hostPort');
-      if (taken.has(key)) errors.push(field.duplicate(path, key));
-      taken.add(key);
+      if (usedNames.has(key)) errors.push(field.duplicate(path, key));
+      usedNames.add(key);
     });
   });
   return errors;

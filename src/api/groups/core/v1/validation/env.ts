@@ -140,7 +140,7 @@ function fileKeyRef({ key, volumeName, path }: FileKeySelector, at: FieldPath): 
 /** Splits a path such as metadata.labels['app'] into the path and the key. */
 function splitSubscript(path: string): { readonly path: string; readonly subscript?: string } {
   const match = /^(.+?)\['(.*)'\]$/s.exec(path);
-  return match === null ? { path } : { path: match[1] as string, subscript: match[2] };
+  return match === null ? { path } : { path: match[1]!, subscript: match[2] };
 }
 
 export function fieldRef(

@@ -1,4 +1,5 @@
-// Validation of the core group: one function per kind and way of writing it. Metadata is checked for all kinds alike, elsewhere.
+// Validation of the core group: one function per kind and operation. Metadata is validated
+// elsewhere, with the same rules for all kinds.
 
 export { annotations as validateAnnotations } from './annotations.ts';
 export * from './configuration.ts';

@@ -58,7 +58,7 @@ export const isAddress = (value: string): boolean =>
 
 const MAX_ADDRESS_LENGTH = 128;
 
-/** Removes leading zeros of octets; groups of IPv6 may have them. */
+/** Removes leading zeros of IPv4 octets. The groups of IPv6 addresses may have leading zeros. */
 export const withoutLeadingZeros = (value: string): string =>
   // The expression takes quadratic time on long texts.
   value.length > MAX_ADDRESS_LENGTH

@@ -139,7 +139,7 @@ describe('secrets', () => {
     expect(messages(validation.validateSecret(secret(yaml)))).toEqual(errors);
   });
 
-  test('the type stays, and what is immutable', () => {
+  test('the type and immutable data cannot change', () => {
     const old = secret('type: a\nimmutable: true\nstringData: {a: x}');
     expect(
       messages(validation.validateSecretUpdate(secret('type: b\nstringData: {a: z}'), old)),

@@ -176,7 +176,7 @@ describe('memory on disk', () => {
   ]);
 });
 
-describe('what a kubelet can do', () => {
+describe('declared features', () => {
   const AT = 'status.declaredFeatures';
   const LONG = `F${'e'.repeat(253)}`;
   test.each<[what: string, list: string[], ...errors: string[]]>([

@@ -39,10 +39,10 @@ export function validateNode(node: Node): FieldErrorList {
 
 /** Validates obsolete annotations, which must still have their former content. */
 function annotations({ metadata }: Node): FieldErrorList {
-  const given = metadata.annotations ?? {};
+  const map = metadata.annotations ?? {};
   return [
-    ...taintsAnnotation(given[TAINTS_ANNOTATION] ?? ''),
-    ...avoidPodsAnnotation(given[AVOID_PODS_ANNOTATION] ?? ''),
+    ...taintsAnnotation(map[TAINTS_ANNOTATION] ?? ''),
+    ...avoidPodsAnnotation(map[AVOID_PODS_ANNOTATION] ?? ''),
   ];
 }
 
@@ -77,10 +77,10 @@ interface AvoidPods {
 
 function avoidPodsAnnotation(text: string): FieldErrorList {
   if (text === '') return [];
-  const given = parsed(text);
+  const parsedText = parsed(text);
   const at = ANNOTATIONS.child('AvoidPods');
-  if (typeof given === 'string') return [field.invalid(at, AVOID_PODS_ANNOTATION, given)];
-  if (given.value !== null && !isPlainObject(given.value)) {
+  if (typeof parsedText === 'string') return [field.invalid(at, AVOID_PODS_ANNOTATION, parsedText)];
+  if (parsedText.value !== null && !isPlainObject(parsedText.value)) {
     return [
       field.invalid(
         at,
@@ -89,7 +89,7 @@ function avoidPodsAnnotation(text: string): FieldErrorList {
       ),
     ];
   }
-  return ((given.value as AvoidPods | null)?.preferAvoidPods ?? []).flatMap(
+  return ((parsedText.value as AvoidPods | null)?.preferAvoidPods ?? []).flatMap(
     ({ podSignature }, index) => {
       const signature = ANNOTATIONS.child(AVOID_PODS_ANNOTATION).index(index).child('PodSignature');
       const owner = podSignature?.podController;
@@ -235,10 +235,10 @@ function configMapReference(
 ): FieldErrorList {
   const errors: FieldErrorList = [];
   for (const name of ['uid', 'resourceVersion'] as const) {
-    const given = (source[name] ?? '') !== '';
-    if (part === 'spec' && given)
+    const isSet = (source[name] ?? '') !== '';
+    if (part === 'spec' && isSet)
       errors.push(field.forbidden(at.child(name), `${name} must not be set in spec`));
-    if (part === 'status' && !given) errors.push(field.required(at.child(name)));
+    if (part === 'status' && !isSet) errors.push(field.required(at.child(name)));
   }
   const checks = {
     namespace: validation.isDNS1123Label,

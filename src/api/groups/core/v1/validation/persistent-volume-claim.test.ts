@@ -444,7 +444,7 @@ describe('claims', () => {
     expect(messages(found)).toEqual(errors);
   });
 
-  test('what is on its way out, or hardly meant', () => {
+  test('warnings about deprecated or suspicious values', () => {
     const amounts = 'resources: {requests: {storage: 1500m}, limits: {storage: 2500m}}';
     expect(persistentVolumeClaimWarnings(claim(amounts, ANNOTATED('a')))).toEqual([
       'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since ' +

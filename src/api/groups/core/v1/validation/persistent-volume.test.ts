@@ -313,7 +313,7 @@ describe('persistent volumes', () => {
     expect(messages(validation.validatePersistentVolume(volume(source)))).toEqual(errors);
   });
 
-  test('mount options as an annotation, where nothing is mounted with options', () => {
+  test('mount options as an annotation, for a source without mount options', () => {
     const metadata = '{name: v, annotations: {volume.beta.kubernetes.io/mount-options: ro}}';
     expect(messages(validation.validatePersistentVolume(volume(HOST_PATH, metadata)))).toEqual([
       'metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not ' +
@@ -390,7 +390,7 @@ describe('persistent volumes', () => {
   });
 });
 
-describe('sources stay', () => {
+describe('sources are immutable', () => {
   const SECRETS = [
     'controllerPublish',
     'controllerExpand',
@@ -489,7 +489,7 @@ describe('sources stay', () => {
   });
 });
 
-describe('affinities stay, but for the names of labels', () => {
+describe('affinities are immutable, except for the names of labels', () => {
   /** Returns a volume with terms, each a list of labels. */
   const affine = (...terms: readonly string[][]): core.PersistentVolume => {
     const list = terms.map(
@@ -578,7 +578,7 @@ describe('affinities stay, but for the names of labels', () => {
   });
 });
 
-describe('volumes within attachments', () => {
+describe('inline volumes of attachments', () => {
   const NOT_INLINE = 'Forbidden: may not be specified in the context of inline volumes';
   test.each<[what: string, spec: string, errors: string[]]>([
     ['a good one', CSI, []],
@@ -621,7 +621,7 @@ describe('volumes within attachments', () => {
   });
 });
 
-test('what is on its way out', () => {
+test('warnings about deprecated sources', () => {
   const annotation = '{name: v, annotations: {volume.beta.kubernetes.io/storage-class: a}}';
   const label = 'failure-domain.beta.kubernetes.io/zone';
   const spec = `cephfs: {monitors: [m]}\npersistentVolumeReclaimPolicy: Recycle\n${AFFINITY(label)}`;

@@ -334,12 +334,12 @@ function sources(
   at: FieldPath,
 ): FieldErrorList {
   const errors: FieldErrorList = [];
-  let found = 0;
+  let count = 0;
   for (const source of SOURCE_NAMES) {
     const value = spec[source];
     if (value === undefined) continue;
     // As in upstream, this check is missing for one of them.
-    if (found++ > 0 && source !== 'flexVolume') {
+    if (count++ > 0 && source !== 'flexVolume') {
       const path = source === 'cephfs' ? 'cephFS' : source;
       errors.push(field.forbidden(at.child(path), 'may not specify more than 1 volume type'));
       continue;
@@ -354,7 +354,7 @@ function sources(
       errors.push(field.required(at.child('nodeAffinity'), 'Local volume requires node affinity'));
     }
   }
-  if (found === 0) errors.push(field.required(at, 'must specify a volume type'));
+  if (count === 0) errors.push(field.required(at, 'must specify a volume type'));
   return errors;
 }
 

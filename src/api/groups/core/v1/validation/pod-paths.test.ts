@@ -100,7 +100,7 @@ describe('accepted', () => {
   });
 });
 
-describe('refused', () => {
+describe('rejected', () => {
   const spread = (fields: string): string =>
     `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, ` +
     `whenUnsatisfiable: DoNotSchedule, ${fields}}]`;

@@ -151,7 +151,7 @@ describe('names', () => {
   ]);
 });
 
-describe('a name of its own', () => {
+describe('hostname override', () => {
   table([
     ['one', 'hostnameOverride: custom-hostname'],
     ['one with dots', 'hostnameOverride: custom.example.com'],
@@ -167,7 +167,7 @@ describe('a name of its own', () => {
   ]);
 });
 
-describe("the host's", () => {
+describe('host namespaces', () => {
   table([
     ['network', 'hostNetwork: true'],
     ['processes', 'hostPID: true'],
@@ -641,7 +641,7 @@ describe('volumes and the pod', () => {
     ],
   ]);
 
-  test('a claim of a name too long', () => {
+  test('a claim with a long name', () => {
     const pod = manifest<core.Pod>(
       'core/v1.Pod',
       `metadata: {name: ${'a'.repeat(200)}, namespace: default}\n` +
@@ -670,7 +670,7 @@ describe('signals', () => {
   });
 });
 
-describe('systems', () => {
+describe('operating systems', () => {
   table([
     [
       'Linux',
@@ -718,7 +718,7 @@ test.each<[cost: string, good: boolean]>([
   );
 });
 
-test.each(['', 'foo'])('of a file "%s", on no node', (value) => {
+test.each(['', 'foo'])('a mirror annotation "%s" without a node', (value) => {
   const key = 'kubernetes.io/config.mirror';
   expect(errorsOf(GOOD, `, annotations: {${key}: "${value}"}`)).toEqual([
     `metadata.annotations[${key}] Invalid`,

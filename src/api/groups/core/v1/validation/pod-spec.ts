@@ -152,7 +152,9 @@ function fileKeyVolumes(spec: PodSpec, at: FieldPath): FieldErrorList {
 }
 
 /** Returns exceptions for values in a stored spec that a new one must not have. */
-export function whatStays(old: PodSpec): Pick<VolumeOwner, 'anySELinuxPolicy' | 'restartingInit'> {
+export function storedExceptions(
+  old: PodSpec,
+): Pick<VolumeOwner, 'anySELinuxPolicy' | 'restartingInit'> {
   return {
     anySELinuxPolicy: old.securityContext?.seLinuxChangePolicy !== undefined,
     restartingInit: (old.initContainers ?? []).some(
@@ -196,7 +198,7 @@ export function podTemplate(
     ...podSpec(
       spec,
       at.child('spec'),
-      old === undefined ? IN_TEMPLATE : { ...IN_TEMPLATE, ...whatStays(old.spec) },
+      old === undefined ? IN_TEMPLATE : { ...IN_TEMPLATE, ...storedExceptions(old.spec) },
     ),
     ...profilesMatch(metadata.annotations, spec, at.child('spec')),
   ];

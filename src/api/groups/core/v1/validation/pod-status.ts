@@ -178,11 +178,11 @@ function covers(
 
 function resourceClaimStatuses({ status, spec }: Pod): FieldErrorList {
   const errors: FieldErrorList = [];
-  const known = new Set((spec.resourceClaims ?? []).map(({ name }) => name));
+  const claimNames = new Set((spec.resourceClaims ?? []).map(({ name }) => name));
   const seen = new Set<string>();
   (status.resourceClaimStatuses ?? []).forEach(({ name, resourceClaimName }, index) => {
     const path = STATUS.child('resourceClaimStatuses').index(index).child('name');
-    if (!known.has(name))
+    if (!claimNames.has(name))
       errors.push(
         field.invalid(path, name, 'must match the name of an entry in `spec.resourceClaims`'),
       );

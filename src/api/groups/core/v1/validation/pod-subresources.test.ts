@@ -108,7 +108,7 @@ describe('ephemeral containers', () => {
     expect(messages(validatePodEphemeralContainersUpdate(pod(spec), pod(old)))).toEqual(errors);
   });
 
-  test('a static pod has none', () => {
+  test('a static pod has no ephemeral containers', () => {
     const change = validatePodEphemeralContainersUpdate(
       pod(`nodeName: n1\n${withList(debug())}`, '', MIRROR),
       pod(`nodeName: n1\n${good}`, '', MIRROR),
@@ -271,7 +271,7 @@ describe('resize', () => {
     expect(messages(validatePodResize(pod(spec), pod(old)))).toEqual(errors);
   });
 
-  test('needs a node that says what its containers have', () => {
+  test('requires a node that reports container resources', () => {
     const status = (more: string): string =>
       `status: {containerStatuses: [{name: c, image: x, imageID: x, state: {running: {}}${more}}]}`;
     const change = (more: string): string[] =>
@@ -280,7 +280,7 @@ describe('resize', () => {
     expect(change(', resources: {requests: {cpu: 1}}')).toEqual([]);
   });
 
-  test('is not for static pods and pods of Windows', () => {
+  test('is not supported for static pods and Windows pods', () => {
     const mirror = (cpu: string): core.Pod => pod(`nodeName: n1\n${one(cpu)}`, '', MIRROR);
     expect(messages(validatePodResize(mirror('cpu: 2'), mirror('cpu: 1')))).toEqual([
       '[]: Forbidden: static pods cannot be resized',

@@ -7,7 +7,7 @@ import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { podQosClass } from '../qos.ts';
 import { isMirrorPod, podAnnotationsUpdate } from './annotations.ts';
 import { WHOLE } from './common.ts';
-import { anyPod } from './pod.ts';
+import { validateAnyPod } from './pod.ts';
 import type { Container, Pod, PodSpec, ResourceList, ResourceRequirements } from './types.ts';
 
 const SPEC = new field.FieldPath('spec');
@@ -26,7 +26,7 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldE
     (pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]),
   );
   return [
-    ...anyPod(pod, old),
+    ...validateAnyPod(pod, old),
     ...podAnnotationsUpdate(
       pod.metadata.annotations,
       old.metadata.annotations,
@@ -60,7 +60,7 @@ export function validatePodResize(pod: Pod, old: Pod): FieldErrorList {
     return [field.forbidden(WHOLE, 'static pods cannot be resized')];
   if (old.spec.os?.name === 'windows')
     return [field.forbidden(WHOLE, 'windows pods cannot be resized')];
-  const errors = anyPod(pod, old);
+  const errors = validateAnyPod(pod, old);
   if ((old.status.qosClass ?? podQosClass(old.spec)) !== podQosClass(pod.spec)) {
     errors.push(
       field.invalid(
@@ -137,7 +137,7 @@ function containersResize(spec: PodSpec, old: PodSpec): FieldErrorList {
     });
   }
   spec.containers.forEach((container, index) => {
-    const before = old.containers[index] as Container;
+    const before = old.containers[index]!;
     if (!semanticEqual(withOldResources(container, before), before))
       errors.push(field.forbidden(SPEC, ONLY_CPU_AND_MEMORY));
   });
@@ -184,7 +184,7 @@ function removals(
  */
 function withOldAmounts(spec: PodSpec, old: PodSpec): PodSpec {
   const list = (now: readonly Container[], before: readonly Container[] = []): Container[] =>
-    now.map((container, index) => withOldResources(container, before[index] as Container));
+    now.map((container, index) => withOldResources(container, before[index]!));
   return {
     ...spec,
     containers: list(spec.containers, old.containers),

@@ -220,7 +220,7 @@ describe('spec', () => {
   });
 });
 
-describe('what may change', () => {
+describe('mutable fields', () => {
   const changes = (spec: string, old: string): string[] =>
     validatePodUpdate(pod(spec), pod(old)).map(
       ({ field, type }) => `${field} ${type.replace('FieldValue', '')}`,
@@ -491,7 +491,7 @@ describe('what may change', () => {
   });
 });
 
-describe('what a node says', () => {
+describe('reports of a node', () => {
   const given = (status: string, spec = good): core.Pod => pod(spec, `status: {${status}}`);
   const errorsOf = (now: core.Pod, old: core.Pod): string[] =>
     validatePodStatusUpdate(now, old).map(
@@ -934,7 +934,7 @@ describe('status', () => {
     expect(errorsOf(now, old)).toEqual(errors);
   });
 
-  test('the node is not set here', () => {
+  test('the node cannot be set', () => {
     expect(messages(validatePodStatusUpdate(pod(`${good}\nnodeName: n1`), pod(good)))).toEqual([
       'status.nodeName: Forbidden: may not be changed directly',
     ]);

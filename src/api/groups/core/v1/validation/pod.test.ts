@@ -1083,7 +1083,7 @@ describe('security', () => {
   ]);
 });
 
-describe('where a pod may go', () => {
+describe('scheduling', () => {
   const required =
     'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const preferred = 'spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution';
@@ -1243,7 +1243,7 @@ describe('where a pod may go', () => {
   ]);
 });
 
-describe('the rest', () => {
+describe('other fields', () => {
   table([
     [
       'an unknown restart policy',

@@ -16,7 +16,7 @@ import type {
 import { isMirrorPod, podAnnotations, podAnnotationsUpdate } from './annotations.ts';
 import { invalidEach, MAX_INT32 } from './common.ts';
 import { containersOfPod, image } from './containers.ts';
-import { podSpec, whatStays } from './pod-spec.ts';
+import { podSpec, storedExceptions } from './pod-spec.ts';
 import { profilesMatch } from './profile-annotations.ts';
 import { asksForImpossibleValues, tolerations } from './scheduling.ts';
 
@@ -24,7 +24,7 @@ const SPEC = new field.FieldPath('spec');
 const ANNOTATIONS = new field.FieldPath('metadata', 'annotations');
 
 export function validatePod(pod: Pod): FieldErrorList {
-  const errors = anyPod(pod);
+  const errors = validateAnyPod(pod);
   const { spec } = pod;
   if ((spec.ephemeralContainers ?? []).length > 0) {
     errors.push(field.forbidden(SPEC.child('ephemeralContainers'), 'cannot be set on create'));
@@ -41,7 +41,7 @@ export function validatePod(pod: Pod): FieldErrorList {
 }
 
 /** Validates rules that hold on create and update. `old`: absent on create. */
-export function anyPod({ metadata, spec }: Pod, old?: Pod): FieldErrorList {
+export function validateAnyPod({ metadata, spec }: Pod, old?: Pod): FieldErrorList {
   const required = old?.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return [
     ...podAnnotations(metadata.annotations, spec, ANNOTATIONS),
@@ -50,7 +50,7 @@ export function anyPod({ metadata, spec }: Pod, old?: Pod): FieldErrorList {
       isPod: true,
       isMirror: isMirrorPod(metadata.annotations),
       anyNodeValues: asksForImpossibleValues(required),
-      ...(old !== undefined && whatStays(old.spec)),
+      ...(old !== undefined && storedExceptions(old.spec)),
     }),
     ...tokensWithoutAccount(spec),
     ...containersOfPod(spec.containers, SPEC.child('containers')),
@@ -88,7 +88,7 @@ const UPDATE_MESSAGE =
 export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
   const { spec } = pod;
   const errors = [
-    ...anyPod(pod, old),
+    ...validateAnyPod(pod, old),
     // Repeats their errors, so that there is a cause for each.
     ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, spec, ANNOTATIONS),
   ];
@@ -198,7 +198,7 @@ function nodeAffinityNarrowing(
     return [field.invalid(path, after, message)];
   }
   return before.flatMap((term, index) => {
-    const changed = after[index] as NodeSelectorTerm;
+    const changed = after[index]!;
     if (onlyAdds(changed, term)) return [];
     return [
       field.invalid(

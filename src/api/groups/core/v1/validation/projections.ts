@@ -93,15 +93,15 @@ export function projections({ sources }: ProjectedVolumeSource, at: FieldPath): 
     if (source.podCertificate !== undefined) {
       const where = path.child('podCertificate');
       errors.push(...certificate(source.podCertificate, where));
-      const given = CERTIFICATE_PATHS.filter(
+      const givenPaths = CERTIFICATE_PATHS.filter(
         (name) => (source.podCertificate?.[name] ?? '') !== '',
       );
-      for (const name of given) {
-        const file = source.podCertificate[name] as string;
+      for (const name of givenPaths) {
+        const file = source.podCertificate[name]!;
         errors.push(...localNonReservedPath(file, where.child(name)));
         take(file, file);
       }
-      if (given.length === 0) {
+      if (givenPaths.length === 0) {
         const message =
           'specify at least one of credentialBundlePath, keyPath, and certificateChainPath';
         errors.push(field.required(where, message));

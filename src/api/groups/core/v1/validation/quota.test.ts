@@ -181,7 +181,7 @@ describe('quotas', () => {
     );
   });
 
-  test('what is used is counted as what may be', () => {
+  test('used amounts have the rules of limits', () => {
     const status = '{hard: {pods: 1}, used: {pods: "-1", apples: 1}}';
     expect(messages(validation.validateResourceQuotaStatus(quota('{}', status)))).toEqual([
       `status.used[apples]: Invalid value: "apples": ${NOT_STANDARD}`,

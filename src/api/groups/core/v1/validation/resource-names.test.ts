@@ -216,7 +216,7 @@ describe('of a pod as a whole', () => {
   });
 });
 
-describe('limits of many', () => {
+describe('limit ranges', () => {
   test.each<[what: string, limits: string, ...errors: string[]]>([
     [
       'everything',
@@ -387,7 +387,7 @@ describe('quotas', () => {
   });
 });
 
-describe('volumes that grow', () => {
+describe('expanding volumes', () => {
   const STATUSES = [
     'ControllerResizeInProgress',
     'ControllerResizeInfeasible',

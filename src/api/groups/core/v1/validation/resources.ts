@@ -295,13 +295,13 @@ function unknownClaim(
   name: string,
   claimNames: ReadonlySet<string>,
 ): field.FieldError {
-  const known =
+  const validNames =
     claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
   const { type } = field.notFound(at, name);
   return new field.FieldError(
     type,
     at,
     name,
-    `must be one of the names in pod.spec.resourceClaims${known}`,
+    `must be one of the names in pod.spec.resourceClaims${validNames}`,
   );
 }

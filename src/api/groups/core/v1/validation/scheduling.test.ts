@@ -26,7 +26,7 @@ function table(cases: readonly Case[], specOf: (fields: string) => string): void
   });
 }
 
-describe('nodes that must be', () => {
+describe('required nodes', () => {
   const at =
     'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const first = `${at}[0].matchExpressions[0]`;
@@ -110,7 +110,7 @@ describe('nodes that must be', () => {
   );
 });
 
-describe('nodes that may better be', () => {
+describe('preferred nodes', () => {
   const at = 'affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]';
   table(
     [

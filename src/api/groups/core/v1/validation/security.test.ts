@@ -21,7 +21,7 @@ const errorsOf = (given: core.Pod): string[] =>
 
 const GOOD = 'containers: [{name: c, image: x}]';
 
-describe('users of Windows', () => {
+describe('Windows users', () => {
   const problems = (options: Partial<core.WindowsSecurityContextOptions>): string[] => {
     const given = pod(`${GOOD}\nsecurityContext: {windowsOptions: ${JSON.stringify(options)}}`);
     return validatePod(given).map(
@@ -104,7 +104,7 @@ describe('users of Windows', () => {
   });
 });
 
-describe('processes of the host', () => {
+describe('host processes', () => {
   const options = (is?: boolean): string =>
     is === undefined ? '' : `, securityContext: {windowsOptions: {hostProcess: ${is}}}`;
   const spec = (of: {
@@ -200,12 +200,12 @@ describe('privileges', () => {
     expect(errorsOf(context(fields))).toEqual(errors);
   });
 
-  test('the whole of /proc, with users of its own', () => {
+  test('an unmasked /proc in a user namespace', () => {
     expect(errorsOf(context('procMount: Unmasked', 'hostUsers: false'))).toEqual([]);
   });
 });
 
-describe('users of its own', () => {
+describe('user namespaces', () => {
   const VOLUMES =
     'volumes: [{name: a, configMap: {name: x}}, {name: b, secret: {secretName: x}}, ' +
     '{name: c, downwardAPI: {}}, {name: d, projected: {}}, {name: e, emptyDir: {}}]';
@@ -315,7 +315,7 @@ describe('claims of devices', () => {
   });
 
   test.each(['resourceClaimName', 'resourceClaimTemplateName'])(
-    'static pods have none: %s',
+    'static pods have no claims: %s',
     (source) => {
       const spec = `nodeName: n1\n${container(MY)}\n${claims(`{name: my-claim, ${source}: some}`)}`;
       expect(errorsOf(pod(spec, ', annotations: {kubernetes.io/config.mirror: x}'))).toContain(

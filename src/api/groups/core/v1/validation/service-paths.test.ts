@@ -251,7 +251,7 @@ describe('addresses', () => {
   ]);
 });
 
-describe('addresses elsewhere', () => {
+describe('external addresses', () => {
   const external = (...list: string[]): string =>
     `externalIPs: [${list.map((ip) => `"${ip}"`).join(', ')}]`;
   table([
@@ -277,7 +277,7 @@ describe('addresses elsewhere', () => {
   ]);
 });
 
-describe('balancers', () => {
+describe('load balancers', () => {
   const ranges = (...list: string[]): string =>
     `loadBalancerSourceRanges: [${list.map((range) => `"${range}"`).join(', ')}]`;
   table([
@@ -388,7 +388,7 @@ describe('traffic', () => {
     ['anywhere', 'trafficDistribution: Random', 'trafficDistribution NotSupported'],
   ]);
 
-  test('two hints that differ', () => {
+  test('two different hints', () => {
     const annotations =
       'service.kubernetes.io/topology-aware-hints: original, service.kubernetes.io/topology-mode: different';
     expect(short(service('', annotations))).toEqual([

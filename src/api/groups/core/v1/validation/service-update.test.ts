@@ -43,7 +43,7 @@ const type = (name: string): string => `type: ${name}\n`;
 const ELSEWHERE = 'type: ExternalName\nexternalName: example.com\nports: []\n';
 const FIRST = 'clusterIPs[0] Invalid';
 
-describe('addresses stay, whatever the type becomes', () => {
+describe('addresses are immutable for any change of the type', () => {
   const TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer'];
   const pairs = TYPES.flatMap((from) => TYPES.map((to): [string, string] => [from, to]));
   test.each(pairs)('%s, %s', (from, to) => {
@@ -180,7 +180,7 @@ describe('families', () => {
   ]);
 });
 
-describe('balancers', () => {
+describe('load balancers', () => {
   const LB = `${type('LoadBalancer')}${at('1.2.3.4')}`;
   const ofClass = (name: string): string => `${LB}\nloadBalancerClass: ${name}`;
   const CLASS = 'loadBalancerClass Invalid';
@@ -331,7 +331,7 @@ describe('addresses that are not canonical may stay', () => {
   });
 });
 
-describe('the status of a balancer', () => {
+describe('the status of a load balancer', () => {
   const status = (of: string, ingress: string): core.Service =>
     service(type(of), '', `{loadBalancer: {ingress: ${ingress}}}`);
   const VIP = 'ipMode: VIP';

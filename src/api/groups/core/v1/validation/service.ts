@@ -133,10 +133,10 @@ function portsTogether({ spec }: Service): FieldErrorList {
   const errors: FieldErrorList = [];
   const list = spec.ports ?? [];
   const at = SPEC.child('ports');
-  const given = (port: ServicePort): number => port.nodePort ?? 0;
+  const nodePortOf = (port: ServicePort): number => port.nodePort ?? 0;
   if (spec.type === 'ClusterIP') {
     list.forEach((port, index) => {
-      if (given(port) === 0) return;
+      if (nodePortOf(port) === 0) return;
       errors.push(
         field.forbidden(
           at.index(index).child('nodePort'),
@@ -147,7 +147,7 @@ function portsTogether({ spec }: Service): FieldErrorList {
   }
   const nodePorts = new Set<string>();
   list.forEach((port, index) => {
-    if (given(port) === 0) return;
+    if (nodePortOf(port) === 0) return;
     const key = `${port.protocol}/${port.nodePort}`;
     if (nodePorts.has(key))
       errors.push(field.duplicate(at.index(index).child('nodePort'), port.nodePort));

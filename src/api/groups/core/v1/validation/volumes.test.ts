@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
-import { type FieldErrorList, path } from '#machinery/validation/field.ts';
+import { path, type FieldErrorList } from '#machinery/validation/field.ts';
 import { validatePod, validatePodTemplate } from './index.ts';
 
 const short = (errors: FieldErrorList, prefix: string): string[] =>
@@ -62,7 +62,7 @@ describe('one source', () => {
   ]);
 });
 
-describe('folders of the host', () => {
+describe('host paths', () => {
   table([
     ['a folder', 'hostPath: {path: /a, type: Directory}'],
     ['a folder to be made', 'hostPath: {path: /a, type: DirectoryOrCreate}'],
@@ -76,7 +76,7 @@ describe('folders of the host', () => {
   ]);
 });
 
-describe('disks of clouds', () => {
+describe('cloud disks', () => {
   table([
     ['GCE', 'gcePersistentDisk: {pdName: My-PD, fsType: ext4, partition: 1}'],
     ['GCE, the last partition', 'gcePersistentDisk: {pdName: p, partition: 255}'],
@@ -295,7 +295,7 @@ describe('file servers', () => {
   ]);
 });
 
-describe('disks of Azure', () => {
+describe('Azure disks', () => {
   const URI = 'diskURI: "https://blob/vhds/bar.vhd"';
   const ID = 'diskURI: /subscriptions/s/disks/d';
   table([
@@ -598,7 +598,7 @@ describe('claims', () => {
   ]);
 });
 
-describe('several in one', () => {
+describe('projected volumes', () => {
   const projected = (...sources: string[]): string =>
     `projected: {sources: [${sources.join(', ')}]}`;
   const at = 'projected.sources[0]';

@@ -235,7 +235,7 @@ export const SOURCES: Sources = {
   flexVolume: ({ driver, options }, at) => [
     ...nonEmpty(driver, at.child('driver')),
     ...Object.keys(options ?? {}).flatMap((key) => {
-      const domain = `.${(key.split('/')[0] as string).toLowerCase()}`;
+      const domain = `.${key.split('/')[0]!.toLowerCase()}`;
       if (!domain.endsWith('.kubernetes.io') && !domain.endsWith('.k8s.io')) return [];
       return [
         field.invalid(

@@ -65,7 +65,7 @@ describe('addresses', () => {
     expect(text(validateIPAddress(parent(change)))).toEqual(errors);
   });
 
-  test('belong to one parent for ever', () => {
+  test('have an immutable parent', () => {
     const labelled = address({ metadata: { labels: { a: 'b' } } });
     expect(text(validateIPAddressUpdate(labelled, address()))).toEqual([]);
     const value = '{"group":"example.com","resource":"gateways","namespace":"web","name":"back"}';

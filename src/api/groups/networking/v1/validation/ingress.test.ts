@@ -377,7 +377,7 @@ describe('classes', () => {
     expect(messages(validation.validateIngressClass(ingressClass(spec)))).toEqual(errors);
   });
 
-  test('the scope is required where no default fills it in', () => {
+  test('the scope is required if there is no default', () => {
     const given = ingressClass(parameters({ namespace: 'foo_ns' }));
     const bare: networking.IngressClass = {
       ...given,

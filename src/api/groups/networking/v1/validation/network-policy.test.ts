@@ -34,7 +34,7 @@ const PORTS = [
   { protocol: 'SCTP', port: 7777 },
 ];
 
-describe('good', () => {
+describe('valid', () => {
   test.each(
     rows<[spec: object]>([
       [{ ingress: [{}] }],
@@ -74,7 +74,7 @@ describe('good', () => {
   });
 });
 
-describe('bad', () => {
+describe('invalid', () => {
   const NAME = `Invalid value: "No=Equals": ${NAME_MESSAGES.namePart}`;
   const bad = { matchLabels: { 'No=Equals': 'b' } };
   const NO_PROTOCOL = 'Unsupported value: "ICMP": supported values: "TCP", "UDP", "SCTP"';
@@ -253,7 +253,7 @@ describe('updates', () => {
     expect(validateNetworkPolicy(policy(now), policy(old))).toHaveLength(count);
   });
 
-  test('ranges that were there before may stay, wherever', () => {
+  test('existing ranges may stay, at any place', () => {
     const old = policy(block('192.168.0.1/16', '192.168.03.0/24'));
     const egress = [{ to: [{ ipBlock: { cidr: '192.168.0.1/16', except: ['192.168.03.0/24'] } }] }];
     expect(messages(validateNetworkPolicy(policy({ egress }), old))).toEqual([]);

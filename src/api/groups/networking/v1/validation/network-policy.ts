@@ -124,13 +124,13 @@ function block(
 ): FieldErrorList {
   if (cidr === '') return [field.required(at.child('cidr'))];
   const errors = legacyCIDR(cidr, at.child('cidr'), old);
-  const whole = sloppyRange(cidr);
-  if (whole === undefined) return errors;
+  const outer = sloppyRange(cidr);
+  if (outer === undefined) return errors;
   except.forEach((part, index) => {
     const place = at.child('except').index(index);
     errors.push(...legacyCIDR(part, place, old));
     const range = sloppyRange(part);
-    if (range === undefined || (containsRange(whole, range) && range.prefix > whole.prefix)) return;
+    if (range === undefined || (containsRange(outer, range) && range.prefix > outer.prefix)) return;
     errors.push(field.invalid(place, part, 'must be a strict subset of `cidr`'));
   });
   return errors;

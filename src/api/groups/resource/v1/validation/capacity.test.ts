@@ -227,7 +227,7 @@ test.each(
   );
 });
 
-test('only devices that several can share have a policy', () => {
+test('only shared devices have a policy', () => {
   expect(messages(validateResourceSlice(of('1', undefined, false)))).toEqual([]);
   expect(messages(validateResourceSlice(of('1', undefined)))).toEqual([]);
   expect(messages(validateResourceSlice(of('1', { default: '1' }, false)))).toEqual([
@@ -235,7 +235,7 @@ test('only devices that several can share have a policy', () => {
   ]);
 });
 
-test('what is stored is looked at again at each update', () => {
+test('stored policies are checked at each update', () => {
   const twice = { default: '10', validValues: ['9.9', '10'] };
   const negative = { default: '0', validRange: { min: '-1', step: '1' } };
   for (const policy of [twice, negative]) {

@@ -97,19 +97,19 @@ function range(
   const least = parseQuantity(min);
   const most = max === undefined ? undefined : parseQuantity(max);
   const errors: FieldErrorList = [];
-  const wrong = (name: string, value: Quantity, message: string): void => {
+  const report = (name: string, value: Quantity, message: string): void => {
     errors.push(field.invalid(at.child(name), value.toString(), message));
   };
   if (least.cmp(capacity) > 0)
-    wrong('min', least, `min is larger than capacity value: ${capacity.toString()}`);
+    report('min', least, `min is larger than capacity value: ${capacity.toString()}`);
   if (standard.cmp(least) < 0)
-    wrong('default', standard, `default is less than min: ${least.toString()}`);
+    report('default', standard, `default is less than min: ${least.toString()}`);
   if (most !== undefined) {
-    if (least.cmp(most) > 0) wrong('max', least, `min is larger than max: ${most.toString()}`);
+    if (least.cmp(most) > 0) report('max', least, `min is larger than max: ${most.toString()}`);
     if (most.cmp(capacity) > 0)
-      wrong('max', most, `max is larger than capacity value: ${capacity.toString()}`);
+      report('max', most, `max is larger than capacity value: ${capacity.toString()}`);
     if (standard.cmp(most) > 0)
-      wrong('default', standard, `default is more than max: ${most.toString()}`);
+      report('default', standard, `default is more than max: ${most.toString()}`);
   }
   return step === undefined
     ? errors
@@ -137,7 +137,7 @@ function steps(
   );
   if (unusable.length > 0) return [...errors, ...unusable];
   for (const value of [standard, ...(most === undefined ? [] : [most])]) {
-    if ((whole(value) - whole(least)) % whole(step) === 0n) continue;
+    if ((roundedUp(value) - roundedUp(least)) % roundedUp(step) === 0n) continue;
     const message = `value is not a multiple of a given step (${step.toString()}) from (${least.toString()})`;
     errors.push(field.invalid(path, value.toString(), message));
   }
@@ -146,10 +146,10 @@ function steps(
 
 /** Returns a quantity in Go's int64: rounded up and limited to the maximum. */
 function asInt64(quantity: Quantity): string {
-  return quantity.cmp(MAX_INT64) > 0 ? MAX_INT64.toString() : whole(quantity).toString();
+  return quantity.cmp(MAX_INT64) > 0 ? MAX_INT64.toString() : roundedUp(quantity).toString();
 }
 
-const whole = (quantity: Quantity): bigint => quantity.roundUp(0).scaledValueExact(0);
+const roundedUp = (quantity: Quantity): bigint => quantity.roundUp(0).scaledValueExact(0);
 
 function notInInt64(value: Quantity, at: FieldPath): FieldErrorList {
   if (value.sign() < 0)

@@ -357,7 +357,7 @@ describe('allocations', () => {
   });
 });
 
-describe('what drivers tell of devices', () => {
+describe('device status of drivers', () => {
   const device = (change: object = {}): object => ({
     driver: 'd',
     pool: 'p',
@@ -481,13 +481,13 @@ describe('what drivers tell of devices', () => {
     );
   });
 
-  test('nothing of what is not allocated', () => {
+  test('a device that is not allocated is rejected', () => {
     expect(check({ devices: [device()] })).toEqual([
       'status.devices[0]: Invalid value: "d/p/x": must be an allocated device in the claim',
     ]);
   });
 
-  test('of each share by itself', () => {
+  test('each share has its own status', () => {
     const shares = ['a', 'b'].map((end) => UID.replace('a', end));
     const results = shares.map((shareID) => ({ ...result, shareID }));
     const devices = shares.map((shareID) => device({ shareID }));

@@ -214,7 +214,7 @@ export function bindingConditions(
     ...items(failures, MAX_BINDING_CONDITIONS, rule, failurePath),
   ];
   const repeated = (list: readonly string[], index: number): boolean =>
-    list.indexOf(list[index] as string) < index;
+    list.indexOf(list[index]!) < index;
   conditions.forEach((condition, index) => {
     if (repeated(conditions, index)) errors.push(field.duplicate(path.index(index), condition));
   });

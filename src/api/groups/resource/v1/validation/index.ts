@@ -1,4 +1,5 @@
-// Validation of the group resource.k8s.io. Metadata is checked for all kinds alike, elsewhere.
+// Validation of the group resource.k8s.io. Metadata is validated elsewhere, with the same rules for
+// all kinds.
 
 export {
   deviceKey,

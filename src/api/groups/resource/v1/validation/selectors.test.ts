@@ -78,7 +78,7 @@ describe('an expression may not be', () => {
   });
 });
 
-describe('what an expression costs at most', () => {
+describe('the maximal cost of an expression', () => {
   const gpu = 'device.attributes["gpu.example.com"]';
   const memory = 'device.capacity["gpu.example.com"]';
   test.each([
@@ -106,7 +106,7 @@ describe('what an expression costs at most', () => {
     expect(selectorCost(expression)).toBe(cost);
   });
 
-  test('too much is refused', () => {
+  test('too expensive expressions are rejected', () => {
     const loops = (depth: number): string => {
       if (depth === 0) return "int('1'.find('[0-9]*')) < 100";
       return `[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].all(x${depth}, ${loops(depth - 1)})`;
@@ -120,7 +120,7 @@ describe('what an expression costs at most', () => {
   });
 });
 
-test('claims and classes tell where it is', () => {
+test('errors in claims and classes have its path', () => {
   const selectors = [{ cel: { expression: 'true' } }, { cel: { expression: 'device.driver' } }];
   const claim = variation<resource.ResourceClaim>('resource/v1.ResourceClaim', {
     metadata: { name: 'a', namespace: 'b' },

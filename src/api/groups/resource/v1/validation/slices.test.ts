@@ -146,7 +146,7 @@ describe('a slice', () => {
     expect(check(spec)).toEqual(errors);
   });
 
-  test('several terms select nothing that could be merged', () => {
+  test('several node selector terms are rejected', () => {
     const found = check({
       nodeName: null,
       nodeSelector: { nodeSelectorTerms: [in_('a'), in_('b')] },
@@ -159,7 +159,7 @@ describe('a slice', () => {
   });
 });
 
-describe('devices that are on nodes of their own', () => {
+describe('devices with their own nodes', () => {
   const EACH =
     'exactly one of `nodeName`, `nodeSelector`, ' +
     'or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ' +
@@ -378,7 +378,7 @@ describe('taints', () => {
     expect(check(device({ taints }))).toEqual(errors.map((error) => `${AT}.taints${error}`));
   });
 
-  test('make fewer devices possible', () => {
+  test('reduce the limit of devices', () => {
     expect(check({ devices: devices(64, { taints: [taint] }) })).toEqual([]);
     expect(check({ devices: [...devices(64), { name: 'a', taints: [taint] }] })).toEqual([
       'spec.devices: Too many: 65: must have at most 64 items',

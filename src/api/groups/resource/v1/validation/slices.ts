@@ -66,11 +66,11 @@ export function validateResourceSlice(
     ...driverName(spec.driver, SPEC.child('driver')),
     ...poolName(pool.name, SPEC.child('pool', 'name')),
   ];
-  const wrong = (name: 'resourceSliceCount' | 'generation', message: string): void => {
+  const report = (name: 'resourceSliceCount' | 'generation', message: string): void => {
     errors.push(field.invalid(SPEC.child('pool', name), pool[name], message));
   };
-  if (pool.resourceSliceCount <= 0) wrong('resourceSliceCount', 'must be greater than zero');
-  if (pool.generation < 0) wrong('generation', 'must be greater than or equal to zero');
+  if (pool.resourceSliceCount <= 0) report('resourceSliceCount', 'must be greater than zero');
+  if (pool.generation < 0) report('generation', 'must be greater than or equal to zero');
   if (old !== undefined) {
     const before = old.spec;
     errors.push(

@@ -121,14 +121,16 @@ function topologies(terms: readonly TopologySelectorTerm[], at: FieldPath): Fiel
   const seen: Term[] = terms.map(() => new Map());
   terms.forEach((term, index) => {
     const path = at.index(index).child('matchLabelExpressions');
-    const known = new Map<string, ReadonlySet<string>>();
+    const valuesByKey = new Map<string, ReadonlySet<string>>();
     (term.matchLabelExpressions ?? []).forEach(({ key, values }, position) => {
       errors.push(...requirement(key, values, path.index(position)));
-      if (known.has(key)) errors.push(field.duplicate(path.index(position).child('key'), key));
-      known.set(key, new Set(values));
+      if (valuesByKey.has(key))
+        errors.push(field.duplicate(path.index(position).child('key'), key));
+      valuesByKey.set(key, new Set(values));
     });
-    for (const other of seen) if (isSame(known, other)) errors.push(field.duplicate(path, ''));
-    seen.push(known);
+    for (const other of seen)
+      if (isSame(valuesByKey, other)) errors.push(field.duplicate(path, ''));
+    seen.push(valuesByKey);
   });
   return errors;
 }

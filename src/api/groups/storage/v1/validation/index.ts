@@ -1,5 +1,5 @@
-// Validation of the storage group: one function per kind and way of writing it. Metadata is checked for all kinds alike,
-// elsewhere.
+// Validation of the storage group: one function per kind and operation. Metadata is validated
+// elsewhere, with the same rules for all kinds.
 
 export {
   validateStorageClass,

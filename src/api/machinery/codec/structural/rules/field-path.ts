@@ -63,7 +63,7 @@ function unquote(token: string | undefined): string | undefined {
     return undefined;
   let isValid = true;
   const text = token.slice(1, -1).replaceAll(/\\./g, (escape) => {
-    const character = ESCAPES[escape[1] as string];
+    const character = ESCAPES[escape[1]!];
     isValid &&= character !== undefined;
     return character ?? '';
   });

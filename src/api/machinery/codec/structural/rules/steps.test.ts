@@ -39,7 +39,7 @@ test('rules that take long are evaluated in steps, with the same result', () => 
   expect(codec.validate(object)).toEqual(result.value);
 });
 
-test('rules of one object cost so much together, and no more', () => {
+test('the rules of one object share a cost limit', () => {
   const rules = Array.from({ length: 50 }, () => ({
     rule: 'self.all(x, self.all(y, x * y >= 0))',
   }));
@@ -54,7 +54,7 @@ test('rules of one object cost so much together, and no more', () => {
   ]);
 });
 
-test('errors found before keep rules from being evaluated', () => {
+test('earlier errors prevent the evaluation of rules', () => {
   const codec = codecOf({
     type: 'integer',
     minimum: 3,
@@ -70,7 +70,7 @@ test('errors found before keep rules from being evaluated', () => {
   );
 });
 
-test('a rule that an unchanged value does not meet is a warning', () => {
+test('a rule that an unchanged value violates is a warning', () => {
   const codec = codecOf({
     type: 'object',
     properties: { a: { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > 2' }] } },

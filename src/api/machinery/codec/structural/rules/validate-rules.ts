@@ -109,14 +109,14 @@ export function validateExpressions(
   }
   const compiler = new RuleCompiler(type);
   return rules.flatMap((rule, index) => {
-    const known = context.compiled?.(rule);
-    if (known === undefined) {
+    const precompiled = context.compiled?.(rule);
+    if (precompiled === undefined) {
       const length = `${rule.rule}${rule.messageExpression ?? ''}`;
       const tooLong = field.expressionsTooLong(here.index(index).child('rule'), length);
       if (tooLong.length > 0) return tooLong;
     }
     return validateCompiled(
-      known ?? compiler.compile(rule, source),
+      precompiled ?? compiler.compile(rule, source),
       rule,
       here.index(index),
       context,
