@@ -103,7 +103,7 @@ export async function startDnsRole(config: DnsRoleConfig): Promise<RunningDnsRol
     addresses: server.addresses,
     description:
       `DNS of ${access.server} at ` +
-      `${server.addresses.map((at) => `${at.address} port ${at.port}`).join(', ')}`,
+      server.addresses.map((at) => `${at.address} port ${at.port}`).join(', '),
     failed: new Promise(() => undefined),
     stop: () => (stopping ??= stop()),
   };
