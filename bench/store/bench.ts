@@ -71,7 +71,7 @@ export async function store(): Promise<void> {
         delays.push(delay);
         stolenPercents.push(stolenPercent);
       }
-      const { file, sqlite } = ceilings.get(clients) as { file: Ceiling; sqlite: Ceiling };
+      const { file, sqlite } = ceilings.get(clients)!;
       const rates = rounds.map(({ requests, elapsedMs }) => requests / (elapsedMs / 1000));
       const what = `creates, ${clients} ${clients === 1 ? 'client' : 'clients'}`;
       show({

@@ -265,7 +265,7 @@ export class SchedulingAlgorithm {
     const search = this.#search;
     const filters = framework.activeFilters(state);
     for (let position = from; position < to && !search.enough; position++) {
-      const node = nodes[position] as NodeInfo;
+      const node = nodes[position]!;
       const answer = framework.runFiltersWithNominatedPods(filters, state, pod, node);
       if (answer === undefined) search.pass(node, position);
       else if (answer.code === 'Error') return answer;
@@ -291,7 +291,7 @@ export class SchedulingAlgorithm {
     const { answers, nominatedPosition } = filter;
     let position = from;
     while (position < to && !search.enough) {
-      const node = nodes[position] as NodeInfo;
+      const node = nodes[position]!;
       const answer = framework.runNodeFilter(filter, state, pod, node, position);
       if (answer === undefined) {
         search.pass(node, position++);
@@ -325,7 +325,7 @@ export class SchedulingAlgorithm {
     feasible: readonly NodeInfo[],
     ofAll: boolean,
   ): NodeInfo | Status {
-    if (feasible.length === 1) return feasible[0] as NodeInfo;
+    if (feasible.length === 1) return feasible[0]!;
     const scores = this.#scores(framework, state, pod, feasible, ofAll);
     return scores instanceof Status ? scores : this.#highest(feasible, scores);
   }
@@ -338,7 +338,7 @@ export class SchedulingAlgorithm {
     ofAll: boolean,
     extenders: Extenders,
   ): Promise<NodeInfo | Status> {
-    if (feasible.length === 1) return feasible[0] as NodeInfo;
+    if (feasible.length === 1) return feasible[0]!;
     const scores = this.#scores(framework, state, pod, feasible, ofAll);
     if (scores instanceof Status) return scores;
     await extenders.addScores(pod, feasible, scores);
@@ -363,7 +363,7 @@ export class SchedulingAlgorithm {
     let highest = -Infinity;
     let ties = 0;
     for (let i = 0; i < scores.length; i++) {
-      const score = scores[i] as number;
+      const score = scores[i]!;
       if (score > highest) {
         highest = score;
         ties = 1;
@@ -372,7 +372,7 @@ export class SchedulingAlgorithm {
     let skip = ties === 1 ? 0 : this.#random.int(ties);
     let index = 0;
     while (scores[index] !== highest || skip-- > 0) index++;
-    return feasible[index] as NodeInfo;
+    return feasible[index]!;
   }
 }
 

@@ -353,7 +353,7 @@ export function deadExports(
     )
       continue;
     for (const match of text.matchAll(EXPORT)) {
-      const name = match[1] as string;
+      const name = match[1]!;
       // Called by vitest, by name.
       if (name === 'setup' || name === 'teardown') continue;
       if ((filesOf.get(name) ?? 0) > 1) continue;

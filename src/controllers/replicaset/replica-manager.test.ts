@@ -191,8 +191,8 @@ describe('ReplicaManager', () => {
     await sets().create(replicaSet(4));
     await cluster.clock.settle();
     const before = await podList();
-    await setReady(before[1] as Immutable<Pod>, true);
-    await setReady(before[2] as Immutable<Pod>, true);
+    await setReady(before[1]!, true);
+    await setReady(before[2]!, true);
     await scale(2);
     const names = (await podList()).map(({ metadata }) => metadata.name);
     expect(names.sort()).toEqual([before[1]?.metadata.name, before[2]?.metadata.name].sort());

@@ -163,7 +163,7 @@ function computeInitContainers(
   const toStart: number[] = [];
   const last = initContainers.length - 1;
   for (let index = last; index >= 0; index--) {
-    const container = initContainers[index] as Container;
+    const container = initContainers[index]!;
     const sidecar = isSidecar(container);
     const latest = findContainer(status, container.name);
     if (latest === undefined) {

@@ -92,8 +92,7 @@ export class Extenders implements PreemptionExtenders {
       if (byNode === undefined) continue;
       nodes.forEach(({ name }, i) => {
         scores[i] =
-          (scores[i] as number) +
-          (byNode.get(name) ?? 0) * weight * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
+          scores[i]! + (byNode.get(name) ?? 0) * weight * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
       });
     }
   }
