@@ -42,7 +42,7 @@ export interface SchedulingAlgorithmConfig {
   readonly snapshot: SnapshotReader;
   /** Chooses among nodes of the same score. */
   readonly random: Random;
-  /** For profiles without their own value; see numFeasibleNodesToFind. Default: 0. */
+  /** The value for profiles without their own; see numFeasibleNodesToFind. Default: 0. */
   readonly percentageOfNodesToScore?: number;
 }
 
@@ -70,7 +70,8 @@ export class SchedulingAlgorithm {
   readonly #random: Random;
   readonly #percentageOfNodesToScore: number;
   /**
-   * Where the next search begins, so that all nodes are considered although not all are evaluated.
+   * The index of the node at which the next search begins, so that all nodes are considered
+   * although not all are evaluated.
    */
   #nextStart = 0;
   readonly #search = new NodeSearch();

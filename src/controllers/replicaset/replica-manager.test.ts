@@ -324,7 +324,7 @@ describe('ReplicaManager', () => {
     cluster.faults.fail('POST', /\/pods$/, refused, { times: 2 });
     await sets().create(replicaSet(100));
     await cluster.clock.settle();
-    // One attempt, and one more after the status update; not a hundred.
+    // The manager makes one attempt, and one more after the status update; not a hundred.
     expect(
       cluster.faults.requests.filter(
         (request) => request === 'POST /api/v1/namespaces/default/pods',

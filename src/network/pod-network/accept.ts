@@ -21,7 +21,7 @@ export interface Peer {
   readonly name: string;
   /** At most one range per family. */
   readonly ranges: readonly AcceptedRange[];
-  /** In canonical form, without addresses of this machine. */
+  /** The addresses in canonical form, without those of this machine. */
   readonly addresses: readonly (IpAddress & { readonly text: string })[];
 }
 

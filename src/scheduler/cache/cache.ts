@@ -31,7 +31,10 @@ interface PodState {
   info: PodInfo;
   node: string;
   assumed: boolean;
-  /** On the monotonic clock. Set once the binding was acknowledged, if assumed pods expire. */
+  /**
+   * The time on the monotonic clock at which the assumed pod expires. Set once the binding was
+   * acknowledged, if assumed pods expire.
+   */
   expiresAt: number | undefined;
 }
 

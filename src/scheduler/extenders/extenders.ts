@@ -20,7 +20,7 @@ import {
 const MAX_EXTENDER_SCORE = 10;
 
 export interface ExtendersConfig {
-  /** In the order in which they are called. */
+  /** The extenders, in the order of their calls. */
   readonly extenders: readonly Extender[];
   readonly logger: Logger;
   /** Aborts calls in flight. */
