@@ -31,7 +31,10 @@ export interface CreateClusterOptions {
   readonly store?: 'embedded' | 'memory' | 'etcd';
   /** The etcd cluster of the store 'etcd'. */
   readonly etcd?: EtcdOptions;
-  /** The runtime of containers. 'auto': containerd where possible, otherwise host processes. Default: 'simulated'. */
+  /**
+   * The runtime of containers. 'auto': containerd where possible, otherwise host processes.
+   * Default: 'simulated'.
+   */
   readonly runtime?: 'auto' | 'containerd' | 'process' | 'simulated';
   /** The CRI socket of a runtime that runs already. Default: a private containerd. */
   readonly containerRuntimeEndpoint?: string;

@@ -4,6 +4,7 @@ import type { Agent } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type {
   Client,
@@ -25,6 +26,9 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { systemRandom, type Random } from '#machinery/random.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
+import type { Restart } from '#simulation/index.ts';
+import { Restartable } from '../restartable.ts';
+import { installDefinitions, type Definitions } from './extensions/install.ts';
 import { LocalAgent } from './local-agent.ts';
 import {
   applyManifest,
@@ -63,7 +67,12 @@ export interface LogOptions extends PodOptions {
 
 /** A controller that runs beside the cluster's own. */
 export interface RunningController {
-  /** Resolves when no reconcile is in flight. Rejects with the error that ended the controller. Idempotent. */
+  /** The component that it is for faults: its name, or 'NAME#2' for the second one of that name. */
+  readonly name: string;
+  /**
+   * Resolves when no reconcile is in flight. Rejects with the error that ended the controller.
+   * Idempotent.
+   */
   stop(): Promise<void>;
 }
 
@@ -91,6 +100,12 @@ export interface ClusterHandle<C extends Clock = Clock> {
    * field that would change (see `force`).
    */
   apply(manifest: Manifest, options?: ApplyManifestOptions): Promise<readonly KubeObject[]>;
+  /**
+   * Installs CustomResourceDefinitions, and waits until their resources are served: from a file or
+   * folder, YAML text, objects, or resources
+   * of `defineCustomResource`. Objects of other kinds are ignored. Returns the definitions.
+   */
+  install(definitions: Definitions): Promise<readonly KubeObject[]>;
   /** Rejects with StatusError, with the reason NotFound for an object that does not exist. */
   get<T extends KubeObject>(
     type: ResourceType<T>,
@@ -125,9 +140,15 @@ export interface ClusterHandle<C extends Clock = Clock> {
   followLogs(pod: string, options?: LogOptions): Promise<AsyncIterable<Uint8Array>>;
   /** Runs a command in a container. An exit code other than 0 is not an error. */
   exec(pod: string, command: readonly string[], options?: ExecOptions): Promise<ExecResult>;
-  /** Returns a connection to a port of a pod. No port of this machine is opened. Simulated pods do not listen. */
+  /**
+   * Returns a connection to a port of a pod. No port of this machine is opened. Simulated pods do
+   * not listen.
+   */
   portForward(pod: string, port: number, options?: PodOptions): Promise<Duplex>;
-  /** Runs a controller of `coxswain/controller` on the cluster's clock, until it or the cluster is stopped. */
+  /**
+   * Runs a controller of `coxswain/controller` on the cluster's clock, until it or the cluster is
+   * stopped.
+   */
   runController(
     controller: ControllerDefinition,
     options?: Omit<RunControllerOptions, 'client' | 'signal'>,
@@ -136,7 +157,15 @@ export interface ClusterHandle<C extends Clock = Clock> {
   stop(): Promise<void>;
 }
 
-export type { ApplyManifestOptions, ExecOptions, ExecResult, Manifest, PodOptions, Readable };
+export type {
+  ApplyManifestOptions,
+  Definitions,
+  ExecOptions,
+  ExecResult,
+  Manifest,
+  PodOptions,
+  Readable,
+};
 
 export interface HandleConfig<C extends Clock> {
   readonly client: Client;
@@ -147,6 +176,15 @@ export interface HandleConfig<C extends Clock> {
   readonly random?: Random;
   readonly logger?: Logger;
   connect(): Duplex;
+  /**
+   * Returns the client of an own controller, by which faults tell its requests apart (`component`)
+   * and managed fields name it (`userAgent`). Default: `client`.
+   */
+  readonly clientOfController?: (component: string, userAgent: string) => Client;
+  /** Returns the clock of an own controller. Default: `clock`. */
+  readonly clockOfController?: (name: string) => Clock;
+  /** Called with a controller that runs, and how it is started again. Returns what is called when it has stopped. */
+  readonly registerController?: (name: string, restart: Restart) => () => void;
   /** Advances time until a promise settles, on a clock that does not move by itself. */
   moving<T>(promise: Promise<T>): Promise<T>;
   stop(): Promise<void>;
@@ -161,6 +199,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
   const agent = new LocalAgent(connect);
   const stopping = new AbortController();
   const controllers = new Set<RunningController>();
+  const instances = new Map<string, number>();
   const logPath = (pod: string, namespace: string): string =>
     resourcePath(pods, namespace, pod, 'log');
   let stopped: Promise<void> | undefined;
@@ -175,7 +214,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   };
 
-  return {
+  const handle: ClusterHandle<C> = {
     client,
     clock,
     url: config.url,
@@ -183,6 +222,15 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     kubeconfigPath: config.kubeconfigPath,
     agent,
     apply: (manifest, options) => applyManifest(client, kinds, manifest, options),
+    install: (definitions) =>
+      installDefinitions(
+        {
+          apply: (objects) =>
+            handle.apply(objects, { fieldManager: 'coxswain-install', force: true }),
+          established: (name) => handle.waitFor(customResourceDefinitions, name, 'Established'),
+        },
+        definitions,
+      ),
     get: (type, name, { namespace, ...options } = {}) =>
       scoped(client, type, namespace ?? 'default').get(name, options),
     async list(type, { namespace = '', ...options } = {}) {
@@ -213,16 +261,32 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     exec: (pod, command, options) => moving(execInPod({ clock, agent }, pod, command, options)),
     portForward: (pod, port, options) => connectToPod({ clock, agent }, pod, port, options),
     runController(definition, options = {}) {
-      const own = new AbortController();
-      const signal = AbortSignal.any([stopping.signal, own.signal]);
-      const run = runController(definition, { clock, random, logger, ...options, client, signal });
+      const ending = new AbortController();
+      const signal = AbortSignal.any([stopping.signal, ending.signal]);
+      const name = instanceName(definition.name, instances);
+      const ownClock = config.clockOfController?.(name) ?? clock;
+      const ownClient = config.clientOfController?.(name, definition.name) ?? client;
+      const component = new Restartable((until) =>
+        runController(definition, {
+          clock: ownClock,
+          random,
+          logger,
+          ...options,
+          client: ownClient,
+          signal: until,
+        }),
+      );
+      const run = component.run(signal);
+      const forget = config.registerController?.(name, (down) => component.restart(down));
       // A failure is reported by stop().
       run.catch(() => undefined);
       const controller: RunningController = {
+        name,
         async stop() {
           controllers.delete(controller);
-          own.abort(new Error('the controller is stopped'));
+          ending.abort(new Error('the controller is stopped'));
           await moving(run);
+          forget?.();
         },
       };
       controllers.add(controller);
@@ -230,6 +294,14 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     },
     stop: () => (stopped ??= stop()),
   };
+  return handle;
+}
+
+/** Returns 'NAME', or 'NAME#2' for the second controller of that name. */
+function instanceName(name: string, instances: Map<string, number>): string {
+  const number = (instances.get(name) ?? 0) + 1;
+  instances.set(name, number);
+  return number === 1 ? name : `${name}#${number}`;
 }
 
 function scoped<T extends KubeObject>(

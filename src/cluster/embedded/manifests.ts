@@ -1,4 +1,5 @@
-// Applies manifests: YAML text or objects of any kinds that the server has, custom resources included.
+// Applies manifests: YAML text or objects of any kinds that the server has, custom resources
+// included.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
@@ -57,7 +58,10 @@ export class ServedKinds {
   }
 }
 
-/** Returns the objects of a manifest. Throws YamlError, and TypeError for a document that is not an object. */
+/**
+ * Returns the objects of a manifest. Throws YamlError, and TypeError for a document that is not an
+ * object.
+ */
 function objectsIn(manifest: Manifest): readonly KubeObject[] {
   const documents: readonly unknown[] =
     typeof manifest === 'string'

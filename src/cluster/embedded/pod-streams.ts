@@ -38,7 +38,10 @@ export interface ExecResult {
 /** The server's name in URLs. It is never resolved: connections come from the agent. */
 const ORIGIN = 'http://coxswain';
 
-/** Runs a command and resolves with its output. An exit code other than 0 is not an error. Rejects with StatusError. */
+/**
+ * Runs a command and resolves with its output. An exit code other than 0 is not an error. Rejects
+ * with StatusError.
+ */
 export async function execInPod(
   access: StreamAccess,
   pod: string,

@@ -16,7 +16,10 @@ export interface TestHooks {
 export interface SharedCluster<Cluster> {
   /** Throws before the hook has run. */
   readonly cluster: Cluster;
-  /** Returns the name of a new namespace, which exists. Tests that keep to their own do not disturb each other. */
+  /**
+   * Returns the name of a new namespace, which exists. Tests that keep to their own do not disturb
+   * each other.
+   */
   namespace(prefix?: string): Promise<string>;
 }
 
