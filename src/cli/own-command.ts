@@ -1,4 +1,5 @@
-// How the user can type the commands that messages name: 'cox' if it is on PATH, otherwise 'npx cox' or the path of the script.
+// Computes how the user can type the commands in messages: 'cox' if it is on PATH, otherwise 'npx
+// cox' or the path of the script.
 
 import { realpathSync } from 'node:fs';
 import { delimiter, join, sep } from 'node:path';

@@ -1,4 +1,5 @@
-// `cox snapshot save|restore|status`: the state of a cluster in one file, taken while it runs, put back while it does not.
+// `cox snapshot save|restore|status`: the state of a cluster in one file, taken while it runs, put
+// back while it does not.
 
 import {
   clusterSnapshotStatus,

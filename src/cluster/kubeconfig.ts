@@ -15,7 +15,7 @@ export interface KubeconfigEntry {
   readonly caCertificate: string;
   /** PEM. */
   readonly clientCertificate: string;
-  /** PEM. It is written in SEC1 form, whatever its form is here. */
+  /** PEM in any form. It is written in SEC1 form. */
   readonly clientKey: string;
 }
 

@@ -1,4 +1,5 @@
-// Chooses what runs the containers of the first node, and prepares it: containerd where it can be had, host processes otherwise.
+// Chooses what runs the containers of the first node, and prepares it: containerd where it can be
+// had, host processes otherwise.
 
 import { basename, join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
@@ -28,7 +29,7 @@ export interface RuntimeRequest {
   readonly endpoint?: string;
   /** Whether missing programs may be installed. */
   readonly install: boolean;
-  /** The node's ranges of pods. Empty: they are not known before the node is registered. */
+  /** The node's ranges of pods. Empty: they are unknown until the node is registered. */
   readonly podCidrs: readonly string[];
   readonly podNetwork: PodNetworkFlags;
   /** A folder of images to import into containerd. Only with that runtime. */
@@ -48,11 +49,11 @@ export interface PreparedRuntime {
   readonly simulated: boolean;
   /** Pods have a network of their own on this machine. */
   readonly podNetwork: boolean;
-  /** What connects them to pods of other machines. Undefined: nothing of ours. */
+  /** The connection of the pods to those of other machines. Undefined: Coxswain makes none. */
   readonly network?: NodePodNetwork;
-  /** For the person at the terminal. */
+  /** Text for the terminal. */
   readonly description: string;
-  /** Which proxy its pods need. Undefined: none, they only pretend to run. */
+  /** The proxy that its pods need. Undefined: none, the pods are simulated. */
   readonly proxy?: { readonly mode: ProxyMode; readonly bridge?: string };
   /** Stops what was started for it, after the runtime has been closed. */
   stop(): Promise<void>;
@@ -148,10 +149,13 @@ async function hostProcesses(
   const { layout, clock, random, logger } = request;
   const { createProcessRuntime } = await import('#runtime/process/index.ts');
   logger.warn(
-    'containers run as processes of this host, without isolation: pods can read and change what this process can, and Pod Security levels, limits and network policies protect nothing',
+    'containers run as processes of this host, without isolation: pods can read and change ' +
+      'what this process can, and Pod Security levels, limits and network policies protect ' +
+      'nothing',
     { runtime: 'process' },
   );
-  // Endpoints of services cannot be in the loopback range, so pods have the machine's address, as pods of the host's network have.
+  // Endpoints of services cannot be in the loopback range, so pods have the machine's address, as
+  // pods of the host's network have.
   const [hostIp] = machineAddresses();
   const runtime = createProcessRuntime({
     stateDir: layout.runtime,
@@ -209,7 +213,8 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   const obstacle = await obstacleToContainerd(request);
   if (obstacle !== undefined) {
     throw new UserError(
-      `cannot run containerd: ${obstacle}. Take --runtime process or simulated, or name a runtime with --container-runtime-endpoint.`,
+      `cannot run containerd: ${obstacle}. Take --runtime process or simulated, or name a ` +
+        'runtime with --container-runtime-endpoint.',
     );
   }
   progress('starting containerd');

@@ -103,19 +103,19 @@ export interface StartClusterOptions {
    */
   readonly schedulerPlugins?: readonly PluginRegistration[];
   /**
-   * Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1':
-   * 'true' }`. Default: stable ones.
+   * Changes of the served API versions: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default:
+   * stable ones are served.
    */
   readonly runtimeConfig?: RuntimeConfig;
   /**
-   * Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all.
+   * The controllers to run: '*' all default ones, 'foo' this one, '-foo' not this one. Default:
+   * all.
    */
   readonly controllers?: readonly string[];
   /**
    * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also
-   * listens on 127.0.0.1 (0: any port that is
-   * free). Names outside of the cluster are resolved only by servers that the ConfigMap
-   * `cluster-dns` names. Default: none.
+   * listens on 127.0.0.1 (0: any port that is free). Names outside of the cluster are resolved only
+   * by servers that the ConfigMap `cluster-dns` names. Default: none.
    */
   readonly dns?: boolean;
   readonly dnsPort?: number;
@@ -124,8 +124,8 @@ export interface StartClusterOptions {
   /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
   /**
-   * So many instances of the controller manager and the scheduler run, of which one leads by a Lease: 'controller-manager#1',
-   * 'controller-manager#2' … Default: 1, without election.
+   * So many instances of the controller manager and the scheduler run, of which one leads by a
+   * Lease: 'controller-manager#1', 'controller-manager#2' … Default: 1, without election.
    */
   readonly controlPlanes?: number;
   /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
@@ -154,8 +154,9 @@ export interface EmbeddedCluster<C extends Clock = Clock>
   /** Faults, each in one line: docs/faults.md. */
   readonly faults: Faults;
   /**
-   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual clock, the same seed and the same test it
-   * is the same each time, on every machine. Throws TypeError without `hashHistory`.
+   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual
+   * clock, the same seed and the same test it is the same each time, on every machine. Throws
+   * TypeError without `hashHistory`.
    */
   historyHash(): string;
   /**

@@ -11,7 +11,7 @@ export type Logging = Pick<LoggerConfig, 'format' | 'level' | 'dated'>;
 
 /** The configuration of a thread. */
 export interface ThreadConfig {
-  /** To the API server. */
+  /** Connects to the API server. */
   readonly port: MessagePort;
   /** Absent: nothing is logged. */
   readonly logging: Logging | undefined;

@@ -105,7 +105,8 @@ async function readProcess(file: string): Promise<ProcessIdentity | undefined> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as ProcessIdentity;
   } catch {
-    // It was never started here, or the file is incomplete: the socket shows whether one runs.
+    // This process never started containerd, or the file is incomplete: the socket shows whether
+    // one runs.
     return undefined;
   }
 }
@@ -265,8 +266,8 @@ async function start(config: LaunchContainerdConfig, paths: Paths): Promise<Proc
   const log = openSync(paths.logFile, 'a');
   try {
     const child = spawn(program, ['--config', paths.configFile, '--log-level', 'info'], {
-      // In its own session: Ctrl-C in the terminal stops this process, which then stops containerd
-      // in order.
+      // containerd gets a session of its own: Ctrl-C in the terminal stops this process, which then
+      // stops containerd in order.
       detached: true,
       stdio: ['ignore', log, log],
       cwd: '/',
