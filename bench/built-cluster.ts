@@ -1,5 +1,5 @@
-// The built program, started as a user starts it: `node dist/cox.js up …` in a process of its own, with a data directory that
-// goes away with it.
+// The built program, started as a user starts it: `node dist/cox.js up …` in a process of its own,
+// with a data directory that goes away with it.
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,10 @@ export interface BuiltClusterOptions {
 export interface Target {
   readonly host: string;
   readonly port: number;
-  /** The authority of the server's certificate, as PEM. Absent: the certificate is not checked (a test server on this machine). */
+  /**
+   * The authority of the server's certificate, as PEM. Absent: the certificate is not checked (a
+   * test server on this machine).
+   */
   readonly ca?: string;
   /** Absent: there is a token. */
   readonly cert?: string;

@@ -1,4 +1,5 @@
-// Charts as SVG, for READMEs: bars, and points joined by lines on logarithmic scales. Readable on a light and on a dark page.
+// Charts as SVG, for READMEs: bars, and points joined by lines on logarithmic scales. Readable on a
+// light and on a dark page.
 
 const WIDTH = 760;
 const LEFT = 300;
@@ -52,7 +53,10 @@ export interface LineChart {
   readonly xLabel: string;
 }
 
-/** Both scales are logarithmic and as long in decades: what grows in proportion is the diagonal, drawn beside it. */
+/**
+ * Both scales are logarithmic and as long in decades: what grows in proportion is the diagonal,
+ * drawn beside it.
+ */
 export function logLineChart({ title, points, xLabel }: LineChart): string {
   const height = 300;
   const [top, bottom, left, right] = [40, 250, 60, WIDTH - 60];

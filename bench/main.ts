@@ -1,4 +1,5 @@
-// `npm run bench` runs all benchmarks, `npm run bench -- NAME…` some. See README.md beside this for what they measure.
+// `npm run bench` runs all benchmarks, `npm run bench -- NAME…` some. See README.md beside this for
+// what they measure.
 
 import { Command } from 'commander';
 import { note } from './report.ts';

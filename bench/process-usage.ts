@@ -19,19 +19,22 @@ export function peakResidentMB(pid: number): number {
   return (Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))?.[1]) * 1024) / 1e6;
 }
 
-/** Processor time used so far, of all threads, in ms; good to 10 ms. NaN where there is no /proc. */
+/**
+ * Processor time used so far, of all threads, in ms; good to 10 ms. NaN where there is no /proc.
+ */
 export function cpuMs(pid: number): number {
   const path = `/proc/${pid}/stat`;
   if (!existsSync(path)) return Number.NaN;
-  // After the name in parentheses; fields 14 and 15 of proc(5) are user and system time, in ticks of 10 ms.
+  // After the name in parentheses; fields 14 and 15 of proc(5) are user and system time, in ticks
+  // of 10 ms.
   const stat = readFileSync(path, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 /**
- * Processor time of all threads that it has now, in ms, as the scheduler counts it: exact, where `cpuMs` counts ticks. NaN where there is no
- * /proc.
+ * Processor time of all threads that it has now, in ms, as the scheduler counts it: exact, where
+ * `cpuMs` counts ticks. NaN where there is no /proc.
  */
 export function threadsMs(pid: number): number {
   const path = `/proc/${pid}/task`;
@@ -43,8 +46,8 @@ export function threadsMs(pid: number): number {
 }
 
 /**
- * Processor time of its first thread so far, in ms: what it would have taken, had nothing else wanted a processor. NaN where there is no
- * /proc.
+ * Processor time of its first thread so far, in ms: what it would have taken, had nothing else
+ * wanted a processor. NaN where there is no /proc.
  */
 export function mainThreadMs(pid: number): number {
   const path = `/proc/${pid}/task/${pid}/schedstat`;

@@ -1,5 +1,5 @@
-// How benchmarks say what they found: one line a figure, with the median of its runs, their range, the goal and how far it is
-// met, and what something else gave that it can be compared with.
+// How benchmarks say what they found: one line a figure, with the median of its runs, their range,
+// the goal and how far it is met, and what something else gave that it can be compared with.
 
 export interface Figure {
   readonly what: string;

@@ -4,8 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 
-import { apiCoverage, PAGE, withoutReference } from './api-coverage.ts';
-import type { Coverage } from './api-coverage.ts';
+import { apiCoverage, type Coverage, PAGE, withoutReference } from './api-coverage.ts';
 
 const reference = fileURLToPath(new URL('../../shared/reference/openapi-v2.json', import.meta.url));
 let coverage: Coverage;

@@ -1,6 +1,7 @@
-// `npm run coverage:api`: writes docs/api-coverage.md, the table of what the API server serves: each group and version, kind, verb and
-// encoding, which golden files of upstream it reads and writes, and what its OpenAPI document says otherwise than the published one. Rows
-// are asked of the server itself; the last two columns need ../shared, and say so where it is not at hand.
+// `npm run coverage:api`: writes docs/api-coverage.md, the table of what the API server serves:
+// each group and version, kind, verb and encoding, which golden files of upstream it reads and
+// writes, and what its OpenAPI document says otherwise than the published one. Rows are asked of
+// the server itself; the last two columns need ../shared, and say so where it is not at hand.
 
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -17,10 +18,12 @@ import { newDefaultScheme } from '#api/default-scheme.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { readGolden } from '#api/testing/golden.ts';
 import { defaultTable } from '#apiserver/tables/table.ts';
-import { verbsOf } from '#apiserver/catalog/kind.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import { openApiDifference } from '#apiserver/testing/openapi-difference.ts';
-import type { OpenApiDifference, OpenApiDocument } from '#apiserver/testing/openapi-difference.ts';
+import { type Kind, verbsOf } from '#apiserver/catalog/kind.ts';
+import {
+  openApiDifference,
+  type OpenApiDifference,
+  type OpenApiDocument,
+} from '#apiserver/testing/openapi-difference.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import { deepEqual } from '#machinery/deep.ts';

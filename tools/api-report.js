@@ -1,5 +1,5 @@
-// `npm run api-report`: writes docs/api-report.md, the declarations of the public surface. A test compares (test/e2e/package.test.ts), so
-// that a change of the surface is a change of that file.
+// `npm run api-report`: writes docs/api-report.md, the declarations of the public surface. A test
+// compares (test/e2e/package.test.ts), so that a change of the surface is a change of that file.
 
 import { writeFileSync } from 'node:fs';
 import { join, dirname } from 'node:path';

@@ -1,6 +1,6 @@
-// The entry of every npm script, in plain JavaScript so that it runs in a fresh clone with nothing but Node and npm:
-// installs dependencies and builds when they are missing or out of date, saying so, then does what was asked.
-// When all is current it adds a few milliseconds.
+// The entry of every npm script, in plain JavaScript so that it runs in a fresh clone with nothing
+// but Node and npm: installs dependencies and builds when they are missing or out of date, saying
+// so, then does what was asked. When all is current it adds a few milliseconds.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -56,7 +56,8 @@ function ensureDependencies() {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   say('installing dependencies (about half a minute the first time) …');
   const started = performance.now();
-  // Not `npm ci`: it refuses the lock where the binaries of some other platform were not to be had when it was written.
+  // Not `npm ci`: it refuses the lock where the binaries of some other platform were not to be had
+  // when it was written.
   run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(stamp, wanted);
   say(`dependencies installed in ${seconds(started)}`);

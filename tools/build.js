@@ -1,5 +1,6 @@
-// Bundles src/ into dist/ with esbuild, and compiles it ahead of time (tools/program/README.md says what is then in dist/ and why).
-// With --types it also emits declarations of the public entries; --out DIR writes elsewhere, to compare two builds.
+// Bundles src/ into dist/ with esbuild, and compiles it ahead of time (tools/program/README.md says
+// what is then in dist/ and why). With --types it also emits declarations of the public entries;
+// --out DIR writes elsewhere, to compare two builds.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -19,7 +20,8 @@ const options = {
   bundle: true,
   platform: 'node',
   target: 'node20',
-  // The ES module form of a dependency where it has one: its unused parts go away, and `import()` of it gives its names.
+  // The ES module form of a dependency where it has one: its unused parts go away, and `import()`
+  // of it gives its names.
   mainFields: ['module', 'main'],
   minifySyntax: true,
   minifyWhitespace: true,
@@ -33,7 +35,10 @@ const options = {
   external: ['@photostructure/sqlite', 'node:sqlite'],
 };
 
-/** Large dependencies that many a cluster never needs, and files of their own: what is in the program is parsed at every start. */
+/**
+ * Large dependencies that many a cluster never needs, and files of their own: what is in the
+ * program is parsed at every start.
+ */
 const SELDOM = {
   '@grpc/grpc-js': 'grpc-js.cjs',
   '@grpc/proto-loader': 'proto-loader.cjs',
@@ -123,7 +128,10 @@ const buildApi = () =>
     sourcemap: false,
   });
 
-/** The entries of the package. Their names are written down, because an ES module has to name what it exports. */
+/**
+ * The entries of the package. Their names are written down, because an ES module has to name what
+ * it exports.
+ */
 async function writeEntries() {
   const { entry } = await import(pathToFileURL(join(out, 'entries.js')).href);
   for (const { source, file } of Object.values(packageExports())) {
@@ -163,7 +171,10 @@ function writeLicences(metafiles) {
   );
 }
 
-/** For the flags that bin/cox.js gives to Node, and for none. Without it the program works just as well, only later. */
+/**
+ * For the flags that bin/cox.js gives to Node, and for none. Without it the program works just as
+ * well, only later.
+ */
 function compile() {
   const flags = /^#!\S+ -S node (.*)$/m
     .exec(readFileSync(join(root, 'bin', 'cox.js'), 'utf8'))[1]

@@ -1,5 +1,5 @@
-// Declarations of the public entries: emitted by tsc, reduced to the files that the entries reach, with relative imports, so that they
-// need no settings of a user's compiler.
+// Declarations of the public entries: emitted by tsc, reduced to the files that the entries reach,
+// with relative imports, so that they need no settings of a user's compiler.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const SPECIFIER = /(\bfrom\s+|\bimport\s*\(?\s*)(['"])([^'"]+)\2/g;
 
-/** Writes the declarations into a folder. Throws if tsc finds errors, or if a declaration imports a package other than Node's own types. */
+/**
+ * Writes the declarations into a folder. Throws if tsc finds errors, or if a declaration imports a
+ * package other than Node's own types.
+ */
 export function emitDeclarations(folder) {
   for (const [path, text] of publicDeclarations()) {
     const target = join(folder, path);
@@ -20,7 +23,10 @@ export function emitDeclarations(folder) {
   }
 }
 
-/** Returns the text of every declaration file that the public entries reach, by its path below src/, in the order of paths. */
+/**
+ * Returns the text of every declaration file that the public entries reach, by its path below src/,
+ * in the order of paths.
+ */
 export function publicDeclarations() {
   const emitted = join(root, '.cache', `declarations-${process.pid}`);
   try {

@@ -1,5 +1,5 @@
-// Every path that the documentation names exists: the targets of links, paths in code spans that begin at the root of the repository, and
-// names of files in code spans.
+// Every path that the documentation names exists: the targets of links, paths in code spans that
+// begin at the root of the repository, and names of files in code spans.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -61,7 +61,10 @@ function missingPaths(document: string, text: string): string[] {
   ];
 }
 
-/** Reports whether a file in the folder of the README, or anywhere for other documents, has a path that ends with `name`. */
+/**
+ * Reports whether a file in the folder of the README, or anywhere for other documents, has a path
+ * that ends with `name`.
+ */
 function isPartOfPath(name: string, folder: string): boolean {
   const within = folder.startsWith('src/') ? `${folder}/` : '';
   return (
@@ -70,7 +73,9 @@ function isPartOfPath(name: string, folder: string): boolean {
   );
 }
 
-/** Reports whether the path exists. `*`, and words such as `<kind>`, stand for any part of one name. */
+/**
+ * Reports whether the path exists. `*`, and words such as `<kind>`, stand for any part of one name.
+ */
 function exists(path: string): boolean {
   const pattern = normalize(path.replace(/<[^>]*>/g, '*')).replace(/\/$/, '');
   if (!pattern.includes('*')) return existsSync(join(root, pattern));

@@ -1,4 +1,5 @@
-// `npm run generate`: writes src/api/groups/<group>/<version>/{types,index}.ts from each schema.ts, and formats them.
+// `npm run generate`: writes src/api/groups/<group>/<version>/{types,index}.ts from each schema.ts,
+// and formats them.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';

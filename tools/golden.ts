@@ -1,6 +1,7 @@
-// `npm run golden -- DIR`: whether the objects of a folder, as upstream encodes them (`<group>.<version>.<Kind>.json` and `.pb`),
-// are read from JSON and from protobuf as the same object, and written back byte for byte. Prints what differs and, last,
-// how many are alike; fails if any is not.
+// `npm run golden -- DIR`: whether the objects of a folder, as upstream encodes them
+// (`<group>.<version>.<Kind>.json` and `.pb`), are read from JSON and from protobuf as the same
+// object, and written back byte for byte. Prints what differs and, last, how many are alike; fails
+// if any is not.
 
 import { realpathSync } from 'node:fs';
 
@@ -10,13 +11,15 @@ import {
   encodeProtobuf,
   openEnvelope,
 } from '#api/machinery/codec/protobuf/index.ts';
-import { readGolden } from '#api/testing/golden.ts';
-import type { GoldenFile } from '#api/testing/golden.ts';
+import { type GoldenFile, readGolden } from '#api/testing/golden.ts';
 
 /** How much of two texts is shown around the place where they part. */
 const SHOWN = 60;
 
-/** Such files have no field that that release did not know, and so miss some that are always written; nobody reproduces them. */
+/**
+ * Such files have no field that that release did not know, and so miss some that are always
+ * written; nobody reproduces them.
+ */
 const FROM_ANOTHER_RELEASE = '.after_roundtrip';
 
 /** What is wrong with it; empty if nothing is. */

@@ -1,4 +1,5 @@
-// Who may import whom (docs/ARCHITECTURE.md, "Layers"). Reads import lines as text: quick, and the message names the way out.
+// Who may import whom (docs/ARCHITECTURE.md, "Layers"). Reads import lines as text: quick, and the
+// message names the way out.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,7 +45,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   exports: ['machinery', 'api', 'client', 'controllers', 'scheduler', 'cluster'],
 };
 
-/** Tests may put layers together from below: a controller's test drives a real API server. Only these may be reached in addition. */
+/**
+ * Tests may put layers together from below: a controller's test drives a real API server. Only
+ * these may be reached in addition.
+ */
 const ALLOWED_IN_TESTS = [
   'apiserver',
   'storage',
@@ -79,7 +83,10 @@ const isTest = (file: string): boolean => /\.test\.ts$|\/testing\/|\/conformance
 /** From a folder, to a folder, to the imports between them. */
 type FolderImports = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
 
-/** Returns what the immediate folders of a layer import of each other. Files at the root of the layer have no rules. */
+/**
+ * Returns what the immediate folders of a layer import of each other. Files at the root of the
+ * layer have no rules.
+ */
 function folderImports(layer: string): FolderImports {
   const graph = new Map<string, Map<string, string[]>>();
   for (const file of files) {
@@ -102,7 +109,10 @@ function folderImports(layer: string): FolderImports {
   return graph;
 }
 
-/** Returns a shortest cycle through each folder that is on one; each cycle once, beginning with the first of its folders by name. */
+/**
+ * Returns a shortest cycle through each folder that is on one; each cycle once, beginning with the
+ * first of its folders by name.
+ */
 function cyclesOf(graph: FolderImports): string[][] {
   const cycles = new Map<string, string[]>();
   for (const start of [...graph.keys()].sort()) {

@@ -1,6 +1,7 @@
-// Maps whose keys users choose (labels, annotations, data, resources) are plain objects, and plain objects inherit: an index
-// with the key 'constructor' finds a function. Such lookups go through `ownValue` of machinery/string-map.ts. Reads the source as
-// text: quick, and the message names the way out.
+// Maps whose keys users choose (labels, annotations, data, resources) are plain objects, and plain
+// objects inherit: an index with the key 'constructor' finds a function. Such lookups go through
+// `ownValue` of machinery/string-map.ts. Reads the source as text: quick, and the message names the
+// way out.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +13,8 @@ const MAPS =
   'labels|annotations|data|binaryData|stringData|requests|limits|capacity|allocatable|usage|env|selector|nodeSelector|matchLabels|hard|used|parameters|overhead';
 
 /**
- * An index that is neither a literal nor a constant in capitals, and whose result is neither assigned nor compared: what is
- * inherited never equals a string.
+ * An index that is neither a literal nor a constant in capitals, and whose result is neither
+ * assigned nor compared: what is inherited never equals a string.
  */
 const LOOKUP = new RegExp(
   `\\b(?:${MAPS})\\)?(?:\\?\\.|!)?\\[(?!['"\`\\d]|[A-Z_]+(?:\\]| \\+))[^\\]\\n]+\\](?!\\s*(?:\\?\\?|\\|\\|)?=[^=])(?!\\s*(?:===|!==)\\s*(?!undefined)\\S)`,

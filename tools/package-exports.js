@@ -1,4 +1,5 @@
-// The entries of the package: what package.json must say in `exports`, and the file of src/ that each is made from.
+// The entries of the package: what package.json must say in `exports`, and the file of src/ that
+// each is made from.
 
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Returns the entries by their subpath: './client' → the source, the built file, and the declarations. */
+/**
+ * Returns the entries by their subpath: './client' → the source, the built file, and the
+ * declarations.
+ */
 export function packageExports() {
   const entries = {};
   const add = (subpath, source, file) => {

@@ -1,5 +1,6 @@
-// Connections to peers are opened in few places, each of which sees to errors and time limits. An error event without a listener ends a
-// process, and a peer that never answers holds a request for ever.
+// Connections to peers are opened in few places, each of which sees to errors and time limits. An
+// error event without a listener ends a process, and a peer that never answers holds a request for
+// ever.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,10 @@ import { expect, test } from 'vitest';
 
 const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
 
-/** The modules that open connections, and what keeps an error in each from being uncaught. A new one belongs in machinery/peer. */
+/**
+ * The modules that open connections, and what keeps an error in each from being uncaught. A new one
+ * belongs in machinery/peer.
+ */
 const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'machinery/net/peer/dial.ts': 'watchErrors before anything else; a timer for the dial',
   'machinery/net/peer/exchange.ts': 'watchErrors; timers for the head and for idleness',

@@ -1,5 +1,5 @@
-// Rules of style that a test can check (tools/tidy/rules.ts). A file that is not exempt must pass; an exempt one that passes must leave
-// the list, so that the list only shrinks.
+// Rules of style that a test can check (tools/tidy/rules.ts). A file that is not exempt must pass;
+// an exempt one that passes must leave the list, so that the list only shrinks.
 
 import { describe, expect, test } from 'vitest';
 import { findViolations, problems, readExempt, repositoryFiles } from './tidy/check.ts';

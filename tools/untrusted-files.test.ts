@@ -1,5 +1,6 @@
-// Files that pods may put in place of others are opened with machinery/files/ only: opening a FIFO or a device there keeps a thread
-// of libuv's pool, or the event loop. Reads the source as text: quick, and the message names the way out.
+// Files that pods may put in place of others are opened with machinery/files/ only: opening a FIFO
+// or a device there keeps a thread of libuv's pool, or the event loop. Reads the source as text:
+// quick, and the message names the way out.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,6 @@
-// What the API's own work costs, in one process without a network: pods in protobuf, writes with managed fields beside writes of which
-// nobody is told as an owner, and the memory of pods that are kept. Times are of the processor, the best of several rounds.
+// What the API's own work costs, in one process without a network: pods in protobuf, writes with
+// managed fields beside writes of which nobody is told as an owner, and the memory of pods that are
+// kept. Times are of the processor, the best of several rounds.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -126,7 +127,8 @@ async function writes(): Promise<void> {
       path,
       query: new URLSearchParams(),
       headers: { 'content-type': 'application/json', accept: 'application/json' },
-      // The transport in the process hands objects over; here the bytes that came over a connection are of interest.
+      // The transport in the process hands objects over; here the bytes that came over a connection
+      // are of interest.
       body: sent as never,
       signal: new AbortController().signal,
       call: new LinkedAbort(),
@@ -140,7 +142,8 @@ async function writes(): Promise<void> {
   const create = (): Promise<unknown> => call('POST', PODS, body(pod(`pod-${serial++}`)));
 
   heading('api: requests about pods, memory store, beside the same without managed fields');
-  // A new object always has them: what it would be without is the request less what the field manager needs.
+  // A new object always has them: what it would be without is the request less what the field
+  // manager needs.
   const message = allSchemas.message('core/v1.Pod');
   const codec = new DescriptorCodec({ kind: POD_KIND, message });
   const manager = new FieldManager({ codec, subresource: '', now: () => systemClock.now() });

@@ -1,5 +1,5 @@
-// What a cluster uses when nobody asks anything of it, with a thousand objects that controllers look after: processor time, and what it
-// writes meanwhile.
+// What a cluster uses when nobody asks anything of it, with a thousand objects that controllers
+// look after: processor time, and what it writes meanwhile.
 
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, pods, services } from '#api/groups/core/v1/index.ts';

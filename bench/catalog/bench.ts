@@ -1,6 +1,7 @@
-// Measures the cost of a change of the catalog: a kind is installed and uninstalled, a request is routed, discovery and OpenAPI are read
-// after a change. Each measurement alternates between a server with 100 kinds beside the built-in ones and one with 10,000. A ratio near 1
-// means that the cost does not depend on the number of kinds.
+// Measures the cost of a change of the catalog: a kind is installed and uninstalled, a request is
+// routed, discovery and OpenAPI are read after a change. Each measurement alternates between a
+// server with 100 kinds beside the built-in ones and one with 10,000. A ratio near 1 means that the
+// cost does not depend on the number of kinds.
 
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
@@ -12,8 +13,7 @@ import { RequestMetrics } from '#apiserver/endpoints/request-metrics.ts';
 import { requestInfo } from '#apiserver/filters/request-info.ts';
 import type { Handler } from '#apiserver/request.ts';
 import { rawRequest, send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { widgetKind, widgetType } from '#apiserver/testing/widgets.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';

@@ -1,5 +1,5 @@
-// Expressions of policies and device selectors: how many are evaluated a second, with costs counted, beside another evaluator of the
-// same language (which counts none) in the same run.
+// Expressions of policies and device selectors: how many are evaluated a second, with costs
+// counted, beside another evaluator of the same language (which counts none) in the same run.
 
 import { celEnv, parse, plan } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';

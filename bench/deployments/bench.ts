@@ -1,5 +1,6 @@
-// How long many Deployments take from the first create until the last of them is available: the whole way through API server,
-// both controllers, scheduler and kubelets, in the built program. The nodes are simulated, so what is measured is the control plane.
+// How long many Deployments take from the first create until the last of them is available: the
+// whole way through API server, both controllers, scheduler and kubelets, in the built program. The
+// nodes are simulated, so what is measured is the control plane.
 
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';

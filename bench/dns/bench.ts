@@ -1,5 +1,6 @@
-// The cluster's DNS: queries a second beside CoreDNS and beside a server that only sends packets back, the time until a record is visible,
-// and the memory of many records. `COREDNS` in the environment names CoreDNS' binary; without it, there is nothing to compare with.
+// The cluster's DNS: queries a second beside CoreDNS and beside a server that only sends packets
+// back, the time until a record is visible, and the memory of many records. `COREDNS` in the
+// environment names CoreDNS' binary; without it, there is nothing to compare with.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';

@@ -1,4 +1,5 @@
-// A load generator for DNS over UDP, in a process of its own: so many sockets, each with so many queries on the way.
+// A load generator for DNS over UDP, in a process of its own: so many sockets, each with so many
+// queries on the way.
 //
 //   node generator.ts PORT SECONDS NAMES…     prints {"perSecond": …, "failures": …}
 

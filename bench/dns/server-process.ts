@@ -1,4 +1,5 @@
-// The DNS server in a process of its own, in front of an API server that is elsewhere: where CoreDNS is, too.
+// The DNS server in a process of its own, in front of an API server that is elsewhere: where
+// CoreDNS is, too.
 //
 //   server-process.ts KUBECONFIG     prints the port
 

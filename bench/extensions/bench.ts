@@ -1,5 +1,6 @@
-// Measures custom resources: the memory of an idle definition, the time from applying a definition to its first object, the memory of
-// objects, and the rate of creates. ConfigMaps, and kube-apiserver if `--reference` names one, are measured in the same run.
+// Measures custom resources: the memory of an idle definition, the time from applying a definition
+// to its first object, the memory of objects, and the rate of creates. ConfigMaps, and
+// kube-apiserver if `--reference` names one, are measured in the same run.
 
 import { namespaces } from '#api/groups/core/v1/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -83,7 +84,10 @@ async function withCluster(
   }
 }
 
-/** Creates by 64 clients: custom objects with 30 fields and three rules, ConfigMaps, and the same custom objects of the reference. */
+/**
+ * Creates by 64 clients: custom objects with 30 fields and three rules, ConfigMaps, and the same
+ * custom objects of the reference.
+ */
 async function creates(
   cluster: BuiltCluster,
   client: Client,
@@ -249,7 +253,8 @@ async function manyDefinitions(
   );
   await usable(client, total, total);
   const each = (megabytes: number): number[] => [(megabytes * 1000) / total];
-  // The storage keeps the revisions of the last minutes, and each definition has been written three times.
+  // The storage keeps the revisions of the last minutes, and each definition has been written three
+  // times.
   const withHistory = difference(await memoryOf(cluster.pid), before);
   await systemClock.sleep(HISTORY_FORGOTTEN_MS);
   const idle = difference(await memoryOf(cluster.pid), before);

@@ -1,4 +1,5 @@
-// The definitions that the benchmark makes: one whose objects have 30 fields and three rules, and many of average size.
+// The definitions that the benchmark makes: one whose objects have 30 fields and three rules, and
+// many of average size.
 
 export const GROUP = 'bench.example.com';
 
@@ -67,7 +68,10 @@ export const KINDS_PER_GROUP = 20;
 export const groupOf = (index: number): string =>
   `group-${Math.floor(index / KINDS_PER_GROUP)}.example.com`;
 
-/** A definition of 20 to 60 KB, as its index has it. Schemas have descriptions, as those of generated definitions do. */
+/**
+ * A definition of 20 to 60 KB, as its index has it. Schemas have descriptions, as those of
+ * generated definitions do.
+ */
 export function averageDefinition(index: number): {
   readonly plural: string;
   readonly group: string;

@@ -1,5 +1,5 @@
-// Loaded by Node into a server's process (--require, with --expose-gc): on SIGUSR2 collects garbage, and writes down what is left. See
-// memory.ts.
+// Loaded by Node into a server's process (--require, with --expose-gc): on SIGUSR2 collects
+// garbage, and writes down what is left. See memory.ts.
 'use strict';
 const { renameSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');

@@ -1,4 +1,5 @@
-// The memory of a server in another process after its garbage has been collected: asked of the probe inside it.
+// The memory of a server in another process after its garbage has been collected: asked of the
+// probe inside it.
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,9 +17,14 @@ export const MEMORY_FLAGS: readonly string[] = [
 const TIMEOUT_MS = 60_000;
 
 export interface Memory {
-  /** Bytes of the main thread: its JavaScript heap, and the external memory that the heap refers to. */
+  /**
+   * Bytes of the main thread: its JavaScript heap, and the external memory that the heap refers to.
+   */
   readonly heapMB: number;
-  /** Resident bytes of the process: all threads, with memory that was freed but not returned to the system. */
+  /**
+   * Resident bytes of the process: all threads, with memory that was freed but not returned to the
+   * system.
+   */
   readonly residentMB: number;
 }
 

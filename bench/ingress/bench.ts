@@ -1,5 +1,6 @@
-// The reverse proxy beside a bare proxy of Node's own modules, and beside nginx if `NGINX_BINARY` names it: requests a
-// second and the 99th percentile of 64 connections of wrk, in turns; and the time of one decision with many routes.
+// The reverse proxy beside a bare proxy of Node's own modules, and beside nginx if `NGINX_BINARY`
+// names it: requests a second and the 99th percentile of 64 connections of wrk, in turns; and the
+// time of one decision with many routes.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -115,7 +116,10 @@ export async function ingress(): Promise<void> {
   }
 }
 
-/** One decision with many HTTPRoutes of one Gateway, and with many Ingresses, each with a hostname of its own. */
+/**
+ * One decision with many HTTPRoutes of one Gateway, and with many Ingresses, each with a hostname
+ * of its own.
+ */
 function decision(): void {
   const route = (index: number): string => `
 kind: HTTPRoute

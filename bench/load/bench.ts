@@ -1,5 +1,6 @@
-// An API server under load: creates, gets and lists of ConfigMaps over TLS, with client certificates, from a process beside it
-// that shares its processors. The built program, by default with the embedded store on a simulated node.
+// An API server under load: creates, gets and lists of ConfigMaps over TLS, with client
+// certificates, from a process beside it that shares its processors. The built program, by default
+// with the embedded store on a simulated node.
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -141,8 +142,14 @@ function showRequests(
   });
 }
 
-/** What a server that only keeps the bytes in a map reaches, on the same processors with the same load generator. */
-/** What Node's own server gives that answers a create with the body it was sent, and a get with bytes that it has. */
+/**
+ * What a server that only keeps the bytes in a map reaches, on the same processors with the same
+ * load generator.
+ */
+/**
+ * What Node's own server gives that answers a create with the body it was sent, and a get with
+ * bytes that it has.
+ */
 export async function measureBare(protocol: 'h1' | 'h2'): Promise<Bare> {
   const pki = await Pki.open({ clock: systemClock, random: systemRandom });
   const serving = await pki.sign({ commonName: 'bare', usage: 'server', hosts: ['127.0.0.1'] });

@@ -7,7 +7,9 @@ export interface Reply {
 }
 
 export interface Connection {
-  /** One at a time. The body may be changed when this has returned. Rejects if the connection fails. */
+  /**
+   * One at a time. The body may be changed when this has returned. Rejects if the connection fails.
+   */
   request(method: string, path: string, body: Buffer | undefined): Promise<Reply>;
   close(): void;
 }

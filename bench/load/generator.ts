@@ -1,5 +1,5 @@
-// The load generator, a process of its own: opens its connections once, then does the work it is told to, for a time or a
-// number of requests, each connection one request at a time, and reports.
+// The load generator, a process of its own: opens its connections once, then does the work it is
+// told to, for a time or a number of requests, each connection one request at a time, and reports.
 
 import { systemClock } from '#machinery/clock.ts';
 import type { Target } from '../built-cluster.ts';

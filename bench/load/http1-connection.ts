@@ -1,5 +1,6 @@
-// The cheapest client of HTTP/1.1 over TLS that there can be, so that what is measured is the server: one request at a time on a
-// connection that is kept, and of the response only the status and how long it is are looked at.
+// The cheapest client of HTTP/1.1 over TLS that there can be, so that what is measured is the
+// server: one request at a time on a connection that is kept, and of the response only the status
+// and how long it is are looked at.
 
 import type { OnReadOpts } from 'node:net';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
@@ -38,7 +39,8 @@ export class Http1Connection implements Connection {
         ...(target.cert !== undefined && { cert: target.cert }),
         ...(target.key !== undefined && { key: target.key }),
         ALPNProtocols: ['http/1.1'],
-        // Always into the same memory, and without a stream: half of what reading costs a client otherwise.
+        // Always into the same memory, and without a stream: half of what reading costs a client
+        // otherwise.
         onread: {
           buffer: Buffer.allocUnsafeSlow(READ_BYTES),
           callback: (length, buffer) => {
@@ -87,7 +89,10 @@ export class Http1Connection implements Connection {
     });
   }
 
-  /** In one piece of memory, always the same for requests that differ in their bodies' bytes only: the last one has been answered. */
+  /**
+   * In one piece of memory, always the same for requests that differ in their bodies' bytes only:
+   * the last one has been answered.
+   */
   #withBody(method: string, path: string, body: Buffer): Buffer {
     const last = this.#last;
     if (
@@ -124,7 +129,10 @@ export class Http1Connection implements Connection {
   }
 }
 
-/** Of one response. Bodies have a Content-Length or come in chunks, whose framing is counted with them. */
+/**
+ * Of one response. Bodies have a Content-Length or come in chunks, whose framing is counted with
+ * them.
+ */
 class ResponseReader {
   status = 0;
   /** Of the body, in bytes. */

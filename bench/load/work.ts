@@ -1,4 +1,5 @@
-// The work that the load generator does: ConfigMaps of about 1 KB in one namespace, created, read and listed, and custom objects created.
+// The work that the load generator does: ConfigMaps of about 1 KB in one namespace, created, read
+// and listed, and custom objects created.
 
 import { GROUP, thing } from '../extensions/definitions.ts';
 import type { Connection, Reply } from './connection.ts';

@@ -1,4 +1,5 @@
-// How long a namespace with ten thousand objects takes to go: from its deletion until it is not found any more.
+// How long a namespace with ten thousand objects takes to go: from its deletion until it is not
+// found any more.
 
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';

@@ -1,5 +1,6 @@
-// Network policies at scale, in a network namespace: 1,000 policies, 10,000 pods, a hundred of them on this node. How long until all rules are
-// there, how long after a write the kernel has the change, and for how long the agent occupies the event loop meanwhile.
+// Network policies at scale, in a network namespace: 1,000 policies, 10,000 pods, a hundred of them
+// on this node. How long until all rules are there, how long after a write the kernel has the
+// change, and for how long the agent occupies the event loop meanwhile.
 
 import { execFileSync } from 'node:child_process';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,6 +1,6 @@
-// The service proxy with 10,000 services of four endpoints, in a network namespace: how long until all rules are there,
-// and how long after the write of one EndpointSlice the kernel has the change. KUBE_PROXY names upstream's kube-proxy
-// to be measured beside it.
+// The service proxy with 10,000 services of four endpoints, in a network namespace: how long until
+// all rules are there, and how long after the write of one EndpointSlice the kernel has the change.
+// KUBE_PROXY names upstream's kube-proxy to be measured beside it.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -165,8 +165,8 @@ async function measureOurs(client: Client): Promise<Ours> {
 }
 
 /**
- * Returns the seconds until the first update was applied, after `work`, which can wait for the duration of the next
- * update in ms.
+ * Returns the seconds until the first update was applied, after `work`, which can wait for the
+ * duration of the next update in ms.
  */
 async function runProxier(
   client: Client,
@@ -267,7 +267,8 @@ interface Theirs {
 }
 
 /**
- * Its own metrics say how long it took: `sync_full_…` for the first update, the mean of `sync_partial_…` for changes.
+ * Its own metrics say how long it took: `sync_full_…` for the first update, the mean of
+ * `sync_partial_…` for changes.
  */
 async function measureKubeProxy(
   cluster: {

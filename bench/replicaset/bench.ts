@@ -1,5 +1,6 @@
-// How long a ReplicaSet takes from being scaled to all its pods running: the whole way through API server, controller, scheduler
-// and kubelets, in the built program. The nodes are simulated, so what is measured is the control plane.
+// How long a ReplicaSet takes from being scaled to all its pods running: the whole way through API
+// server, controller, scheduler and kubelets, in the built program. The nodes are simulated, so
+// what is measured is the control plane.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';

@@ -1,6 +1,7 @@
-// How long a cluster with many nodes and pods takes to start again: from the start of the process until the API server is ready, every
-// node is Ready, and every pod is Running and Ready, with the UIDs that the pods had before. Meanwhile a client sends small requests and
-// measures how long each takes.
+// How long a cluster with many nodes and pods takes to start again: from the start of the process
+// until the API server is ready, every node is Ready, and every pod is Running and Ready, with the
+// UIDs that the pods had before. Meanwhile a client sends small requests and measures how long each
+// takes.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +23,10 @@ export interface RestartOptions {
   readonly pods: number;
   /** Restarts measured. */
   readonly rounds: number;
-  /** A directory that an earlier run has filled, or that this one fills and leaves. Absent: a temporary one. */
+  /**
+   * A directory that an earlier run has filled, or that this one fills and leaves. Absent: a
+   * temporary one.
+   */
   readonly dataDir: string | undefined;
   /** Flags of Node for the process of the restarted cluster. */
   readonly nodeFlags: readonly string[];
@@ -245,8 +249,8 @@ async function measure(
 }
 
 /**
- * Waits until every node has renewed its lease since the start and is Ready, all pods run, and no pod has changed for QUIET_MS. Returns
- * when the last of these changes was seen (monotonic ms).
+ * Waits until every node has renewed its lease since the start and is Ready, all pods run, and no
+ * pod has changed for QUIET_MS. Returns when the last of these changes was seen (monotonic ms).
  */
 async function settle(
   client: Client,
@@ -333,7 +337,10 @@ function mustBeTheSame(before: PodStates, after: PodStates): void {
     throw new Error(`there are ${after.size} pods instead of ${before.size}`);
 }
 
-/** A client that gets one small object again and again, as a person with kubectl would, and measures each request. */
+/**
+ * A client that gets one small object again and again, as a person with kubectl would, and measures
+ * each request.
+ */
 class SmallRequests {
   readonly #client: Client;
   readonly #close: () => void;
@@ -372,7 +379,8 @@ class SmallRequests {
         if (this.#took.length === 0) this.firstAnswerMs = now - began;
         this.#took.push(now - sent);
       } catch {
-        // Until the server listens there is nothing to measure; later, a request that fails has taken this long.
+        // Until the server listens there is nothing to measure; later, a request that fails has
+        // taken this long.
         if (this.#took.length > 0) {
           this.#took.push(systemClock.monotonic() - sent);
           this.failed++;

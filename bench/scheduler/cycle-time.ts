@@ -1,4 +1,5 @@
-// How long the scheduler's cycles took, read from its own metrics: between two times that they were asked for.
+// How long the scheduler's cycles took, read from its own metrics: between two times that they were
+// asked for.
 
 const BUCKET = /^scheduler_scheduling_algorithm_duration_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm;
 
@@ -13,8 +14,8 @@ export function cycleTimes(metricsText: string): CycleTimes {
 }
 
 /**
- * The p-th part of what came between, in milliseconds: as far into its bucket as its rank is, as Prometheus has it. NaN if nothing
- * came; what is beyond the last bound is taken for that.
+ * The p-th part of what came between, in milliseconds: as far into its bucket as its rank is, as
+ * Prometheus has it. NaN if nothing came; what is beyond the last bound is taken for that.
  */
 export function cycleQuantileMs(before: CycleTimes, after: CycleTimes, p: number): number {
   const earlier = new Map(before);

@@ -1,5 +1,6 @@
-// The decision alone, one pod after the other: requests counted, snapshot updated, nodes filtered and scored, one chosen, the pod
-// assumed. How long one takes, and how that grows with the number of nodes.
+// The decision alone, one pod after the other: requests counted, snapshot updated, nodes filtered
+// and scored, one chosen, the pod assumed. How long one takes, and how that grows with the number
+// of nodes.
 
 import { systemClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';

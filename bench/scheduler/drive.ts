@@ -1,5 +1,6 @@
-// What drives a workload, wherever the API server and the scheduler are: makes nodes and pods, and watches until they are bound. What
-// is measured is what upstream's scheduler_perf measures: pods seen with a node by an informer, from the first pod made on.
+// What drives a workload, wherever the API server and the scheduler are: makes nodes and pods, and
+// watches until they are bound. What is measured is what upstream's scheduler_perf measures: pods
+// seen with a node by an informer, from the first pod made on.
 
 import { namespaces, nodes, pods, services, type Pod } from '#api/groups/core/v1/index.ts';
 import { priorityClasses } from '#api/groups/scheduling/v1/index.ts';
@@ -219,7 +220,8 @@ async function atOnce(count: number, work: (i: number) => Promise<void>): Promis
   const worker = async (): Promise<void> => {
     while (next < count) {
       await work(next++);
-      // As after an answer over a connection: others have their turn. Without it, nothing else happens until all are made.
+      // As after an answer over a connection: others have their turn. Without it, nothing else
+      // happens until all are made.
       await systemClock.sleep(0);
     }
   };

@@ -1,5 +1,5 @@
-// One workload as users have it: `cox up` in a process of its own, with the embedded store, and over TLS, from this process, who makes
-// the pods and watches them.
+// One workload as users have it: `cox up` in a process of its own, with the embedded store, and
+// over TLS, from this process, who makes the pods and watches them.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,10 @@ export async function runEndToEnd(
   }
 }
 
-/** No pod goes to the program's own node. It is ready, which takes more controllers, so that the next start need not wait for it. */
+/**
+ * No pod goes to the program's own node. It is ready, which takes more controllers, so that the
+ * next start need not wait for it.
+ */
 async function keepOwnNodeFree(dataDir: string): Promise<void> {
   const cluster = await BuiltCluster.start({ flags: FLAGS, dataDir });
   try {

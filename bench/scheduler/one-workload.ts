@@ -1,5 +1,5 @@
-// One workload, named by the first argument and scaled by the second, for the process that has started this one; and the program of its
-// thread.
+// One workload, named by the first argument and scaled by the second, for the process that has
+// started this one; and the program of its thread.
 
 import { isMainThread } from 'node:worker_threads';
 import { runInProcess } from './in-process.ts';

@@ -1,4 +1,5 @@
-// The last results of each workload (results.json beside this file), and the tables of results.md and charts made from them.
+// The last results of each workload (results.json beside this file), and the tables of results.md
+// and charts made from them.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

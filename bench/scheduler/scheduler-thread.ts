@@ -1,4 +1,5 @@
-// The scheduler in a thread of its own, as a cluster of many nodes has it; the API server is in the main thread.
+// The scheduler in a thread of its own, as a cluster of many nodes has it; the API server is in the
+// main thread.
 
 import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
 import { createClient } from '#client/create-client.ts';

@@ -1,4 +1,5 @@
-// The nodes and pods of the workloads: shapes, not code. Sizes and what pods ask for are those of upstream's scheduler_perf.
+// The nodes and pods of the workloads: shapes, not code. Sizes and what pods ask for are those of
+// upstream's scheduler_perf.
 
 import type { Container, Node, Pod, PodSpec } from '#api/groups/core/v1/index.ts';
 
@@ -73,7 +74,10 @@ const LIGHT = { resources: {} };
 /** The class that gives pods this priority. */
 export const priorityClassOf = (priority: number): string => `priority-${priority}`;
 
-/** `byClass`: its priority comes from a class, as an API server with all its admission wants it; otherwise it is said as a number. */
+/**
+ * `byClass`: its priority comes from a class, as an API server with all its admission wants it;
+ * otherwise it is said as a number.
+ */
 export function podOf(name: string, template: PodTemplate, byClass: boolean): NewPod {
   const { labels, container = PLAIN, priority, spec } = template;
   const important =

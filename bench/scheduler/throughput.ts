@@ -1,6 +1,7 @@
-// `npm run bench -- scheduler`: the workloads, each in a process of its own, so that none warms the next one up; then single
-// decisions. What was found is printed, kept (results.json), and written to results.md and the charts, as soon as it is there: a run
-// may be stopped at any time, and continued.
+// `npm run bench -- scheduler`: the workloads, each in a process of its own, so that none warms the
+// next one up; then single decisions. What was found is printed, kept (results.json), and written
+// to results.md and the charts, as soon as it is there: a run may be stopped at any time, and
+// continued.
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +30,10 @@ import { scaled, WORKLOADS, type Workload } from './workloads.ts';
 export interface ThroughputOptions {
   /** Only workloads whose name has this in it. */
   readonly only?: string;
-  /** Through `cox up` in a process of its own, over TLS, with the embedded store, instead of in process. */
+  /**
+   * Through `cox up` in a process of its own, over TLS, with the embedded store, instead of in
+   * process.
+   */
   readonly endToEnd?: boolean;
   /** Leaves out what there are results of. Default: false; whoever runs all of them begins anew. */
   readonly goOn?: boolean;
@@ -152,8 +156,8 @@ function decisionTimes(scale: number): readonly Decisions[] {
 }
 
 /**
- * Upstream looks once a second, from when it first finds a pod with a node, and leaves out that first look. What comes before (pods
- * being made, others being tried) is in the last column.
+ * Upstream looks once a second, from when it first finds a pod with a node, and leaves out that
+ * first look. What comes before (pods being made, others being tried) is in the last column.
  */
 function asUpstreamCounts({ pods, seconds, perSecond }: Measured): number {
   const first = Array.from(perSecond).findIndex((count) => (count ?? 0) > 0);
@@ -163,7 +167,10 @@ function asUpstreamCounts({ pods, seconds, perSecond }: Measured): number {
   return (pods - (perSecond[first] ?? 0)) / left;
 }
 
-/** As one script, as the product is: what runs the sources as they are wraps every function in them. Answers its path. */
+/**
+ * As one script, as the product is: what runs the sources as they are wraps every function in them.
+ * Answers its path.
+ */
 async function bundledWorkload(): Promise<string> {
   const outfile = join(CACHE_DIR, `one-workload-${process.pid}.js`);
   if (existsSync(outfile)) return outfile;

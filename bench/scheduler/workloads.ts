@@ -1,6 +1,8 @@
-// What is measured: upstream's scheduler_perf workloads, as data, with the names and numbers of Kubernetes' own
-// test/integration/scheduler_perf/{misc,affinity,topology_spreading,volumes}/performance-config.yaml, of those labelled «performance».
-// The floor is their threshold: the throughput in pods a second below which upstream's own CI fails.
+// What is measured: upstream's scheduler_perf workloads, as data, with the names and numbers of
+// Kubernetes' own
+// test/integration/scheduler_perf/{misc,affinity,topology_spreading,volumes}/performance-config.yaml,
+// of those labelled «performance». The floor is their threshold: the throughput in pods a second
+// below which upstream's own CI fails.
 
 import { PODS, type NodeTemplate, type PodTemplate } from './templates.ts';
 
@@ -21,7 +23,10 @@ export interface Churn {
   /** Another one each time. */
   readonly pod: PodTemplate;
   readonly everyMs: number;
-  /** With it come a node without room and a Service, and all three go before the next ones come. Default: false, pods stay. */
+  /**
+   * With it come a node without room and a Service, and all three go before the next ones come.
+   * Default: false, pods stay.
+   */
   readonly recreated?: boolean;
 }
 

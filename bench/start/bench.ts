@@ -1,5 +1,5 @@
-// How long the built program takes from its first instruction until the cluster is ready, and what it uses when nothing is asked
-// of it; and the same of a program that has a cluster inside.
+// How long the built program takes from its first instruction until the cluster is ready, and what
+// it uses when nothing is asked of it; and the same of a program that has a cluster inside.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

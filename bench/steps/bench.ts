@@ -1,5 +1,6 @@
-// What one write and one read cost, step by step, in one process without a network: the figures of `load` explained. Times are
-// of the processor; the least of several rounds says most, since whatever else runs on the machine only adds.
+// What one write and one read cost, step by step, in one process without a network: the figures of
+// `load` explained. Times are of the processor; the least of several rounds says most, since
+// whatever else runs on the machine only adds.
 
 import { configMaps, pods } from '#api/groups/core/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -61,7 +62,8 @@ const CONFIG_MAP = {
 async function timesOf(step: () => unknown): Promise<number[]> {
   const times: number[] = [];
   let batch = 16;
-  // What the compiler has not seen often enough is several times slower: some rounds warm it up. Each tells how many calls fill the next.
+  // What the compiler has not seen often enough is several times slower: some rounds warm it up.
+  // Each tells how many calls fill the next.
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     const began = process.cpuUsage();
     for (let i = 0; i < batch; i++) {
@@ -135,7 +137,8 @@ async function requests(): Promise<void> {
       path,
       query: new URLSearchParams(),
       headers: { 'content-type': 'application/json', accept: 'application/json' },
-      // The transport in the process hands objects over; here the bytes that came over a connection are of interest.
+      // The transport in the process hands objects over; here the bytes that came over a connection
+      // are of interest.
       body: body as never,
       signal: new AbortController().signal,
       call: new LinkedAbort(),

@@ -1,7 +1,8 @@
-// How fast the storage engines are: `npx tsx bench/storage/bench.ts [memory|embedded]…`. Prints one line per figure.
+// How fast the storage engines are: `npx tsx bench/storage/bench.ts [memory|embedded]…`. Prints one
+// line per figure.
 //
-// The embedded engine writes to a directory under --dir (default: the system's temporary directory, which must be on a real
-// disk for the figures to mean anything).
+// The embedded engine writes to a directory under --dir (default: the system's temporary directory,
+// which must be on a real disk for the figures to mean anything).
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,8 @@
-// Durable writes: ConfigMaps created through the API by 1, 64 and 256 clients, on the embedded store, each beside what the same
-// disk gives in the same run to something that does nothing but keep records of that size: a file that is appended to and
-// synced, and SQLite alone, with as many records for each sync as there are clients. And beside what a bare TLS server in Node gives to
-// 64 clients, which says how fast the processors are in this hour.
+// Durable writes: ConfigMaps created through the API by 1, 64 and 256 clients, on the embedded
+// store, each beside what the same disk gives in the same run to something that does nothing but
+// keep records of that size: a file that is appended to and synced, and SQLite alone, with as many
+// records for each sync as there are clients. And beside what a bare TLS server in Node gives to 64
+// clients, which says how fast the processors are in this hour.
 
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';

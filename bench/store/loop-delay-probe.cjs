@@ -1,5 +1,5 @@
-// Loaded by Node into a server's process (--require): measures the delay of its event loop, and on SIGUSR2 writes down what it
-// has been since the last time. See loop-delay.ts.
+// Loaded by Node into a server's process (--require): measures the delay of its event loop, and on
+// SIGUSR2 writes down what it has been since the last time. See loop-delay.ts.
 'use strict';
 const { renameSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');

@@ -1,4 +1,5 @@
-// For how long the event loop of a server in another process could do nothing else: asked of the probe inside it.
+// For how long the event loop of a server in another process could do nothing else: asked of the
+// probe inside it.
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

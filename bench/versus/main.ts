@@ -1,4 +1,5 @@
-// `npm run versus`: the same loads on a cluster of ours and on upstream's programs, in turns, and how many times better each figure is.
+// `npm run versus`: the same loads on a cluster of ours and on upstream's programs, in turns, and
+// how many times better each figure is.
 
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

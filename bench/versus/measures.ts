@@ -36,14 +36,20 @@ const WRITERS = 4;
 const SCHEDULED_PODS = 2000;
 const DEPLOYED_PODS = 1000;
 
-/** Resident memory some seconds after the start, of all processes and of those that serve and keep the API, in MB. */
+/**
+ * Resident memory some seconds after the start, of all processes and of those that serve and keep
+ * the API, in MB.
+ */
 export async function idle({ pids }: RunningSide): Promise<Results> {
   await systemClock.sleep(SETTLE_MS);
   const all = Object.entries(pids).map(([name, pid]) => ({ name, mb: residentMB(pid) }));
   return { memory: all.reduce((sum, { mb }) => sum + mb, 0) };
 }
 
-/** Creates and gets per second over 64 connections, and MB of lists per second over 4. ConfigMaps of 1 KB, HTTP/1.1 and TLS. */
+/**
+ * Creates and gets per second over 64 connections, and MB of lists per second over 4. ConfigMaps of
+ * 1 KB, HTTP/1.1 and TLS.
+ */
 export async function load({ target }: RunningSide): Promise<Results> {
   await createNamespace(target);
   const generator = await GeneratorProcess.open({
@@ -75,7 +81,10 @@ export async function load({ target }: RunningSide): Promise<Results> {
   }
 }
 
-/** Events of 4 KB delivered per second to 1,000 watchers over HTTP/2 and TLS, while four writers create objects. */
+/**
+ * Events of 4 KB delivered per second to 1,000 watchers over HTTP/2 and TLS, while four writers
+ * create objects.
+ */
 export async function watch({ target }: RunningSide): Promise<Results> {
   const namespace = 'fan-out';
   const { client, close } = connectTo(target);
@@ -130,7 +139,10 @@ function watchReports(child: ReturnType<typeof fork>): {
   };
 }
 
-/** Pods bound per second, from the first pod created to the last one bound. The nodes are objects only: no kubelet runs there. */
+/**
+ * Pods bound per second, from the first pod created to the last one bound. The nodes are objects
+ * only: no kubelet runs there.
+ */
 export async function schedule({ target }: RunningSide, nodes: number): Promise<number> {
   const { client, close } = connectTo(target);
   try {
@@ -156,7 +168,10 @@ export async function schedule({ target }: RunningSide, nodes: number): Promise<
   }
 }
 
-/** Seconds from the creation of a Deployment of 1,000 pods until all of them are bound to nodes. Call it after `schedule`. */
+/**
+ * Seconds from the creation of a Deployment of 1,000 pods until all of them are bound to nodes.
+ * Call it after `schedule`.
+ */
 export async function deploy({ target }: RunningSide): Promise<Results> {
   const { client, close } = connectTo(target);
   const abort = new AbortController();

@@ -1,4 +1,5 @@
-// Upstream's programs that `npm run versus` compares with, built once from their published Go modules.
+// Upstream's programs that `npm run versus` compares with, built once from their published Go
+// modules.
 
 import {
   ensureCommand,
@@ -17,7 +18,10 @@ export interface Programs {
   readonly versions: { readonly kubernetes: string; readonly etcd: string };
 }
 
-/** Builds what is missing, which takes some minutes. Throws a UserError where Go is missing or a build fails. */
+/**
+ * Builds what is missing, which takes some minutes. Throws a UserError where Go is missing or a
+ * build fails.
+ */
 export function ensurePrograms(progress: (text: string) => void): Programs {
   const command = (name: string): string => ensureCommand(name, progress);
   return {

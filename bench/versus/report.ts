@@ -1,4 +1,5 @@
-// The comparison as text: a table for the terminal and for docs/versus.md, and a chart of the ratios.
+// The comparison as text: a table for the terminal and for docs/versus.md, and a chart of the
+// ratios.
 
 import { barChart } from '../chart.ts';
 import { median } from '../report.ts';

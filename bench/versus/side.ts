@@ -1,4 +1,5 @@
-// The two sides of `npm run versus`, behind one interface: a cluster of ours, and upstream's four programs.
+// The two sides of `npm run versus`, behind one interface: a cluster of ours, and upstream's four
+// programs.
 
 import type { Target } from '../built-cluster.ts';
 

@@ -1,5 +1,6 @@
-// Upstream's side: etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes of their own, with their defaults. The
-// limits of their clients (50 requests per second by default) are lifted, since they are not what is compared.
+// Upstream's side: etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes of
+// their own, with their defaults. The limits of their clients (50 requests per second by default)
+// are lifted, since they are not what is compared.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +24,10 @@ export function upstreamSide(programs: Programs): Side {
   return { name: 'upstream', start: () => start(programs) };
 }
 
-/** The files that the programs are given. They exist before the time is taken: ours makes its own while it starts. */
+/**
+ * The files that the programs are given. They exist before the time is taken: ours makes its own
+ * while it starts.
+ */
 interface Files {
   readonly dir: string;
   readonly admin: KeyPair;
@@ -148,7 +152,10 @@ async function makeFiles(apiPort: number): Promise<Files> {
   return { dir, admin, ca: pki.caCertificate, path };
 }
 
-/** Resolves when /readyz answers 200. Rejects, with the end of the log, when a program ends or time is up. */
+/**
+ * Resolves when /readyz answers 200. Rejects, with the end of the log, when a program ends or time
+ * is up.
+ */
 async function untilReady(
   files: Files,
   port: number,

@@ -1,5 +1,6 @@
-// Watchers of ConfigMaps, a process of their own: opens its watches over HTTP/2, as client-go does, counts the events that arrive, and
-// reports when each watch has had as many as it was told to expect.
+// Watchers of ConfigMaps, a process of their own: opens its watches over HTTP/2, as client-go does,
+// counts the events that arrive, and reports when each watch has had as many as it was told to
+// expect.
 
 import { connect, type ClientHttp2Session } from 'node:http2';
 import type { Target } from '../built-cluster.ts';

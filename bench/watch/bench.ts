@@ -1,5 +1,5 @@
-// `npm run bench -- watch`: watches of one resource and what they cost, through the registry of an API server (what comes before
-// it, HTTP, is measured by `load`). See bench/README.md.
+// `npm run bench -- watch`: watches of one resource and what they cost, through the registry of an
+// API server (what comes before it, HTTP, is measured by `load`). See bench/README.md.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,8 +9,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import { everything } from '#apiserver/registry/selection.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
@@ -56,7 +55,10 @@ function podsOf({ server }: TestServer) {
   return { watch: pods.rest.watch.bind(pods.rest), list: pods.rest.list.bind(pods.rest) };
 }
 
-/** All watch all pods; writes come one after the other, so that each one's way to its last watcher can be timed. */
+/**
+ * All watch all pods; writes come one after the other, so that each one's way to its last watcher
+ * can be timed.
+ */
 async function fanOut(count: number): Promise<void> {
   heading(
     `watch: ${count.toLocaleString('en')} watchers of all pods, ${POD_BYTES / 1024} KB a pod`,
@@ -90,7 +92,8 @@ async function fanOut(count: number): Promise<void> {
       const delivered = new Promise<void>((resolve) => {
         all = resolve;
       });
-      // The memory store commits and tells before its promise resolves, so the clock starts with the call.
+      // The memory store commits and tells before its promise resolves, so the clock starts with
+      // the call.
       const called = systemClock.monotonic();
       await storage.guaranteedUpdate(podKey(i), () => ({
         action: 'put',

@@ -1,6 +1,7 @@
-// The engine on one member of etcd, beside what the same member takes from others: from etcd's own benchmark, which is written in
-// Go, and as bare puts over the same kind of connection as the engine's. All with as many writers, on one connection, with keys
-// and values of the same size, and as many requests, in turn.
+// The engine on one member of etcd, beside what the same member takes from others: from etcd's own
+// benchmark, which is written in Go, and as bare puts over the same kind of connection as the
+// engine's. All with as many writers, on one connection, with keys and values of the same size, and
+// as many requests, in turn.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Run in a process of its own: what it takes to keep many pods, in the core of the embedded engine and in the watch cache before
-// etcd. Prints JSON.
+// Run in a process of its own: what it takes to keep many pods, in the core of the embedded engine
+// and in the watch cache before etcd. Prints JSON.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -10,8 +10,7 @@ import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { openWatchCache } from '#storage/watch-cache/index.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
-import type { Selection } from '#apiserver/registry/selection.ts';
-import { everything } from '#apiserver/registry/selection.ts';
+import { everything, type Selection } from '#apiserver/registry/selection.ts';
 import { podKey, podValue } from './objects.ts';
 
 const PODS = 150_000;

@@ -1,5 +1,6 @@
-// Measures the time that one validating webhook on loopback adds to a create. One client sends one request after the other; rounds without
-// and with the webhook alternate. With `--reference` the same is measured at another API server in the same run.
+// Measures the time that one validating webhook on loopback adds to a create. One client sends one
+// request after the other; rounds without and with the webhook alternate. With `--reference` the
+// same is measured at another API server in the same run.
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

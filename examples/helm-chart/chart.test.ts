@@ -1,4 +1,5 @@
-// Tests a Helm chart without Docker: helm installs it into a cluster inside this process, and its pods become ready there.
+// Tests a Helm chart without Docker: helm installs it into a cluster inside this process, and its
+// pods become ready there.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

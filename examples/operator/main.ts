@@ -1,4 +1,5 @@
-// Runs the operator on the cluster of the kubeconfig, or of the pod that this runs in. One of several replicas is active.
+// Runs the operator on the cluster of the kubeconfig, or of the pod that this runs in. One of
+// several replicas is active.
 
 import { connect } from 'coxswain/client';
 import { runController } from 'coxswain/controller';

@@ -1,4 +1,5 @@
-// An operator: each Tenant gets a namespace of its name with a quota. Deleting the Tenant deletes both.
+// An operator: each Tenant gets a namespace of its name with a quota. Deleting the Tenant deletes
+// both.
 
 import { namespaces, resourceQuotas } from 'coxswain/api/core/v1';
 import type { KubeObject } from 'coxswain/api/meta/v1';

@@ -1,7 +1,14 @@
-// A scheduler plugin: pods go to nodes with the label example.com/spot where they can, unless they ask for reliable ones.
+// A scheduler plugin: pods go to nodes with the label example.com/spot where they can, unless they
+// ask for reliable ones.
 
-import type { FilterPlugin, PluginRegistration, ScorePlugin } from 'coxswain/scheduler';
-import { ActionType, clusterEvent, Status } from 'coxswain/scheduler';
+import {
+  ActionType,
+  clusterEvent,
+  type FilterPlugin,
+  type PluginRegistration,
+  type ScorePlugin,
+  Status,
+} from 'coxswain/scheduler';
 
 const SPOT = 'example.com/spot';
 const RELIABLE = 'example.com/reliable';

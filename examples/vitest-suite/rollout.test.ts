@@ -1,5 +1,6 @@
-// Tests of a manifest: what happens to an application during a rollout, and when a node fails. One cluster serves all tests of the file,
-// each in a namespace of its own. Time is virtual: minutes pass in milliseconds.
+// Tests of a manifest: what happens to an application during a rollout, and when a node fails. One
+// cluster serves all tests of the file, each in a namespace of its own. Time is virtual: minutes
+// pass in milliseconds.
 
 import { deployments } from 'coxswain/api/apps/v1';
 import { pods } from 'coxswain/api/core/v1';

@@ -1,5 +1,5 @@
-// The objects that every cluster begins with: its namespaces, the system's priority classes, its flow schemas and priority
-// levels, and the Service by which pods reach the API server.
+// Creates the objects of every new cluster: its namespaces, the system's priority classes, its flow
+// schemas and priority levels, and the Service `kubernetes`, by which pods reach the API server.
 
 import { namespaces, services } from '#api/groups/core/v1/index.ts';
 import { flowSchemas } from '#api/groups/flowcontrol/v1/index.ts';
@@ -15,23 +15,26 @@ import type { StartWrites } from './start-writes.ts';
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 
 export interface BootstrapConfig {
-  /** As system:masters. */
+  /** A client of the group system:masters. */
   readonly client: Client;
   readonly catalog: Catalog;
-  /** The first address of the service range. */
+  /** The first address of the service range, in text form. */
   readonly serviceIp: string;
-  /** Where the API server listens. */
+  /** The port at which the API server listens. */
   readonly port: number;
   readonly clock: Clock;
-  /** Writes what webhooks may reject. */
+  /** Runs writes that webhooks may reject. */
   readonly writes: StartWrites;
 }
 
-/** How long another server may take to make the Service, whose address it has reserved. */
+/**
+ * How long this server waits, in ms, for another one that has reserved the Service's address to
+ * create the Service.
+ */
 const SERVICE_PATIENCE_MS = 10_000;
 const SERVICE_RETRY_MS = 50;
 
-/** Safe to be run at every start: what is there stays as it is. */
+/** Creates the objects. Existing objects stay unchanged, so every start may call this. */
 export async function createBootstrapObjects(config: BootstrapConfig): Promise<void> {
   const { writes } = config;
   await writes.attempt('namespaces', async () => {
@@ -64,7 +67,10 @@ async function createNamespace(client: Client, name: string): Promise<void> {
   await ensure(access.get(name), () => access.create({ metadata: { name } }));
 }
 
-/** Creates what is not there. At later starts nothing is written, so that admission webhooks that cannot be called yet are not asked. */
+/**
+ * Creates an object if it does not exist. Later starts write nothing, so that they call no
+ * admission webhooks, which may be unreachable then.
+ */
 async function ensure(existing: Promise<unknown>, create: () => Promise<unknown>): Promise<void> {
   try {
     await existing;
@@ -74,7 +80,7 @@ async function ensure(existing: Promise<unknown>, create: () => Promise<unknown>
   }
 }
 
-/** Safe to be run at any time. */
+/** Creates the Service `kubernetes` unless it exists. May be called at any time. */
 export async function keepKubernetesService({
   client,
   serviceIp,
@@ -111,7 +117,8 @@ export async function keepKubernetesService({
     try {
       return await keep();
     } catch (error) {
-      // Another server that starts at the same time reserves the address, and then makes the Service.
+      // Another server that starts at the same time has reserved the address, and creates the
+      // Service next.
       if (!isAddressTaken(error) || clock.monotonic() >= until) throw error;
       await clock.sleep(SERVICE_RETRY_MS);
     }

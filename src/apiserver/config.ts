@@ -22,109 +22,156 @@ import type { UserInfo } from './request.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
 
 export interface TlsConfig {
-  /** PEM. */
+  /** The private key, in PEM. */
   readonly key: string;
-  /** PEM: the server's certificate, then the chain to its authority. */
+  /** The server's certificate, then the chain to its authority, in PEM. */
   readonly cert: string;
-  /** PEM: clients whose certificates this authority has signed are who the certificates say. Absent: certificates prove nothing. */
+  /**
+   * The authority of client certificates, in PEM. A client with a certificate of it is
+   * authenticated as the certificate's subject. Absent: certificates do not authenticate.
+   */
   readonly clientCa?: string;
-  /** Default: 'TLSv1.2'. */
+  /** The minimum version of TLS. Default: 'TLSv1.2'. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-  /** Names of OpenSSL, with colons between them. Default: Node's, the fastest first. */
+  /** OpenSSL's names of ciphers, separated by colons. Default: Node's ciphers, fastest first. */
   readonly ciphers?: string;
 }
 
 export interface ServiceAccountKeyConfig {
-  /** PEM, a private key: RSA, or EC on P-256, P-384 or P-521. */
+  /** A private key in PEM: RSA, or EC on P-256, P-384 or P-521. */
   readonly signingKey: string;
-  /** PEM: keys whose tokens are accepted (public keys, certificates or private keys). Default: that of the signing key alone. */
+  /**
+   * Keys whose tokens are accepted, in PEM (public keys, certificates or private keys). Default:
+   * only the public key of the signing key.
+   */
   readonly publicKeys?: readonly string[];
-  /** Default: 'https://kubernetes.default.svc.cluster.local'. */
+  /** The issuer of the tokens. Default: 'https://kubernetes.default.svc.cluster.local'. */
   readonly issuer?: string;
-  /** The longest lifetime of a token, in seconds. A request for more gets this, with a warning. Default: no limit. */
+  /**
+   * The maximum lifetime of a token, in seconds. A request for a longer one gets this, with a
+   * warning. Default: no limit.
+   */
   readonly maxExpirationSeconds?: number;
-  /** Issuers whose tokens are accepted besides those of `issuer`. Default: none. */
+  /** Further issuers whose tokens are accepted. Default: none. */
   readonly acceptedIssuers?: readonly string[];
-  /** Where the public keys are published for others. Default: '/openid/v1/jwks' of this server. */
+  /** The URL at which the public keys are published. Default: '/openid/v1/jwks' of this server. */
   readonly jwksUri?: string;
   /** The default audiences of tokens. Default: the issuer. */
   readonly audiences?: readonly string[];
-  /** Pods get a volume with a token of their account, which their kubelets must know how to mount. Default: false. */
+  /**
+   * Pods get a volume with a token of their ServiceAccount, so their kubelets must support
+   * projected volumes. Default: false.
+   */
   readonly mountTokens?: boolean;
 }
 
 export interface ApiServerConfig {
-  /** Not closed by the server: who opened it closes it, after `stop`. */
+  /** The storage. The server does not close it: its owner closes it after `stop`. */
   readonly storage: Storage;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Default: every kind that there is. */
+  /** The kinds and their conversions. Default: all built-in kinds. */
   readonly scheme?: Scheme;
-  /** Needed by `listen`. */
+  /** The serving certificate and client authorities. Required by `listen`. */
   readonly tls?: TlsConfig;
-  /** Default: '127.0.0.1'. */
+  /** The address at which the server listens. Default: '127.0.0.1'. */
   readonly bindAddress?: string;
   /**
-   * By which pods and other machines reach the server, as the endpoints of the Service `kubernetes` say. Default: the bind
-   * address; the machine's first if the server listens at all, or only at the loopback address.
+   * The address by which pods and other machines reach the server; it is published in the endpoints
+   * of the Service `kubernetes`. Default: the bind address. If the server listens at all addresses
+   * or only at the loopback address, the machine's first address.
    */
   readonly advertiseAddress?: string;
-  /** Other API servers run on the same storage, and are published along with this one. Default: false. */
+  /**
+   * Other API servers use the same storage, and are published together with this one. Default:
+   * false.
+   */
   readonly sharesStorage?: boolean;
-  /** 0: any that is free. Default: 6443. */
+  /** The port to listen at; 0: any free port. Default: 6443. */
   readonly port?: number;
-  /** Time limits of connections in their states, and how many there may be. Default: those of kube-apiserver; 10,000 connections. */
+  /**
+   * Timeouts of connections by their states, and the maximum number of connections. Default:
+   * kube-apiserver's timeouts; 10,000 connections.
+   */
   readonly connectionLimits?: Partial<ConnectionLimits>;
-  /** Bearer tokens of the components, and whose they are. Default: none. */
+  /** Bearer tokens of the components, with their users. Default: none. */
   readonly tokens?: ReadonlyMap<string, UserInfo>;
-  /** How tokens of ServiceAccounts are signed. Absent: there are none. */
+  /** The keys for tokens of ServiceAccounts. Absent: there are no such tokens. */
   readonly serviceAccounts?: ServiceAccountKeyConfig;
-  /** Asked after client certificates and `tokens`. Default: none. */
+  /** Authenticators that are called after client certificates and `tokens`. Default: none. */
   readonly authenticators?: readonly Authenticator[];
-  /** Default: system:masters, and then the `authorizationModes`. */
+  /**
+   * The authorizer. Default: system:masters may do everything, then the `authorizationModes`
+   * decide.
+   */
   readonly authorizer?: Authorizer;
-  /** Asked one after the other. Default: Node, RBAC. */
+  /** The authorization modes, in order. Default: Node, RBAC. */
   readonly authorizationModes?: readonly AuthorizationMode[];
-  /** Default: for health and version only. */
+  /** Whether anonymous requests are allowed. Default: only for health and version. */
   readonly anonymous?: AnonymousRequests;
-  /** How long events are kept. Default: an hour. */
+  /** How long events are kept, in ms. Default: an hour. */
   readonly eventTtlMs?: number;
-  /** How long pods stay on a node that is not ready or unreachable if they do not say it, in seconds. Default: 300. */
+  /**
+   * How long pods stay on a node that is not ready or unreachable, in seconds, unless they have
+   * their own tolerations. Default: 300.
+   */
   readonly defaultTolerationSeconds?: DefaultTolerations;
-  /** Run after the server's own. Default: none. */
+  /** Admission plugins that run after the server's own. Default: none. */
   readonly admissionPlugins?: readonly AdmissionPlugin[];
-  /** Returns the metrics of other components of the process, in Prometheus' text format. Default: none. */
+  /**
+   * Returns metrics of other components of the process, in Prometheus' text format. Default: none.
+   */
   readonly otherMetrics?: () => string | Promise<string>;
-  /** Names of the server's own plugins that are left out. Default: none. */
+  /** Names of the server's own plugins to disable. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
-  /** The default pod security levels of namespaces, and the exemptions. Default: privileged; none. */
+  /**
+   * The default pod security levels of namespaces, and the exemptions. Defaults: privileged; no
+   * exemptions.
+   */
   readonly podSecurity?: PodSecurityConfig;
-  /** Which API versions are served: 'storagemigration.k8s.io/v1beta1': 'true'. Default: stable versions. */
+  /**
+   * The API versions to serve, such as 'storagemigration.k8s.io/v1beta1': 'true'. Default: stable
+   * versions.
+   */
   readonly runtimeConfig?: RuntimeConfig;
-  /** The range of cluster IPs; with a comma and one of the other family, both families have addresses. Default: '10.96.0.0/12'. */
+  /**
+   * The range of cluster IPs. For two families: one range of each, separated by a comma. Default:
+   * '10.96.0.0/12'.
+   */
   readonly serviceCidr?: string;
-  /** The ports of nodes that services get. Default: '30000-32767'. */
+  /** The range of node ports of Services. Default: '30000-32767'. */
   readonly serviceNodePortRange?: string;
-  /** How kubelets are reached, for logs, exec and their like. Absent: those answer 503. */
+  /**
+   * Connects to kubelets, for logs, exec and port-forward. Absent: such requests get status 503.
+   */
   readonly nodeConnector?: NodeConnector;
-  /** For ComponentStatuses. Absent: the state of the components is unknown. */
+  /**
+   * Returns the health of components, for ComponentStatuses. Absent: their state is reported as
+   * unknown.
+   */
   readonly componentHealth?: ComponentHealth;
   /** The version that /version reports. Default: 'v1.36.3'. */
   readonly version?: string;
-  /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
+  /** The flags of the command by name, without dashes, for /flagz. Absent: /flagz is not served. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** Front proxies whose requests name their users in headers. Default: there are none, and such headers are ignored. */
+  /**
+   * Front proxies that authenticate users, and name them in headers. Default: none; such headers
+   * are ignored.
+   */
   readonly requestHeader?: RequestHeaderConfig;
-  /** How other API servers are reached. */
+  /** How the server connects to other API servers. */
   readonly aggregation?: AggregationConfig;
   readonly maxInFlight?: MaxInFlightConfig;
-  /** The time limit of all requests but long-running ones. Default: one minute. */
+  /** The timeout of all requests except long-running ones, in ms. Default: one minute. */
   readonly requestTimeoutMs?: number;
-  /** The least time after which a watch ends whose client did not say; the most is twice that. Default: 30 minutes. */
+  /**
+   * The minimum timeout of a watch without a timeout of its own, in ms; the maximum is twice that.
+   * Default: 30 minutes.
+   */
   readonly minWatchTimeoutMs?: number;
   /** Freezes objects, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
-  /** How long `stop` waits for requests under way. Default: 5 seconds. */
+  /** How long `stop` waits for requests in flight, in ms. Default: 5 seconds. */
   readonly shutdownTimeoutMs?: number;
 }

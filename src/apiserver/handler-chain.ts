@@ -1,5 +1,5 @@
-// The way of every request, from the outside in. In-process requests go the same way; they bring their user, so that
-// authentication has nothing to do for them.
+// The handler chain of every request, from the outside in. In-process requests use the same chain;
+// they carry their user, so authentication has nothing to do.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -10,8 +10,7 @@ import { authentication, type AnonymousRequests } from './filters/authentication
 import { authorization } from './filters/authorization.ts';
 import type { Deadlines } from './filters/deadline.ts';
 import { impersonation } from './filters/impersonation.ts';
-import { maxInFlight } from './filters/max-in-flight.ts';
-import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
+import { maxInFlight, type MaxInFlightConfig } from './filters/max-in-flight.ts';
 import { panicRecovery } from './filters/panic-recovery.ts';
 import { requestInfo } from './filters/request-info.ts';
 import type { RequestMetrics } from './endpoints/request-metrics.ts';
@@ -28,9 +27,12 @@ export interface HandlerChainConfig {
   readonly maxInFlight?: MaxInFlightConfig;
 }
 
-/** `registry` is what comes after authorization: decoding, admission (mutating, validation, validating), and the store. */
+/**
+ * Builds the chain. `registry` handles requests after authorization: decoding, admission (mutating,
+ * validation, validating), and the store.
+ */
 export function buildHandlerChain(config: HandlerChainConfig, registry: Handler): Handler {
-  // Read from the bottom up: the last line is what a request meets first.
+  // Read from the bottom up: the last filter is the first that a request enters.
   let handler = registry;
   handler = authorization(config.authorizer)(handler);
   handler = maxInFlight(config.maxInFlight)(handler);
@@ -38,7 +40,8 @@ export function buildHandlerChain(config: HandlerChainConfig, registry: Handler)
   handler = audit(handler);
   handler = authentication(config.authenticators, config.anonymous)(handler);
   handler = config.deadlines.filter(handler);
-  // Whether a request is long-running, and so without deadline, is said by its path.
+  // The deadline filter needs the request info: the path shows whether a request is long-running,
+  // and so has no deadline.
   handler = requestInfo(handler);
   handler = panicRecovery(config.logger)(handler);
   handler = config.metrics.filter(handler);

@@ -1,12 +1,11 @@
-// The health endpoints, their single checks, and what is published of their results.
+// The health endpoints, their single checks, and the metrics of their results.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { HealthEndpoint, StartHooks } from '#machinery/serving/health.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { send } from './testing/requests.ts';
-import { startTestServer } from './testing/server.ts';
-import type { TestServer } from './testing/server.ts';
+import { startTestServer, type TestServer } from './testing/server.ts';
 
 let t: TestServer;
 beforeAll(async () => (t = await startTestServer({ flags: { 'secure-port': '6443' } })));
@@ -68,7 +67,7 @@ test('checks can be excluded', async () => {
   );
 });
 
-test('a hook that has not finished fails the check, and why is only at its own path', async () => {
+test('an unfinished hook fails the check, and only its own path gives the reason', async () => {
   const hooks = new StartHooks(['first', 'second']);
   hooks.finish('first');
   expect(() => hooks.finish('third')).toThrow('no hook is named third');
@@ -109,14 +108,18 @@ test('/metrics/slis has the results', async () => {
   );
 });
 
-test('/statusz for people', async () => {
+test('/statusz as text', async () => {
   const { code, headers, text } = await get('/statusz');
   expect([code, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
   expect(text).toMatch(
-    /^\napiserver statusz\nWarning: .*\n\nStarted: \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}\nUp: 0 hr 00 min \d\d sec\n/,
+    new RegExp(
+      '^\\napiserver statusz\\nWarning: .*\\n\\nStarted: \\w{3} \\w{3} [ \\d]\\d \\d\\d:\\d\\d:\\d\\d UTC ' +
+        '\\d{4}\\nUp: 0 hr 00 min \\d\\d sec\\n',
+    ),
   );
   expect(text).toContain(
-    '\nBinary version: 1.36.3\nEmulation version: 1.36\nPaths: /flagz /healthz /livez /metrics /readyz /statusz /version\n',
+    '\nBinary version: 1.36.3\nEmulation version: 1.36\nPaths: /flagz /healthz /livez /metrics ' +
+      '/readyz /statusz /version\n',
   );
 });
 
@@ -149,7 +152,8 @@ test('/flagz as an object; its old version is deprecated', async () => {
     get('/flagz', { accept: `application/json;as=Flagz;v=${version};g=config.k8s.io` });
   const { text, headers } = await as('v1beta1');
   expect(text).toBe(
-    '{"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"apiserver"},"flags":{"secure-port":"6443"}}\n',
+    '{"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"apiserver"},' +
+      '"flags":{"secure-port":"6443"}}\n',
   );
   expect(headers['warning']).toBeUndefined();
   expect((await as('v1alpha1')).headers['warning']).toMatch(

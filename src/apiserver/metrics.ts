@@ -1,15 +1,17 @@
-// /metrics, in the text form that Prometheus reads.
+// /metrics, in Prometheus' text format.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-import { componentMetricsText } from '#machinery/metrics/component-metrics.ts';
-import type { BuildInfo } from '#machinery/metrics/component-metrics.ts';
+import { type BuildInfo, componentMetricsText } from '#machinery/metrics/component-metrics.ts';
 import type { HealthSlis } from '#machinery/serving/health-slis.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 
 export interface MetricsRouteConfig {
   readonly build: BuildInfo;
-  /** Metrics of the parts of the server and of other components of the process, each in Prometheus' text form. */
+  /**
+   * Metrics of the parts of the server and of other components of the process, each in Prometheus'
+   * text format.
+   */
   readonly parts: readonly (() => string | Promise<string>)[];
 }
 
@@ -27,7 +29,7 @@ export function slisRoute(slis: HealthSlis): NonResourceRoute {
 }
 
 export function metricsRoute({ build, parts }: MetricsRouteConfig): NonResourceRoute {
-  // Made at the first request: most clusters in tests are never asked.
+  // Created at the first request, because most clusters in tests never get one.
   let ofProcess: Registry | undefined;
   return {
     handles: (path) => path === '/metrics',

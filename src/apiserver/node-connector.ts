@@ -1,42 +1,44 @@
-// How the API server reaches a node's kubelet.
+// The interface by which the API server reaches a node's kubelet, and its implementation over TLS.
 
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
 
-/** What a node's status says about how to reach it. */
+/** A node's kubelet, as the node's status describes it. */
 export interface NodeTarget {
   readonly name: string;
-  /** Its address, by the API server's preference; '' if it has none. */
+  /** The node's address that the API server prefers; '' if the node has none. */
   readonly host: string;
-  /** status.daemonEndpoints.kubeletEndpoint.Port, or 10250. */
+  /** The port in status.daemonEndpoints.kubeletEndpoint, or 10250. */
   readonly port: number;
   /**
-   * The client of the request chooses the path, as in nodes/proxy. Then a connection over the network goes only to addresses that can be
-   * another machine's: not to loopback, link-local, unspecified or multicast ones. Default: false.
+   * The client of the request chooses the path, as in nodes/proxy. A network connection is then
+   * made only to addresses of other machines: not to loopback, link-local, unspecified or multicast
+   * addresses. Default: false.
    */
   readonly anyPath?: boolean;
 }
 
 export interface NodeConnector {
   /**
-   * A connection on which the node's kubelet speaks HTTP/1.1, encrypted and authenticated already (or in-process, where
-   * there is nothing to protect). Rejects with AddressNotAllowedError, or another Error.
+   * Opens a connection on which the node's kubelet serves HTTP/1.1. The connection is already
+   * encrypted and authenticated, or in-process. Rejects with AddressNotAllowedError, or another
+   * Error.
    */
   connect(node: NodeTarget, signal?: AbortSignal): Promise<Duplex>;
 }
 
 export interface TlsNodeConnectorConfig {
   readonly clock: Clock;
-  /** PEM: the API server's own client certificate for kubelets, and its key. */
+  /** The API server's client certificate for kubelets, in PEM. `key` is its private key. */
   readonly cert: string;
   readonly key: string;
-  /** PEM: the authority of the kubelets' serving certificates. */
+  /** The authority of the kubelets' serving certificates, in PEM. */
   readonly ca: string;
 }
 
-/** Returns a connector by TLS to the node's address and kubelet port. */
+/** Returns a connector that uses TLS to the node's address and kubelet port. */
 export function createTlsNodeConnector({
   clock,
   cert,

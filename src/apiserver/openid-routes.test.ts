@@ -1,4 +1,4 @@
-// The documents by which others verify tokens of ServiceAccounts.
+// The documents by which other services verify tokens of ServiceAccounts.
 
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { createLocalJWKSet, jwtVerify } from 'jose';
@@ -6,8 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { isDiscoverable } from './openid-routes.ts';
 import { send } from './testing/requests.ts';
-import { startTestServer } from './testing/server.ts';
-import type { TestServer } from './testing/server.ts';
+import { startTestServer, type TestServer } from './testing/server.ts';
 
 const CONFIGURATION = '/.well-known/openid-configuration';
 const JWKS = '/openid/v1/jwks';
@@ -15,8 +14,7 @@ const JWKS = '/openid/v1/jwks';
 const [current, old] = [1, 2].map(
   () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
 );
-const pem = (key = current): string =>
-  (key as NonNullable<typeof current>).export({ type: 'pkcs8', format: 'pem' }).toString();
+const pem = (key = current): string => key!.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 let t: TestServer;
 beforeAll(async () => {
@@ -34,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.stop());
 
-test('the configuration names the issuer and where its keys are', async () => {
+test('the configuration has the issuer and the URL of its keys', async () => {
   const { code, headers, text } = await send(t.server, { path: CONFIGURATION });
   expect([code, headers['content-type'], headers['cache-control']]).toEqual([
     200,
@@ -43,7 +41,8 @@ test('the configuration names the issuer and where its keys are', async () => {
   ]);
   expect(text).toBe(
     '{"issuer":"https://kubernetes.default.svc.cluster.local","jwks_uri":"https://192.0.2.1:6443/openid/v1/jwks",' +
-      '"response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256"]}',
+      '"response_types_supported":["id_token"],"subject_types_supported":["public"],' +
+      '"id_token_signing_alg_values_supported":["ES256"]}',
   );
 });
 
@@ -93,7 +92,7 @@ test.each([
   expect((await send(t.server, { method, path, headers: { accept } })).code).toBe(code);
 });
 
-test('ServiceAccounts may read both, as the role says, and nobody else may', async () => {
+test('only ServiceAccounts may read both documents, by their role', async () => {
   const groups = ['system:serviceaccounts', 'system:authenticated'];
   for (const path of [CONFIGURATION, JWKS]) {
     const account = { name: 'system:serviceaccount:default:default', groups };

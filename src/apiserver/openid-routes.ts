@@ -1,9 +1,9 @@
-// Discovery of the ServiceAccount issuer: by it others verify tokens without asking the API server for each of them.
+// Discovery of the ServiceAccount issuer, by which other services verify tokens without a request
+// to the API server for each one.
 // https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery
 
 import * as apierrors from '#machinery/apierrors.ts';
-import { publicJwk } from '#machinery/token-keys.ts';
-import type { TokenKey } from '#machinery/token-keys.ts';
+import { publicJwk, type TokenKey } from '#machinery/token-keys.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 import { acceptsType } from './endpoints/negotiation.ts';
 
@@ -13,9 +13,12 @@ export const JWKS_PATH = '/openid/v1/jwks';
 export interface OpenIdConfig {
   readonly issuer: string;
   readonly keys: readonly TokenKey[];
-  /** Where others reach the server: 'HOST:PORT'. Asked for at each request, since the port may not be known at the start. */
+  /**
+   * Returns the server's external address, 'HOST:PORT'. Called for each request, since the port may
+   * be unknown at the start.
+   */
   readonly externalAddress: () => string;
-  /** Default: JWKS_PATH at the external address. */
+  /** The URL of the public keys. Default: JWKS_PATH at the external address. */
   readonly jwksUri?: string;
 }
 
@@ -23,7 +26,10 @@ const JSON_TYPE = 'application/json';
 const JWKS_TYPE = 'application/jwk-set+json';
 const CACHED = { 'cache-control': 'public, max-age=3600' };
 
-/** Whether the issuer can be discovered: its URL is https, without query and fragment. Upstream serves nothing otherwise. */
+/**
+ * Reports whether the issuer can be discovered: its URL is https, without query and fragment.
+ * Otherwise nothing is served, as upstream.
+ */
 export function isDiscoverable(issuer: string): boolean {
   if (!URL.canParse(issuer)) return false;
   const { protocol, search, hash } = new URL(issuer);

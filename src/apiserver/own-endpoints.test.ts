@@ -3,8 +3,7 @@ import { endpoints, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { advertisedAddress, OwnEndpoints, publishEndpoints } from './own-endpoints.ts';
-import { startTestServer } from './testing/server.ts';
-import type { TestServer } from './testing/server.ts';
+import { startTestServer, type TestServer } from './testing/server.ts';
 
 let t: TestServer;
 let clock: VirtualClock;
@@ -38,7 +37,7 @@ const expected = (address: string, port: number, family: string) => [
   [{ name: 'https', port, protocol: 'TCP' }],
 ];
 
-test('the server says where it is, and again when it is elsewhere', async () => {
+test('the server publishes its address, and again when it has changed', async () => {
   const { client } = t;
   await publishEndpoints(client, [{ address: '192.0.2.1', port: 6443 }]);
   expect(await published()).toEqual(expected('192.0.2.1', 6443, 'IPv4'));
@@ -53,7 +52,9 @@ test('the server says where it is, and again when it is elsewhere', async () => 
 });
 
 describe('servers on one store', () => {
-  /** 'address:port' of all, in slices as well as in the Endpoints. */
+  /**
+   * Returns 'address:port' of all servers, which must be the same in slices and in the Endpoints.
+   */
   async function all(): Promise<string> {
     const { subsets } = await t.client.resource(endpoints).namespace('default').get('kubernetes');
     const inEndpoints = (subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
@@ -71,7 +72,7 @@ describe('servers on one store', () => {
     return new OwnEndpoints({ client, storage, clock, logger, address, port, shared: true });
   };
 
-  test('are all told of, until they leave or die', async () => {
+  test('are all published, until they stop or die', async () => {
     const [one, two, three] = [server('192.0.2.1'), server('192.0.2.2'), server('192.0.2.3', 7443)];
     const [stopped, killed] = [new AbortController(), new AbortController()];
     for (const each of [one, two, three]) await each.join();
@@ -90,7 +91,7 @@ describe('servers on one store', () => {
     expect(await all()).toBe('');
   });
 
-  test('may begin at the same time', async () => {
+  test('may start at the same time', async () => {
     const addresses = Array.from({ length: 5 }, (_, index) => `192.0.2.${index + 1}`);
     const servers = addresses.map((address) => server(address));
     await Promise.all(servers.map((each) => each.join()));
@@ -99,7 +100,7 @@ describe('servers on one store', () => {
   });
 });
 
-test('the Service kubernetes comes again when it is deleted', async () => {
+test('the Service kubernetes is created again when it is deleted', async () => {
   const inDefault = t.client.resource(services).namespace('default');
   const { uid, ...before } = {
     uid: (await inDefault.get('kubernetes')).metadata.uid,
@@ -112,7 +113,7 @@ test('the Service kubernetes comes again when it is deleted', async () => {
   expect(spec).toEqual(before);
 });
 
-test('an address that means nothing elsewhere is not told', () => {
+test('an address that is not reachable from elsewhere is not published', () => {
   expect(advertisedAddress('192.0.2.7')).toBe('192.0.2.7');
   for (const address of ['0.0.0.0', '::', '127.0.0.1', '::1']) {
     expect(advertisedAddress(address) ?? '').not.toMatch(/^(127\.|0\.|::)/);

@@ -1,4 +1,5 @@
-// Where the API servers can be reached: the endpoints of the Service `kubernetes`. It selects no pods, so no controller keeps them.
+// Publishes the addresses of the API servers as the endpoints of the Service `kubernetes`. It
+// selects no pods, so no controller maintains its endpoints.
 
 import { isIP } from 'node:net';
 import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
@@ -15,24 +16,27 @@ import { type ServerAddress, ServerLeases } from './server-leases.ts';
 
 const NAME = 'kubernetes';
 const RENEW_MS = 10_000;
-/** So often a write is tried that others make at the same time. */
+/** The number of attempts of a write that conflicts with other servers' writes. */
 const ATTEMPTS = 5;
 
 export interface OwnEndpointsConfig extends ServerAddress {
-  /** As system:masters. */
+  /** A client of the group system:masters. */
   readonly client: Client;
   readonly storage: Storage;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Other servers run on the same store: all that are alive are told. Otherwise what another server said before is replaced. */
+  /**
+   * Other servers use the same store, and all live ones are published. Otherwise the endpoints of
+   * earlier servers are replaced.
+   */
   readonly shared: boolean;
 }
 
-/** Keeps the endpoints of the Service `kubernetes` as long as the server runs. */
+/** Maintains the endpoints of the Service `kubernetes` as long as the server runs. */
 export class OwnEndpoints {
   readonly #config: OwnEndpointsConfig;
   readonly #leases: ServerLeases;
-  /** What is published is what it should be, as far as this server knows. */
+  /** The published endpoints are right, as far as this server can tell. */
   #published = false;
 
   constructor(config: OwnEndpointsConfig) {
@@ -41,7 +45,10 @@ export class OwnEndpoints {
     this.#leases = new ServerLeases(storage, { address, port });
   }
 
-  /** Publishes the server among them. Does not reject: what cannot be written, such as for a webhook that is not there yet, is tried again. */
+  /**
+   * Publishes this server. Does not reject: a write that fails, for example because a webhook is
+   * not reachable yet, is repeated.
+   */
   async join(): Promise<void> {
     const { client, shared, address, port, logger } = this.#config;
     try {
@@ -53,7 +60,10 @@ export class OwnEndpoints {
     }
   }
 
-  /** Until the signal aborts. A server that is alone has nothing to do once its endpoints are published. */
+  /**
+   * Maintains the endpoints until the signal aborts. A server that is alone stops after its
+   * endpoints are published.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, shared } = this.#config;
     while (!signal.aborted) {
@@ -63,7 +73,10 @@ export class OwnEndpoints {
     }
   }
 
-  /** The server goes: nobody is sent to it any more. Of one that is alone they stay, since it comes again. */
+  /**
+   * Removes this server from the endpoints. The endpoints of a single server stay, since it will
+   * start again.
+   */
   async leave(): Promise<void> {
     const { client, logger, shared } = this.#config;
     if (!shared) return;
@@ -77,9 +90,10 @@ export class OwnEndpoints {
 }
 
 /**
- * The address by which others reach a server that listens at `bindAddress`: that one, or the machine's first if it listens at
- * all of them. Endpoints cannot be in the loopback range, so a server that listens only there names the machine's address too.
- * Undefined if the machine has none.
+ * Returns the address by which other machines reach a server that listens at `bindAddress`: that
+ * address, or the machine's first address if the server listens at all of them. Endpoints must not
+ * be in the loopback range, so a server that listens only there publishes the machine's first
+ * address, too. Returns undefined if the machine has none.
  */
 export function advertisedAddress(bindAddress: string): string | undefined {
   const isOwn =
@@ -93,12 +107,12 @@ export function advertisedAddress(bindAddress: string): string | undefined {
   return (all.find(({ family }) => family === 'IPv4') ?? all[0])?.address;
 }
 
-/** Writes where the servers are, if it is written otherwise. */
+/** Writes the servers' addresses unless they are already published. */
 export async function publishEndpoints(
   client: Client,
   servers: readonly ServerAddress[],
 ): Promise<void> {
-  // Endpoints may have several families, but those of a slice are of one: that of the first server.
+  // Endpoints may have several families, but a slice has one: the family of the first server.
   const family = (servers[0]?.address ?? '').includes(':');
   const byPort = new Map<number, string[]>();
   for (const { address, port } of servers) {
@@ -126,14 +140,17 @@ async function publishAsEndpoints(client: Client, groups: readonly Group[]): Pro
   const inDefault = client.resource(endpoints).namespace('default');
   const present = await unlessMissing(inDefault.get(NAME));
   if (present === undefined) {
-    // Slices are written here as well: nobody has to mirror them.
+    // The slices are written here as well, so they need not be mirrored.
     const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
     await inDefault.create({ metadata: { name: NAME, namespace: 'default', labels }, subsets });
   } else if (!semanticEqual(present.subsets, subsets))
     await inDefault.update({ ...present, subsets });
 }
 
-/** One slice for each port, since all endpoints of a slice have the same; all servers but those of a test have one. */
+/**
+ * Writes one slice for each port, since all endpoints of a slice share its ports. Outside of tests
+ * all servers have the same port.
+ */
 async function publishAsSlices(
   client: Client,
   groups: readonly Group[],
@@ -154,7 +171,7 @@ async function publishAsSlices(
     let slice = present.get(name);
     present.delete(name);
     if (slice !== undefined && slice.addressType !== addressType) {
-      // The family of a slice is for ever.
+      // The address type of a slice is immutable.
       await slices.delete(name, { preconditions: { uid: slice.metadata.uid } });
       slice = undefined;
     }
@@ -168,7 +185,8 @@ async function publishAsSlices(
       await slices.update({ ...slice, ...content });
     }
   }
-  // Those that servers have made which are there no more; the last ones, as Kubernetes does, stay without endpoints.
+  // Slices of servers that have ended. The slice with the Service's own name stays without
+  // endpoints, as upstream.
   for (const [name, slice] of present) {
     if (name !== NAME && !/^kubernetes-\d+$/.test(name)) continue;
     if (name === NAME) await slices.update({ ...slice, endpoints: [] });
@@ -176,7 +194,7 @@ async function publishAsSlices(
   }
 }
 
-/** Several servers may write the same. */
+/** Repeats a write that conflicts with other servers' writes, up to ATTEMPTS times. */
 async function patiently(write: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

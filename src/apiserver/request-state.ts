@@ -1,5 +1,6 @@
-// A request on its way through the chain. What is rarely needed (the abort signal, parsed query) is made when asked for: most
-// requests are reads of a few microseconds.
+// The state of a request on its way through the chain. Values that most requests do not need (the
+// abort signal, the parsed query) are created on demand, since most requests are reads of a few
+// microseconds.
 
 import type { Histogram } from '#machinery/metrics/instruments.ts';
 import { Link } from '#machinery/collections/linked-list.ts';
@@ -17,7 +18,7 @@ import type {
 export interface RequestFields {
   readonly method: string;
   readonly path: string;
-  /** Without the question mark; '' if there is none. Or parsed already. */
+  /** The query, without the question mark; '' if there is none. Or the parsed query. */
   readonly query: string | URLSearchParams;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly rawHeaders?: readonly string[];
@@ -26,11 +27,14 @@ export interface RequestFields {
   readonly user?: UserInfo;
   readonly upgrade?: Upgrade;
   readonly peerCertificate?: PeerCertificate;
-  /** Aborts the request with its own reason, beside abort(). Asked for when the request's own signal is. */
+  /**
+   * A signal that aborts the request with its own reason, in addition to abort(). Called when the
+   * request's own signal is first read.
+   */
   readonly parentSignal?: () => AbortSignal;
-  /** Shared with who made the request. */
+  /** The warnings of the request, an array that the caller keeps. */
   readonly warnings?: string[];
-  /** Makes audit IDs. Absent: the request has none. */
+  /** Creates audit IDs. Absent: the request has none. */
   readonly auditIds?: AuditIds;
 }
 
@@ -52,7 +56,7 @@ const NO_INFO: RequestInfo = {
   parts: [],
 };
 
-/** A link in the list of what is under way where it came in. */
+/** A request. It is also a link in its listener's list of requests in flight. */
 export class RequestState extends Link implements ApiRequest {
   readonly method: string;
   readonly path: string;

@@ -1,5 +1,6 @@
-// What passes through the handler chain: an API request and its response, independent of HTTP, so that the in-process
-// transport walks the same chain (authentication excepted: it brings its user) without serialization.
+// An API request and its response as the handler chain handles them, independent of HTTP. The
+// in-process transport uses the same chain without serialization; only authentication is skipped,
+// since such a request carries its user.
 
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
@@ -16,125 +17,157 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The grammar of request paths (Kubernetes' RequestInfo). */
+/** The parts of a request path (Kubernetes' RequestInfo). */
 export interface RequestInfo {
   readonly isResourceRequest: boolean;
   readonly path: string;
-  /** API verb, or the lower-case HTTP method for non-resource requests. */
+  /** The API verb, or the lower-case HTTP method for non-resource requests. */
   readonly verb: Verb | 'watch' | 'get' | 'post' | 'put' | 'head' | 'options' | (string & {});
   readonly apiGroup: string;
   readonly apiVersion: string;
-  /** '' for cluster-scoped resources and for requests across all namespaces. A request for a Namespace has its name here, too. */
+  /**
+   * The namespace; '' for cluster-scoped resources and for requests across all namespaces. For a
+   * Namespace, its own name.
+   */
   readonly namespace: string;
-  /** Whether the path names a resource inside of a namespace. False for /namespaces/NAME itself, which is cluster-scoped. */
+  /**
+   * Whether the path names a resource inside of a namespace. False for /namespaces/NAME itself,
+   * which is cluster-scoped.
+   */
   readonly inNamespace: boolean;
   readonly resource: string;
   readonly subresource: string;
-  /** The name in the path, or the one that the field selector of a list or watch demands. */
+  /** The name in the path, or the name that the field selector of a list or watch requires. */
   readonly name: string;
   /** The name in the path; '' for a path of a collection. */
   readonly pathName: string;
-  /** The legacy prefix of the path, which is then the verb that is authorized: /api/v1/watch/pods. */
+  /**
+   * The legacy prefix of the path, such as /api/v1/watch/pods. It is also the verb that is
+   * authorized.
+   */
   readonly pathVerb: '' | 'watch' | 'proxy';
   /** Path segments after the resource and subresource (proxy paths). */
   readonly parts: readonly string[];
 }
 
 export type RequestBody =
-  /** In-process: the object itself, immutable. */
+  /** In-process: the object itself, which is immutable. */
   | { readonly kind: 'object'; readonly object: unknown }
-  /** Over HTTP: read on demand, at once if it is there; limited to 3 MiB, throws StatusError (413) beyond. */
+  /**
+   * Over HTTP: the bytes, read on demand; at once if they have arrived. At most 3 MiB; throws
+   * StatusError (413) beyond.
+   */
   | {
       readonly kind: 'bytes';
       read(): Awaitable<Uint8Array>;
       /**
-       * The body as it arrives, of any size and with back-pressure, instead of read(). Fails if the client leaves before the end. Absent:
-       * there is no body, or only read() is offered.
+       * Returns the body as a stream, of any size and with back-pressure; an alternative to read().
+       * The stream fails if the client disconnects before its end. Absent: there is no body, or
+       * only read() is offered.
        */
       readonly stream?: () => Readable;
     };
 
-/** A request to change protocols (SPDY, WebSocket). Only HTTP/1.1 connections have one. */
+/** A request to change protocols (SPDY, WebSocket). Only requests over HTTP/1.1 have one. */
 export interface Upgrade {
   /**
-   * Takes the raw connection over, with what the client sent already. The one who calls it writes the HTTP response too and
-   * answers a body of kind 'taken'. Until then, a StatusError is answered as usual.
+   * Takes over the raw connection, and the bytes that the client has already sent. The caller also
+   * writes the HTTP response, and returns a body of kind 'taken'. A StatusError that is thrown
+   * before this call is sent as usual.
    */
   take(): { readonly socket: Duplex; readonly head: Uint8Array };
 }
 
-/** Where the requests of one endpoint are counted (EndpointMetrics). */
+/** Counts the requests of one endpoint (EndpointMetrics). */
 export interface EndpointMeter {
   /** Records a request that has been served. */
   observe(request: ApiRequest, code: number): void;
-  /** Records how long it took until a watch had its initial events. */
+  /** Records how long a watch took to send its initial events. */
   observeWatchList(request: ApiRequest): void;
   /**
-   * Counts a request without a deadline as open until the function that it returns is called, which records it as served with
-   * that code. Further calls do nothing.
+   * Counts a request without a deadline as open until the returned function is called, which
+   * records it as served with that code. Further calls do nothing.
    */
   open(request: ApiRequest): (code: number) => void;
 }
 
 export interface ApiRequest {
   readonly method: string;
-  /** As it was sent, percent-encoded, without the query. */
+  /** The path as it was sent, percent-encoded, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Lower-case names. The values of a header that was sent several times are joined by commas. */
+  /**
+   * Headers by lower-case name. The values of a header that was sent several times are joined by
+   * commas.
+   */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Names and values in turn, as they were sent. Absent for requests that did not come over HTTP. */
+  /**
+   * Names and values of headers in turn, as they were sent. Absent for requests that did not come
+   * over HTTP.
+   */
   readonly rawHeaders: readonly string[] | undefined;
   readonly body: RequestBody;
-  /** When its time is over, on the monotonic clock. Set by the deadline filter. Absent: it has no time limit. */
+  /**
+   * The deadline on the monotonic clock, in ms. Set by the deadline filter. Absent: there is no
+   * time limit.
+   */
   deadlineMs?: number;
-  /** Set by the filter of that name, which is the first that may fail. */
+  /** Set by the request info filter, which is the first filter that may fail. */
   info: RequestInfo;
   /** Set by authentication, replaced by impersonation. */
   user?: UserInfo;
-  /** Aborts when the client goes away, the deadline passes or the server stops. Made when it is first asked for. */
+  /**
+   * Aborts when the client disconnects, the deadline passes or the server stops. Created when it is
+   * first read.
+   */
   readonly signal: AbortSignal;
   readonly remoteAddress: string;
-  /** Collects the texts of `Warning` headers. */
+  /** The texts of `Warning` headers. */
   readonly warnings: string[];
   readonly upgrade?: Upgrade;
-  /** What the peer proved by its TLS certificate; authentication makes a user of it. */
+  /** The subject of the peer's TLS certificate, from which authentication derives the user. */
   readonly peerCertificate?: PeerCertificate;
   /**
-   * Identifies the request in audit logs and in the response's Audit-Id header: the request's own Audit-ID as it is, otherwise a UUID.
-   * Undefined for requests that came by no connection.
+   * Identifies the request in audit logs and in the response's Audit-Id header: the request's own
+   * Audit-ID unchanged, otherwise a UUID. Undefined for requests that came over no connection.
    */
-  readonly auditId?: string | undefined;
-  /** Set by the router: where the request is counted. Absent: no endpoint serves it. */
+  readonly auditId?: string;
+  /** Counts the request. Set by the router. Absent: no endpoint serves the request. */
   endpoint?: EndpointMeter;
-  /** Set once the request is counted: where the size of its response is recorded. */
+  /** The histogram for the size of the response. Set once the request is counted. */
   responseSizes?: Histogram;
-  /** When the request came, in milliseconds of the clock's monotonic scale. */
+  /** When the request arrived, in ms of the monotonic clock. */
   startedMs?: number;
-  /** The response is a stream that goes on after the handler has returned it; the opener records its end. */
+  /**
+   * The response is a stream that continues after the handler has returned it. The code that opened
+   * it records its end.
+   */
   isOpen?: boolean;
   /** Aborts `signal` with `reason`. */
   abort(reason: unknown): void;
 }
 
-/** The subject of a certificate that an authority of the server has signed, and that is valid now. */
+/** The subject of a certificate that is valid now and signed by an authority of the server. */
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
-  /** When it, or an issuer of it, expires: wall-clock milliseconds. */
+  /** When the certificate, or one of its issuers, expires, in wall-clock ms. */
   readonly notAfter: number;
-  /** The authority of clients has signed it. Default: true. */
+  /** The client authority has signed the certificate. Default: true. */
   readonly isClient?: boolean;
-  /** The authority of front proxies has signed it. Default: false. */
+  /** The front proxy authority has signed the certificate. Default: false. */
   readonly isFrontProxy?: boolean;
 }
 
-/** `body` says what is to be sent; the HTTP side serializes it (or splices the bytes that are there), in-process takes the object. */
+/**
+ * A response. `body` describes the content: the HTTP side serializes it or splices existing bytes,
+ * and the in-process transport takes the object.
+ */
 export interface ApiResponse {
   readonly code: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: ResponseBody;
-  /** How 'object', 'list' and 'watch' bodies are written, as negotiated. Default: compact JSON. */
+  /** The negotiated format of 'object', 'list' and 'watch' bodies. Default: compact JSON. */
   readonly format?: ResponseFormat;
 }
 
@@ -144,51 +177,67 @@ export interface ResponseFormat {
     | 'application/yaml'
     | 'application/vnd.kubernetes.protobuf';
   readonly pretty?: boolean;
-  /** Encodes the objects of the endpoint's kind where the media type is protobuf. Absent: there are only common kinds in the body. */
+  /**
+   * Encodes objects of the endpoint's kind for the media type protobuf. Absent: the body has only
+   * common kinds.
+   */
   readonly protobuf?: ProtobufCodec;
 }
 
 export type ResponseBody =
   | { readonly kind: 'none' }
-  /** One encodable object: decoded or bytes, whichever is there; each is made from the other at most once. */
+  /** One object, decoded or encoded. Each form is derived from the other at most once. */
   | { readonly kind: 'object'; readonly object: EncodedObject }
-  /** A list spliced from its items' bytes. */
+  /** A list that is spliced from its items' bytes. */
   | {
       readonly kind: 'list';
       readonly apiVersion: string;
       readonly listKind: string;
       readonly metadata: Readonly<Record<string, unknown>>;
       readonly items: readonly EncodedObject[];
-      /** Items have their kind and apiVersion, too. Default: false. */
+      /** Items have their own kind and apiVersion. Default: false. */
       readonly identifiedItems?: boolean;
     }
   | { readonly kind: 'watch'; readonly events: WatchStream<EncodedWatchEvent> }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
   | { readonly kind: 'bytes'; readonly contentType: string; readonly bytes: Uint8Array }
-  /** `contentType`: '' for none. `length`: of the whole body, if it is known. `gzip`: the same body, which is kept compressed. */
+  /**
+   * A stream of bytes. `contentType`: '' for none. `length`: the length of the whole body, if
+   * known. `gzip`: the same body, compressed.
+   */
   | {
       readonly kind: 'stream';
       readonly contentType: string;
       readonly stream: AsyncIterable<Uint8Array>;
-      readonly length?: number | undefined;
+      readonly length?: number;
       readonly gzip?: { readonly gzipLength: number; gzip(): Iterable<Uint8Array> };
     }
-  /** The connection was taken over (see Upgrade): nothing is written. `done` resolves when both sides have ended. */
+  /**
+   * The connection was taken over (see Upgrade), so no response is written. `done` resolves when
+   * both sides have ended.
+   */
   | { readonly kind: 'taken'; readonly done: Promise<void> };
 
-/** An API object that is decoded and encoded at most once, whoever asks first. Shared by all readers; immutable. */
+/** An immutable API object, shared by all readers. It is decoded and encoded at most once. */
 export interface EncodedObject {
-  /** The normalized object, resourceVersion included. */
+  /** Returns the normalized object, with its resourceVersion. */
   object(): unknown;
-  /** Its JSON with a newline at the end, resourceVersion included. */
+  /** Returns the object's JSON with its resourceVersion, and a newline at the end. */
   jsonLine(): Uint8Array;
-  /** How many bytes its JSON has as an item of a list, where kind and apiVersion are left out, unless items are `identified`. */
+  /**
+   * Returns the length in bytes of the object's JSON as an item of a list. Kind and apiVersion are
+   * left out unless items are `identified`.
+   */
   itemLength(identified?: boolean): number;
-  /** Writes that JSON into `target` from `offset` on and answers the offset behind it. There must be room. */
+  /**
+   * Writes the item's JSON into `target` at `offset`, and returns the offset after it. `target`
+   * must have room.
+   */
   copyItem(target: Buffer, offset: number, identified?: boolean): number;
   /**
-   * The object in protobuf with its envelope, encoded once. `codec`: of the object's kind; not needed for the kinds that every endpoint
-   * may return (Status, metadata alone, discovery). Throws Error where it is missing.
+   * Returns the object in protobuf with its envelope, encoded once. `codec`: the codec of the
+   * object's kind; not needed for kinds that every endpoint may return (Status, metadata only,
+   * discovery). Throws Error if it is needed and missing.
    */
   protobuf(codec?: ProtobufCodec): Buffer;
 }
@@ -196,13 +245,13 @@ export interface EncodedObject {
 export interface EncodedWatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: EncodedObject;
-  /** The event as a line of JSON, encoded once for all who watch. */
+  /** Returns the event as a line of JSON, encoded once for all watchers. */
   frame(): Uint8Array;
-  /** The same in protobuf, its length before it. `codec`: as for the object. */
+  /** Returns the event in protobuf, after its length. `codec`: as in EncodedObject.protobuf. */
   protobufFrame(codec?: ProtobufCodec): Uint8Array;
 }
 
-/** What goes wrong is a rejection; it never throws. */
+/** Handles a request. Errors are rejections; a handler never throws. */
 export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
 /** A stage of the chain. */
 export type Filter = (next: Handler) => Handler;

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
 import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
-import { servedUnder } from './runtime-config.ts';
-import type { RuntimeConfig } from './runtime-config.ts';
+import { type RuntimeConfig, servedUnder } from './runtime-config.ts';
 import { send } from './testing/requests.ts';
 import { startTestServer } from './testing/server.ts';
 
@@ -65,7 +64,8 @@ test.each<[RuntimeConfig, string]>([
   ],
   [
     { 'apps/v1/Deployments': 'true' },
-    'invalid key apps/v1/Deployments: group/version/resource and resource is always lowercase plural, not "Deployments"',
+    'invalid key apps/v1/Deployments: group/version/resource and resource is always lowercase ' +
+      'plural, not "Deployments"',
   ],
   [
     { 'apps/v1': 'on' },
@@ -79,7 +79,7 @@ describe('a server', () => {
   const PATH = '/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations';
   const ROLE = 'system:controller:storage-version-migrator-controller';
 
-  test('serves migrations, and has the role that works on them, only if it is asked to', async () => {
+  test('serves migrations and has the role for them only if they are enabled', async () => {
     const t = await startTestServer();
     expect((await send(t.server, { path: PATH })).code).toBe(404);
     expect((await send(t.server, { path: '/apis' })).text).not.toContain('storagemigration');
@@ -106,7 +106,7 @@ describe('a server', () => {
     expect((await asked.client.resource(clusterRoles).get(ROLE)).rules).toHaveLength(4);
     const storage = asked.storage;
     await asked.server.stop();
-    // What told others of it goes with it.
+    // Its discovery document and OpenAPI paths are gone, too.
     const again = await startTestServer({ storage });
     const services = (
       await send(again.server, { path: '/apis/apiregistration.k8s.io/v1/apiservices' })
@@ -118,7 +118,7 @@ describe('a server', () => {
     await again.stop();
   });
 
-  test('goes without what is turned off', async () => {
+  test('does not serve a disabled API', async () => {
     const off = [
       'scheduling.k8s.io/v1',
       'flowcontrol.apiserver.k8s.io/v1',

@@ -1,13 +1,15 @@
-// Which of the groups, versions and resources that a server has it serves, said as kube-apiserver's --runtime-config says it:
-// 'api/all', 'api/ga', 'api/beta', 'api/alpha', 'group/version' ('/v1' for the core group) and 'group/version/resource', each true or
-// false, the more special over the more general. Without a word, stable versions are served and no others.
+// Decides which of the server's groups, versions and resources are served, by the rules of
+// kube-apiserver's --runtime-config. Keys are 'api/all', 'api/ga', 'api/beta', 'api/alpha',
+// 'group/version' ('/v1' for the core group) and 'group/version/resource'. Each value is true or
+// false, and a more specific key overrides a more general one. By default only stable versions are
+// served.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 
-/** By key; '' is true, but not for 'api/…'. */
+/** Values by key. The value '' means true, but not for 'api/…'. */
 export type RuntimeConfig = Readonly<Record<string, string>>;
 
-/** The message says what is wrong with which key. */
+/** An invalid key or value. The message names the key and the problem. */
 export class RuntimeConfigError extends Error {
   constructor(message: string) {
     super(message);
@@ -18,7 +20,7 @@ export class RuntimeConfigError extends Error {
 type Served = { readonly type: Pick<ResourceType, 'group' | 'version' | 'resource'> };
 
 const STABLE = /^v\d+$/;
-/** Each over those before it. */
+/** The general keys. Each one overrides those before it. */
 const LEVELS: readonly (readonly [string, RegExp])[] = [
   ['api/all', /^/],
   ['api/ga', STABLE],
@@ -30,7 +32,10 @@ const BOOLEANS: Readonly<Record<string, boolean>> = Object.fromEntries([
   ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, false] as const),
 ]);
 
-/** Those of `resources` that are to be served. Throws RuntimeConfigError, also for what is to be served and is not there. */
+/**
+ * Returns the resources to serve. Throws RuntimeConfigError, also for a resource that is enabled
+ * but does not exist.
+ */
 export function servedUnder<T extends Served>(
   resources: readonly T[],
   config: RuntimeConfig,
@@ -59,7 +64,7 @@ export function servedUnder<T extends Served>(
     if (group === undefined || version === undefined || version === '' || others.length > 0) {
       throw new RuntimeConfigError(`runtime-config invalid key ${key}`);
     }
-    const on = booleanOf(key, config[key] as string);
+    const on = booleanOf(key, config[key]!);
     check(resources, key, { group, version, resource }, on);
     if (resource === undefined) versions.set(`${group}/${version}`, on);
     else single.set(path, on);
@@ -82,7 +87,9 @@ function booleanOf(key: string, value: string): boolean {
   return on;
 }
 
-/** What is not there can be turned off, but a group that nobody has heard of is a slip of the pen. */
+/**
+ * Checks a key. An unknown version or resource may be disabled, but an unknown group is an error.
+ */
 function check(
   resources: readonly Served[],
   key: string,

@@ -1,13 +1,12 @@
-// The health checks of the server, under the names of upstream's.
+// The health checks of the server, under upstream's names.
 
 import { poolIsAlive } from '#machinery/files/thread-pool.ts';
-import { logCheck, pingCheck, StartHooks } from '#machinery/serving/health.ts';
-import type { HealthCheck } from '#machinery/serving/health.ts';
+import { type HealthCheck, logCheck, pingCheck, StartHooks } from '#machinery/serving/health.ts';
 import type { Storage } from '#storage/interface.ts';
 
 /**
- * The steps of each start, under the names and in the order of upstream's checks. Hooks of servers that do not exist here
- * (aggregation, priority and fairness) are not among them.
+ * The steps of each start, with the names and the order of upstream's checks. Hooks of upstream's
+ * servers that do not exist here (aggregation, priority and fairness) are left out.
  */
 const START_HOOKS = [
   'start-apiserver-admission-initializer',
@@ -74,7 +73,7 @@ export class ServerHealth {
     const etcd: HealthCheck = { name: 'etcd', check: storage };
     const common = [path === '/readyz' ? poolCheck : pingCheck, logCheck, etcd];
     const hooks = this.#hooks.checks.flatMap((hook): readonly HealthCheck[] =>
-      // As upstream, it is there a second time under another name.
+      // Upstream lists this check a second time under another name.
       hook.name === 'poststarthook/kube-apiserver-autoregistration'
         ? [hook, { ...hook, name: 'autoregister-completion' }]
         : [hook],
@@ -98,12 +97,15 @@ export class ServerHealth {
   }
 }
 
-/** A full queue of libuv's pool passes in less time than this. */
+/**
+ * The timeout of the pool check, in ms. A full queue of libuv's thread pool is processed in less
+ * time.
+ */
 const POOL_TIMEOUT_MS = 5000;
 
 /**
- * 'ping' for readiness: whether anything completes that needs libuv's thread pool. Without the pool no token is verified and no
- * response compressed, although the event loop answers.
+ * The check 'ping' for readiness: libuv's thread pool completes a task. Without the pool no token
+ * is verified and no response compressed, although the event loop responds.
  */
 const poolCheck: HealthCheck = {
   name: pingCheck.name,

@@ -1,12 +1,12 @@
-// Which API servers run on one store: each keeps a key of its own there, which goes by itself when the server does.
+// The live API servers of one store: each server has a key there, which expires when the server
+// ends.
 
 import type { Endpoints } from '#api/groups/core/v1/index.ts';
 import { decodeFromStorage, encodeForStorage } from '#api/machinery/codec/index.ts';
-import type { Storage } from '#storage/interface.ts';
-import { StorageError } from '#storage/interface.ts';
+import { type Storage, StorageError } from '#storage/interface.ts';
 
 const PREFIX = '/registry/masterleases/';
-/** As long as Kubernetes gives a server that has died. */
+/** The time to live of a server's key, in ms, as upstream. */
 const LIFETIME_MS = 15_000;
 
 export interface ServerAddress {
@@ -23,11 +23,11 @@ export class ServerLeases {
     this.#own = own;
   }
 
-  /** Throws StorageError. */
+  /** Creates the server's key, or extends its life. Throws StorageError. */
   async renew(): Promise<void> {
     const { address, port } = this.#own;
     await this.#storage.guaranteedUpdate(this.#key, (current) => {
-      // Another value each time, since a write of the same is none.
+      // The value changes each time, since a write of an equal value would not be made.
       const before =
         current === undefined
           ? undefined
@@ -44,7 +44,9 @@ export class ServerLeases {
     });
   }
 
-  /** Of all that are alive, each once, in order. Throws StorageError. */
+  /**
+   * Returns the addresses of all live servers, without duplicates, in order. Throws StorageError.
+   */
   async list(): Promise<readonly ServerAddress[]> {
     const { items } = await this.#storage.list(PREFIX);
     return items.flatMap(({ value, modRevision }) => {
@@ -55,7 +57,7 @@ export class ServerLeases {
     });
   }
 
-  /** Throws StorageError. */
+  /** Deletes the server's key. Throws StorageError. */
   async leave(): Promise<void> {
     try {
       await this.#storage.delete(this.#key);

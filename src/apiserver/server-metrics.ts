@@ -43,7 +43,7 @@ export class ServerMetrics {
     this.podSecurity = new PodSecurityMetrics({ version });
   }
 
-  /** Each part, in Prometheus' text form. */
+  /** The metrics of each part, in Prometheus' text format. */
   get texts(): readonly (() => string | Promise<string>)[] {
     return [
       () => this.requests.text(),

@@ -1,4 +1,4 @@
-// The paths of the server that belong to no resource, in the order in which they are tried.
+// The server's paths that belong to no resource, in the order in which they are matched.
 
 import type { Scheme } from '#api/machinery/scheme.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
@@ -35,7 +35,9 @@ export interface ServerRoutesConfig extends Pick<
   readonly health: ServerHealth;
   readonly metrics: ServerMetrics;
   readonly serviceAccountTokens: ServiceAccountTokens | undefined;
-  /** Where clients reach the server: 'HOST:PORT'. The port may be known only after the start. */
+  /**
+   * Returns the server's external address, 'HOST:PORT'. The port may be unknown until the start.
+   */
   readonly externalAddress: () => string;
   readonly aggregator: Aggregator;
 }
@@ -109,7 +111,10 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
   ];
 }
 
-/** Discovery of the issuer of ServiceAccount tokens, if there is one that can be discovered. */
+/**
+ * Returns the routes for discovery of the ServiceAccount issuer; none if the issuer cannot be
+ * discovered.
+ */
 function issuerRoutes(config: ServerRoutesConfig): readonly NonResourceRoute[] {
   const { serviceAccountTokens: tokens, serviceAccounts, externalAddress } = config;
   if (tokens === undefined || !isDiscoverable(tokens.issuer)) return [];

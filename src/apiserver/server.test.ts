@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
-import { startTestServer } from './testing/server.ts';
-import type { TestServer } from './testing/server.ts';
+import { startTestServer, type TestServer } from './testing/server.ts';
 
 let t: TestServer;
 beforeEach(async () => {

@@ -1,5 +1,5 @@
-// The API server: everything in this folder, put together. `listen` opens its port; without that, only the in-process entry
-// works, and nothing is opened at all.
+// The API server, composed from the parts in this folder. `listen` opens its port; without it only
+// in-process clients can connect, and no socket is opened.
 
 import type { Duplex } from 'node:stream';
 import { newDefaultScheme } from '#api/default-scheme.ts';
@@ -7,16 +7,17 @@ import type { Scheme } from '#api/machinery/scheme.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
-import { createInProcessTransport } from '#client/in-process.ts';
-import type { InProcessHandler } from '#client/in-process.ts';
+import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
 import { Aggregator } from './aggregator/aggregator.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
-import { createAuthentication } from './authentication/create-authentication.ts';
-import type { Authentication } from './authentication/create-authentication.ts';
+import {
+  type Authentication,
+  createAuthentication,
+} from './authentication/create-authentication.ts';
 import { keepTokenTracking } from './authentication/legacy-token-tracking.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { createAuthorizer } from './authorization/create-authorizer.ts';
@@ -37,8 +38,7 @@ import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
 import { LocalConnections } from './http/local-connections.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
-import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
-import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
+import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { StartWrites } from './start-writes.ts';
@@ -60,13 +60,13 @@ const LEAVE_TIMEOUT_MS = 2000;
 const STOPPING = apierrors.serviceUnavailable('the API server is shutting down');
 
 export class ApiServer {
-  /** The kinds that the server has. */
+  /** The kinds of the server. */
   readonly catalog = new Catalog();
   readonly #config: ApiServerConfig;
-  /** The whole chain: every entry hands its requests to it. */
+  /** The whole handler chain, which gets the requests of every entry. */
   readonly handler: Handler;
   readonly #deadlines: Deadlines;
-  /** The objects that the authorizer needs, if it is the server's own. */
+  /** The RBAC objects that the server's own authorizer needs. */
   readonly #roles: RoleCache;
   readonly #nodeGraph: NodeGraphFollower;
   /** Reads and writes objects in the registry. */
@@ -99,7 +99,10 @@ export class ApiServer {
   readonly #health: ServerHealth;
   #stopping: Promise<void> | undefined;
 
-  /** Throws RuntimeConfigError, UnknownAdmissionPluginError, and TypeError for keys of accounts. */
+  /**
+   * Builds the server. Throws RuntimeConfigError, UnknownAdmissionPluginError, and TypeError for
+   * invalid ServiceAccount keys.
+   */
   constructor(config: ApiServerConfig) {
     const {
       clock,
@@ -255,7 +258,7 @@ export class ApiServer {
       detectMutations,
     });
     const served = new Set(servedUnder(kinds, this.#config.runtimeConfig ?? {}));
-    // The server itself needs objects of kinds that --runtime-config turns off, too: roles, for example.
+    // The server itself needs objects of some kinds that --runtime-config disables, such as roles.
     const internal = kinds
       .filter((kind) => !served.has(kind))
       .map((kind): Kind => ({ ...kind, visibility: 'internal' }));
@@ -296,7 +299,10 @@ export class ApiServer {
     });
   }
 
-  /** Creates what every cluster begins with. To be called once, before others are let in; safe on a store that has it all. */
+  /**
+   * Creates the objects of a new cluster, and starts the background work. Must be called once,
+   * before other clients connect. Objects that exist already stay unchanged.
+   */
   async start(): Promise<void> {
     const client = this.#loopback;
     const { clock, random, logger } = this.#config;
@@ -314,9 +320,9 @@ export class ApiServer {
       keepKubernetesService: () => keepKubernetesService({ client, serviceIp, port, clock }),
     });
     const health = this.#health;
-    // The storage was opened, and its caches filled, before there was a server.
+    // The storage was opened, and its caches filled, before the server was created.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
-    // The conditions depend on what is installed.
+    // The conditions depend on the installed kinds.
     await this.#definitions.start([this.#customResources, this.#conditions]);
     health.finish(
       'start-apiextensions-informers',
@@ -338,7 +344,8 @@ export class ApiServer {
       'scheduling/bootstrap-system-priority-classes',
     );
     health.finish('priority-and-fairness-config-producer', ...AGGREGATION_HOOKS);
-    // Everybody else may do what roles say from here on: those that are always there are seen at once.
+    // From here on other users have the permissions of their roles. The roles of every cluster are
+    // effective at once.
     await writes.attempt('roles', () => keepBootstrapPolicy(client, this.catalog.snapshot()));
     health.finish('rbac/bootstrap-roles');
     if (this.#config.serviceAccounts !== undefined) {
@@ -352,7 +359,7 @@ export class ApiServer {
     health.finish('generic-apiserver-start-informers');
     const address =
       this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
-    // A server that nobody can reach has no endpoints.
+    // A server without a port has no endpoints.
     if (this.#port !== undefined && address !== undefined) {
       const { storage, sharesStorage: shared = false } = this.#config;
       this.#ownEndpoints = new OwnEndpoints({
@@ -388,7 +395,7 @@ export class ApiServer {
     return (await Promise.all(lists)).some((list) => list.length > 0);
   }
 
-  /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
+  /** Opens the secure port. Rejects if the port is not available, or if the config has no `tls`. */
   async listen(): Promise<{ readonly port: number; readonly url: string }> {
     const { tls, logger, random } = this.#config;
     if (tls === undefined)
@@ -416,12 +423,18 @@ export class ApiServer {
     };
   }
 
-  /** Uses another certificate for new connections. Throws if the key is not its key; the certificate in use then stays. */
+  /**
+   * Uses another certificate for new connections. Throws if key and certificate do not match; the
+   * current certificate then stays.
+   */
   setServingCertificate(pair: { readonly cert: string; readonly key: string }): void {
     this.#listener?.setCertificate(pair);
   }
 
-  /** The entry of clients in this process, as `user`: for createInProcessTransport. Everything but authentication applies. */
+  /**
+   * Returns a handler for clients in this process that act as `user`, for createInProcessTransport.
+   * Only authentication is skipped.
+   */
   inProcess(user: UserInfo): InProcessHandler {
     return async (incoming) => {
       const { method, path, query, headers, body, remoteAddress, warnings } = incoming;
@@ -450,14 +463,20 @@ export class ApiServer {
     };
   }
 
-  /** Returns a connection to this server that speaks HTTP/1.1. All requests on it are made by `user`: they are not authenticated. */
+  /**
+   * Returns a connection to this server that speaks HTTP/1.1. All requests on it are made by
+   * `user`: they are not authenticated.
+   */
   connect(user: UserInfo): Duplex {
     if (this.#stopped) throw STOPPING;
     this.#local ??= new LocalConnections({ handler: this.handler, logger: this.#config.logger });
     return this.#local.open(user);
   }
 
-  /** Ends watches, lets other requests finish for a while, closes the port. Idempotent. The storage stays open. */
+  /**
+   * Ends watches, waits for other requests (up to `shutdownTimeoutMs`), and closes the port.
+   * Idempotent. The storage stays open.
+   */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -492,7 +511,10 @@ export class ApiServer {
     this.#local?.close(STOPPING);
   }
 
-  /** Others are told that it goes, while it still serves. A store that does not answer holds it up for a moment only. */
+  /**
+   * Removes the server from the published endpoints while it still serves. Waits only a moment for
+   * a store that does not respond.
+   */
   async #leave(): Promise<void> {
     if (this.#ownEndpoints === undefined) return;
     const { clock } = this.#config;
@@ -502,7 +524,7 @@ export class ApiServer {
     waited.abort();
   }
 
-  /** Where others reach the server: 'HOST:PORT'. */
+  /** Returns the server's external address, 'HOST:PORT'. */
   #externalAddress(): string {
     const { advertiseAddress, bindAddress = '127.0.0.1', port = DEFAULT_PORT } = this.#config;
     this.#advertised ??= advertiseAddress ?? advertisedAddress(bindAddress) ?? bindAddress;
@@ -511,7 +533,7 @@ export class ApiServer {
   }
 }
 
-/** The first address behind the network's own: '10.96.0.1' of '10.96.0.0/12'. */
+/** Returns the first usable address of the first range: '10.96.0.1' for '10.96.0.0/12'. */
 function firstAddress(cidrs: string): string {
   const [range] = serviceAddressRanges(cidrs);
   return range === undefined ? '' : formatIp({ family: range.family, value: range.firstUsable });

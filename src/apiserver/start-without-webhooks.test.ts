@@ -1,18 +1,17 @@
-// A server that starts while admission webhooks that must agree to every write cannot be called: they may be pods of
-// its own cluster.
+// A server starts although admission webhooks that fail closed for every write cannot be reached,
+// as they may be pods of its own cluster.
 
 import { expect, test, vi } from 'vitest';
 import { validatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
 import { services } from '#api/groups/core/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
-import { startTestServer } from './testing/server.ts';
-import type { TestServer } from './testing/server.ts';
+import { startTestServer, type TestServer } from './testing/server.ts';
 
 const portOf = async (t: TestServer): Promise<unknown> =>
   (await t.client.resource(services).namespace('default').get('kubernetes')).spec.ports?.[0]
     ?.targetPort;
 
-test('it starts on another port, and writes the Service once it can', async () => {
+test('it starts on another port, and writes the Service as soon as it can', async () => {
   const before = await startTestServer({ clock: systemClock, port: 6443 });
   expect(await portOf(before)).toBe(6443);
   await before.client.resource(validatingWebhookConfigurations).create({

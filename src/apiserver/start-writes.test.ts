@@ -1,4 +1,4 @@
-// A server starts although admission webhooks that fail closed cannot be called.
+// A server starts although admission webhooks that fail closed cannot be reached.
 
 import { expect, test } from 'vitest';
 import { services } from '#api/groups/core/v1/index.ts';
@@ -11,10 +11,10 @@ import { createMemoryStorage } from '#storage/memory/index.ts';
 import { StartWrites } from './start-writes.ts';
 import { startTestServer } from './testing/server.ts';
 
-test('the server starts on another port, and writes what it could not once the webhook is gone', async () => {
+test('the server starts on another port, and repeats its writes once the webhook is deleted', async () => {
   const clock = new VirtualClock();
   const storage = createMemoryStorage({ clock, logger: recordingLogger() });
-  // It outlives the first server.
+  // The storage outlives the first server.
   const keep = new Proxy(storage, {
     get: (target, name) => {
       if (name === 'close') return () => Promise.resolve();
@@ -62,7 +62,7 @@ test('the server starts on another port, and writes what it could not once the w
   await storage.close();
 });
 
-test('a webhook that does not answer holds the start up for two seconds', async () => {
+test('a webhook that does not respond delays the start by two seconds', async () => {
   const clock = new VirtualClock();
   const logger = recordingLogger();
   const writes = new StartWrites({ hasWebhooks: () => Promise.resolve(true), clock, logger });

@@ -1,28 +1,31 @@
-// Writes of the server's own at its start. They go through admission, as upstream's; so a webhook that fails closed can
-// reject them, also one whose pods do not run yet because the server does not. The start does not wait for such a
-// webhook: what it has kept from being written is tried again until it is.
+// The server's own writes at its start. They pass admission, as upstream's do. So a webhook that
+// fails closed can reject them, even a webhook whose pods cannot run before the server does. The
+// start does not wait for such a webhook: a rejected write is repeated until it succeeds.
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 
 export interface StartWritesConfig {
-  /** Whether there are admission webhooks at all. Without them a failure is the server's own. */
+  /** Reports whether admission webhooks exist. Without webhooks, a failure is the server's own. */
   readonly hasWebhooks: () => Promise<boolean>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A webhook that cannot be reached takes its timeout, 10 s by default. The start goes on before. */
+/**
+ * How long the start waits for a write, in ms. A webhook that cannot be reached takes its timeout,
+ * 10 s by default.
+ */
 const PATIENCE_MS = 2000;
-/** As upstream's controllers for these objects. */
+/** The pause before a write is repeated, in ms, as in upstream's controllers for these objects. */
 const RETRY_MS = 10_000;
-/** Texts of failures and denials, which reach this place as Status. */
+/** Matches the messages of failed calls and denials, which arrive here as Status. */
 const BY_WEBHOOK = /failed calling webhook |^admission webhook ".*" denied the request/;
 
 export class StartWrites {
   readonly #config: StartWritesConfig;
-  /** Writes that are still to be done, by name. */
+  /** Pending writes by name. */
   readonly #pending = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
 
@@ -31,7 +34,7 @@ export class StartWrites {
   }
 
   /**
-   * Writes; idempotent writes only. Resolves when it is done, or when webhooks keep it from being done: then it is
+   * Runs an idempotent write. Resolves when it is done, or when webhooks prevent it: it is then
    * repeated in the background. Rejects with any other error.
    */
   async attempt(name: string, write: () => Promise<void>): Promise<void> {
@@ -59,7 +62,7 @@ export class StartWrites {
     this.#pending.set(name, this.#repeat(name, first, write));
   }
 
-  /** Stops repeating. Resolves when no write is in flight. */
+  /** Stops repeating writes. Resolves when no write is in flight. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the API server is shutting down'));
     await Promise.all(this.#pending.values());

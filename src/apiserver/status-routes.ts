@@ -4,15 +4,19 @@ import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 import type { RequestMetrics } from './endpoints/request-metrics.ts';
-import { HealthEndpoint, NOSNIFF, TEXT } from '#machinery/serving/health.ts';
-import type { HealthCheck, TextResponse } from '#machinery/serving/health.ts';
+import {
+  type HealthCheck,
+  HealthEndpoint,
+  NOSNIFF,
+  TEXT,
+  type TextResponse,
+} from '#machinery/serving/health.ts';
 import type { HealthSlis } from '#machinery/serving/health-slis.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
-import { flagz, statusz } from '#machinery/serving/zpages.ts';
-import type { StatuszConfig } from '#machinery/serving/zpages.ts';
+import { flagz, statusz, type StatuszConfig } from '#machinery/serving/zpages.ts';
 
 export interface HealthRouteConfig {
-  /** '/readyz'. */
+  /** The path, such as '/readyz'. */
   readonly path: string;
   readonly checks: () => readonly HealthCheck[];
   readonly logger: Logger;
@@ -23,7 +27,7 @@ export interface HealthRouteConfig {
 export function healthRoute({ metrics, ...config }: HealthRouteConfig): NonResourceRoute {
   const endpoint = new HealthEndpoint(config);
   const { path } = config;
-  // As upstream: the path itself is counted, single checks are not.
+  // Only requests of the path itself are counted, not those of single checks, as upstream.
   const counted = metrics.endpoint({
     group: '',
     version: '',
@@ -85,7 +89,7 @@ function asResponse({ code, contentType, text, headers }: TextResponse): ApiResp
   };
 }
 
-/** Upstream's answer for paths that are not served. */
+/** Returns upstream's response for paths that are not served. */
 export function notFound(): ApiResponse {
   return {
     code: 404,

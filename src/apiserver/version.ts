@@ -1,4 +1,4 @@
-// The version of Kubernetes whose API is served, as /version, metrics and /statusz publish it.
+// The version of Kubernetes whose API is served, as published in /version, metrics and /statusz.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { versionInfo } from '#machinery/version-info.ts';
@@ -6,7 +6,10 @@ import { acceptsType } from './endpoints/negotiation.ts';
 import { FreshObject } from './registry/encoded-object.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 
-/** The patch release whose behaviour is implemented and compared with. Clients check their skew against it. */
+/**
+ * The patch release whose behaviour is implemented and compared with. Clients check their version
+ * skew against it.
+ */
 export const DEFAULT_VERSION = 'v1.36.3';
 
 const JSON_TYPE = 'application/json';
@@ -16,7 +19,7 @@ export function versionRoute(gitVersion: string): NonResourceRoute {
   return {
     handles: (path) => path === '/version' || path === '/version/',
     handle: async (request) => {
-      // Indented for everybody, and in no other form.
+      // The document is always indented JSON.
       if (!acceptsType(request, JSON_TYPE)) throw apierrors.noRepresentation([JSON_TYPE]);
       return {
         code: 200,

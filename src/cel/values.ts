@@ -199,7 +199,7 @@ export abstract class ListValue extends CelObject {
    * Present for a set: the order does not matter, and items with equal values of these fields are
    * the same. []: equal items are the same.
    */
-  readonly setBy?: readonly string[] | undefined;
+  readonly setBy?: readonly string[];
   abstract readonly size: number;
   abstract at(index: number): Value;
 

@@ -92,7 +92,7 @@ function bashScript(commands: readonly Completed[]): string {
   return `_cox() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} path='' word words=''
   COMPREPLY=()
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$path\${path:+ }$word" in
     ${paths.map(quoted).join('|')}) path="$path\${path:+ }$word" ;;
     esac

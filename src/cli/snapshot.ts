@@ -1,10 +1,10 @@
 // `cox snapshot save|restore|status`: the state of a cluster in one file, taken while it runs, put back while it does not.
 
-import type { SnapshotStatus } from '#cluster/snapshot.ts';
 import {
   clusterSnapshotStatus,
   restoreClusterSnapshot,
   saveClusterSnapshot,
+  type SnapshotStatus,
 } from '#cluster/snapshot.ts';
 
 export async function save(file: string, options: { dataDir: string }): Promise<void> {

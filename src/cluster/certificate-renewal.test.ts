@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { connect } from 'node:tls';
-import type { TLSSocket } from 'node:tls';
+import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
 import { ApiServer } from '#apiserver/server.ts';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
@@ -8,8 +7,7 @@ import { recordingLogger, silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { keepRenewed } from './certificate-renewal.ts';
-import { Pki } from './pki.ts';
-import type { KeyPair } from './pki.ts';
+import { type KeyPair, Pki } from './pki.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 const HALF_A_DAY_MS = DAY_MS / 2;

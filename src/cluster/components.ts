@@ -81,11 +81,11 @@ export interface ComponentsConfig {
    * A component that fails, or whose error nothing catches, is restarted, and `failed` stays pending. Absent: a component that ends
    * resolves `failed`, and uncaught errors are left to the process.
    */
-  readonly faults?: UncaughtErrors | undefined;
+  readonly faults?: UncaughtErrors;
   /** Absent: kubelets open no ports. */
-  readonly kubeletPorts?: KubeletPorts | undefined;
+  readonly kubeletPorts?: KubeletPorts;
   /** What pods find in resolv.conf. */
-  readonly podDns?: PodDns | undefined;
+  readonly podDns?: PodDns;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }

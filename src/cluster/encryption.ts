@@ -6,8 +6,12 @@ import { parse as parseYaml } from 'yaml';
 import { allSchemas } from '#api/all-schemas.ts';
 import { storagePrefix } from '#apiserver/registry/storage-prefix.ts';
 import type { Random } from '#machinery/random.ts';
-import type { EncryptionConfiguration, GroupResource } from '#storage/encryption/index.ts';
-import { encryptedStorage, readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import {
+  encryptedStorage,
+  type EncryptionConfiguration,
+  type GroupResource,
+  readEncryptionConfiguration,
+} from '#storage/encryption/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { UserError } from './user-error.ts';
 

@@ -8,8 +8,12 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from '#storage/etcd/testing/etcd-process.ts';
-import type { EtcdProcess } from '#storage/etcd/testing/etcd-process.ts';
+import {
+  ETCD_HINT,
+  type EtcdProcess,
+  hasEtcd,
+  startEtcd,
+} from '#storage/etcd/testing/etcd-process.ts';
 import { openStorage } from './stores.ts';
 
 const mapsOf = ({ client }: TestServer) => client.resource(configMaps).namespace('default');

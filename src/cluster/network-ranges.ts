@@ -1,7 +1,6 @@
 // Checks address ranges that a person gives.
 
-import { formatIp, overlaps, parseCidr } from '#machinery/net/ip.ts';
-import type { IpFamily, IpRange } from '#machinery/net/ip.ts';
+import { formatIp, type IpFamily, type IpRange, overlaps, parseCidr } from '#machinery/net/ip.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
 import { UserError } from './user-error.ts';
 

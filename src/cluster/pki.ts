@@ -14,10 +14,10 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  type KeyObject,
   type webcrypto,
   X509Certificate,
 } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';

@@ -1,7 +1,6 @@
 // Private keys as PEM, in the form that most clients can read.
 
-import { createPrivateKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 
 /**
  * Returns the key as PEM: keys of elliptic curves in SEC1 form (`BEGIN EC PRIVATE KEY`), other keys in PKCS #8. Java's fabric8 client

@@ -1,21 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { configMaps, pods, secrets } from '#api/groups/core/v1/index.ts';
-import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { ReplicaSet } from '#api/groups/apps/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { configMaps, type Pod, pods, secrets } from '#api/groups/core/v1/index.ts';
+import { type ReplicaSet, replicaSets } from '#api/groups/apps/v1/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import type { Transport, TransportRequest, WatchEvent } from '#client/transport.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { Reconcile } from '#client/workqueue/index.ts';
+import { type Reconcile, reconciled } from '#client/workqueue/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { WatchQueue } from '#machinery/watch.ts';
-import { ControllerBuilder, only } from './builder.ts';
-import type { QueueConfig } from './builder.ts';
+import { ControllerBuilder, only, type QueueConfig } from './builder.ts';
 import { ControllerManagerMetrics } from './metrics.ts';
 import { OwnWrites } from './own-writes.ts';
 import { selectorOf } from './claim.ts';
@@ -35,7 +31,9 @@ function object(name: string, fields: Record<string, unknown> = {}, uid = name):
   };
 }
 
-/** A server that has what the test puts into it: lists by resource, and a watch of each. */
+/**
+ * Starts a server whose objects the test sets: it serves lists by resource, and a watch of each.
+ */
 function setUp() {
   const clock = new VirtualClock();
   const logger = recordingLogger();
@@ -43,7 +41,7 @@ function setUp() {
   const lists = new Map<string, KubeObject[]>();
   const watches = new Map<string, WatchQueue<WatchEvent<KubeObject>>>();
   const requests: TransportRequest[] = [];
-  /** Lists of these resources do not answer. */
+  /** The resources whose lists are not answered. */
   const held = new Set<string>();
   const resourceOf = ({ path }: TransportRequest): string => path.slice(path.lastIndexOf('/') + 1);
   const transport: Transport = {
@@ -94,7 +92,7 @@ function setUp() {
     stop,
     builder: (queue: Partial<QueueConfig> = {}) =>
       new ControllerBuilder(config, { queue: 'things', workers: 1, reconcile, ...queue }),
-    /** Starts the controller; a controller that was stopped by its signal has not failed. */
+    /** Starts the controller. An abort by its signal is not a failure. */
     async start(builder: ControllerBuilder): Promise<{ readonly ended: Promise<void> }> {
       const ended = builder
         .complete()(stop.signal)

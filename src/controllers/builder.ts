@@ -1,35 +1,40 @@
-// Assembles a controller: its queues with their workers, its event recorder, the informers it reads, and which events put which
-// keys on a queue.
+// Assembles a controller: its queues with their workers, its event recorder, the informers it
+// reads, and which events put which keys on a queue.
 //
-// The constructor of a controller declares what it reconciles (`for`), what those objects control (`owns`), what else concerns them
-// (`watches`) and what it only reads (`informerFor`). `complete` returns the function that runs the controller.
+// The constructor of a controller declares what it reconciles (`for`), what those objects control
+// (`owns`), what else concerns them (`watches`) and what it only reads (`informerFor`). `complete`
+// returns the function that runs the controller.
 //
 // Guarantees:
-//   - No handler is called before `run`: a handler may use every field of the controller.
-//   - No key is reconciled before the initial list of every declared informer is in its cache.
-//   - An update that shows another UID is handled as a deletion and an addition: a watch may merge the two.
-//   - `run` resolves when no reconcile and no task is in flight. Then the recorders are stopped and the handlers removed.
-// Not guaranteed: that a key on the queue names an object that exists, or one reconcile for each event.
+//   - No handler is called before `run`: a handler may use every field of the controller. - No key
+//     is reconciled before the initial list of every declared informer is in its cache. - An update
+//     that shows another UID is handled as a deletion and an addition: a watch may merge the two. -
+//     `run` resolves when no reconcile and no task is in flight. Then the recorders are stopped and
+//     the handlers removed. Not guaranteed: that a key on the queue names an object that exists, or
+//     one reconcile for each event.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { EventRecorder } from '#client/events/index.ts';
 import type { ControllerExpectations } from '#client/expectations.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type {
-  EventHandler,
-  HandlerRegistration,
-  Indexers,
-  InformerOptions,
-  InformerSource,
-  SharedInformer,
+import {
+  type EventHandler,
+  type HandlerRegistration,
+  type Indexers,
+  type InformerOptions,
+  type InformerSource,
+  objectKey,
+  type SharedInformer,
 } from '#client/informers/index.ts';
-import { RateLimitingQueue, runWorkers } from '#client/workqueue/index.ts';
-import type { RateLimiter, Reconcile } from '#client/workqueue/index.ts';
+import {
+  type RateLimiter,
+  RateLimitingQueue,
+  type Reconcile,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { BY_CONTROLLER, byController } from './controller-ref.ts';
-import { Dependents } from './dependents.ts';
-import type { DependentsConfig } from './dependents.ts';
+import { Dependents, type DependentsConfig } from './dependents.ts';
 import type { OwnWrites } from './own-writes.ts';
 import type { Keys, Predicate } from './predicate.ts';
 
@@ -40,9 +45,12 @@ export type { Keys, Predicate } from './predicate.ts';
 export interface QueueConfig {
   /** The name of the queue in metrics. */
   readonly queue: string;
-  /** Keys that are reconciled at once. */
+  /** The number of keys that are reconciled at once. */
   readonly workers: number;
-  /** Keys that failed this often are dropped until they are added again. Default: never. */
+  /**
+   * The number of failures after which a key is dropped until it is added again. Default: keys are
+   * never dropped.
+   */
   readonly maxRetries?: number;
   /** Default: `defaultControllerRateLimiter`. */
   readonly rateLimiter?: RateLimiter<string>;
@@ -57,14 +65,20 @@ export interface WatchOptions<T> extends InformerOptions {
   readonly maps?: 'new' | 'old' | 'both';
   /** Puts a key on a queue. Default: adds it to the controller's first queue at once. */
   readonly enqueue?: (key: string) => void;
-  /** Called with every version of an object that the cache shows, before the predicate is asked. `before`: absent for a new object. */
+  /**
+   * Called with every version of an object that the cache shows, before the predicate is asked.
+   * `before`: absent for a new object.
+   */
   readonly onSeen?: (object: T, before?: T) => void;
   /** Called with the last version of an object that was deleted, before the predicate is asked. */
   readonly onGone?: (object: T) => void;
 }
 
 export interface ForOptions<T> extends WatchOptions<T> {
-  /** Writes of this controller under the object's key: noted as seen with each event, forgotten with the object. */
+  /**
+   * Writes of this controller under the object's key: noted as seen with each event, forgotten with
+   * the object.
+   */
   readonly writes?: OwnWrites;
   /** Expectations under the object's key: dropped with the object. */
   readonly expectations?: ControllerExpectations;
@@ -78,7 +92,9 @@ export interface OwnsOptions<Owner extends KubeObject, T extends KubeObject>
   readonly writes?: OwnWrites;
   /** Creations and deletions of dependents, under the owner's key: noted as observed. */
   readonly expectations?: ControllerExpectations;
-  /** Puts the key of an owner on a queue. Default: adds it to the controller's first queue at once. */
+  /**
+   * Puts the key of an owner on a queue. Default: adds it to the controller's first queue at once.
+   */
   readonly enqueue?: (key: string) => void;
 }
 
@@ -97,7 +113,10 @@ export class ControllerBuilder implements InformerSource {
     this.queue = this.addQueue(queue);
   }
 
-  /** Adds a further queue with workers of its own. Its keys come from the controller, or from `enqueue` of a watch. */
+  /**
+   * Adds a further queue with workers of its own. Its keys come from the controller, or from
+   * `enqueue` of a watch.
+   */
   addQueue(config: QueueConfig): RateLimitingQueue {
     const { clock, queueMetrics } = this.#config;
     const { queue: name, rateLimiter } = config;
@@ -128,7 +147,9 @@ export class ControllerBuilder implements InformerSource {
     return informer;
   }
 
-  /** Declares what the controller reconciles: the keys on its queue are those of these objects. */
+  /**
+   * Declares what the controller reconciles: the keys on its queue are the keys of these objects.
+   */
   for<T extends KubeObject>(
     type: ResourceType<T>,
     options: ForOptions<Immutable<T>> = {},
@@ -149,8 +170,8 @@ export class ControllerBuilder implements InformerSource {
   }
 
   /**
-   * Declares that events of these objects put the keys that `keysOf` returns on the queue. `before`: the version before, for the new
-   * object of an update.
+   * Declares that events of these objects put the keys that `keysOf` returns on the queue.
+   * `before`: the version before, for the new object of an update.
    */
   watches<T extends KubeObject>(
     type: ResourceType<T>,
@@ -170,8 +191,8 @@ export class ControllerBuilder implements InformerSource {
   }
 
   /**
-   * Declares that the objects that the controller reconciles control objects of another type: their events wake the owner.
-   * An object without a controller wakes the owners that may adopt it.
+   * Declares that the objects that the controller reconciles control objects of another type: their
+   * events wake the owner. An object without a controller wakes the owners that may adopt it.
    */
   owns<Owner extends KubeObject, T extends KubeObject>(
     type: ResourceType<T>,
@@ -191,7 +212,10 @@ export class ControllerBuilder implements InformerSource {
     return dependents;
   }
 
-  /** Adds a task that runs beside the workers, from when the informers have synced until the signal aborts. */
+  /**
+   * Adds a task that runs beside the workers, from when the informers have synced until the signal
+   * aborts.
+   */
   alongside(task: (signal: AbortSignal) => Promise<void>): void {
     this.#tasks.push(task);
   }

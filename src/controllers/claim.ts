@@ -1,6 +1,6 @@
-// Which objects belong to an owner: it adopts the objects that match its selector and have no controller, and releases the objects
-// that it controls and that no longer match. It never takes an object from another controller. `decideClaims` decides as a value,
-// `claim` writes.
+// Decides which objects belong to an owner. The owner adopts objects that match its selector and
+// have no controller, and releases objects that it controls and that no longer match. It never
+// takes an object from another controller. `decideClaims` decides as a value, `claim` writes.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
@@ -14,8 +14,7 @@ import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import type { Selector } from '#machinery/selectors/labels.ts';
-import { controllerOf, newControllerRef } from './controller-ref.ts';
-import type { TypeName } from './controller-ref.ts';
+import { controllerOf, newControllerRef, type TypeName } from './controller-ref.ts';
 
 /** An object with its type, which objects in a list do not carry. */
 export interface Claimant extends TypeName {
@@ -30,7 +29,7 @@ export function claimantOf(
   return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
 }
 
-/** The common part of owners. */
+/** The fields that an owner with a selector has. */
 export interface Selecting {
   readonly spec: { readonly selector?: Immutable<LabelSelector> | undefined };
 }
@@ -48,11 +47,11 @@ export function selectsEverything({ spec: { selector = {} } }: Selecting): boole
 }
 
 export interface Claims<T> {
-  /** Controlled and matching. */
+  /** Objects that the owner controls and that match. */
   readonly owned: readonly T[];
   /** Matching objects without a controller. */
   readonly adopt: readonly T[];
-  /** Controlled and no longer matching. */
+  /** Objects that the owner controls and that no longer match. */
   readonly release: readonly T[];
 }
 
@@ -88,8 +87,8 @@ export interface ClaimConfig<Owner extends KubeObject, T extends KubeObject> {
 }
 
 /**
- * Adopts and releases as decided, and returns what the owner controls afterwards. Throws if the owner is gone by now, or the first
- * failure when every patch was tried.
+ * Adopts and releases as decided, and returns the objects that the owner controls afterwards.
+ * Throws if the owner is gone by now, or the first failure when every patch was tried.
  */
 export async function claim<Owner extends KubeObject, T extends KubeObject>(
   config: ClaimConfig<Owner, T>,

@@ -2,10 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { configMaps, namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { CONTROLLER_NAMES, ControllerManager, ControllerManagerMetrics } from './index.ts';
-import type { ControllerManagerConfig } from './index.ts';
-import { startTestCluster } from './testing/test-cluster.ts';
-import type { TestCluster } from './testing/test-cluster.ts';
+import {
+  CONTROLLER_NAMES,
+  ControllerManager,
+  type ControllerManagerConfig,
+  ControllerManagerMetrics,
+} from './index.ts';
+import { startTestCluster, type TestCluster } from './testing/test-cluster.ts';
 
 let cluster: TestCluster;
 let stop: AbortController;
@@ -34,7 +37,8 @@ const template = {
 
 describe('ControllerManager', () => {
   test('runs all controllers together, and stops without leaving anything behind', async () => {
-    // Once before, so that the server has begun all that goes on in it: watching its store, letting events expire.
+    // A first write lets the server start its background work: watches of its store, expiry of
+    // events.
     await cluster.client.resource(nodes).create({ metadata: { name: 'n0' } });
     const before = new AbortController();
     const first = manager().run(before.signal);
@@ -74,7 +78,7 @@ describe('ControllerManager', () => {
     ).toEqual([]);
   });
 
-  test('tells what its queues do, and which controllers run', async () => {
+  test('publishes metrics of its queues and of the running controllers', async () => {
     const metrics = new ControllerManagerMetrics({ clock: cluster.clock });
     const running = manager({
       metrics,
@@ -104,7 +108,7 @@ describe('ControllerManager', () => {
     expect(metrics.text()).not.toContain('running_managed_controllers');
   });
 
-  test('runs only the controllers that are chosen, and those for which it has what they need', async () => {
+  test('runs only the selected controllers, and only if their dependencies are there', async () => {
     const running = manager({ controllers: ['serviceaccount-controller'] }).run(stop.signal);
     await cluster.client.resource(replicaSets).create({
       metadata: { name: 'web', namespace: 'default' },
@@ -125,7 +129,7 @@ describe('ControllerManager', () => {
     expect(CONTROLLER_NAMES.length).toBe(new Set(CONTROLLER_NAMES).size);
   });
 
-  test('refuses settings that cannot work', async () => {
+  test('rejects settings that cannot work', async () => {
     await expect(manager({ clusterCidrs: ['nonsense'] }).run(stop.signal)).rejects.toThrow(
       'no range of IP addresses',
     );

@@ -6,26 +6,37 @@ import { SharedInformerFactory } from '#client/informers/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
-import type { ControllerName, ControllerNeeds } from './controllers.ts';
+import {
+  CONTROLLER_NAMES,
+  controllerEntry,
+  type ControllerName,
+  type ControllerNeeds,
+} from './controllers.ts';
 import type { ControllerManagerMetrics } from './metrics.ts';
 
 export interface ControllerManagerConfig extends ControllerNeeds {
-  /** As the controller manager: what the informers read through. */
+  /** The client of the controller manager itself, which the informers read through. */
   readonly client: Client;
   /**
-   * The client of a controller: as a ServiceAccount of kube-system, so that each may do what its role says and no more.
-   * Default: all of them use `client`.
+   * Returns the client of a controller. It authenticates as a ServiceAccount of kube-system, so
+   * that the controller has the permissions of its role and no more. Default: every controller uses
+   * `client`.
    */
   readonly clientOf?: (account: string) => Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Default: a factory of its own. One that is given may serve other components too; the manager starts it in any case. */
+  /**
+   * The informers. They may be shared with other components; the manager starts them in any case.
+   * Default: the manager creates its own.
+   */
   readonly informers?: SharedInformerFactory;
-  /** Which controllers run (see `selectControllers`). Default: all for which there is what they need. */
+  /**
+   * The controllers to run (see `selectControllers`). Default: every controller whose dependencies
+   * are there.
+   */
   readonly controllers?: readonly ControllerName[];
-  /** The metrics of controllers and their queues. Default: nothing is counted. */
+  /** The metrics of controllers and their queues. Default: no metrics are counted. */
   readonly metrics?: ControllerManagerMetrics;
 }
 
@@ -37,8 +48,9 @@ export class ControllerManager {
   }
 
   /**
-   * Runs the controllers until the signal aborts; resolves when nothing of them is under way any more. A controller that
-   * fails is a bug: the failure is thrown, when the others have been stopped. May be called again after that.
+   * Runs the controllers until the signal aborts; resolves when no work of theirs is in flight. A
+   * controller that fails is a bug: the error is thrown after the others have stopped. May be
+   * called again after that.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { client, clientOf, clock, random, logger, metrics } = this.#config;

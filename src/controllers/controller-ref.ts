@@ -7,7 +7,7 @@ import type {
   OwnerReference,
 } from '#api/machinery/meta/v1/index.ts';
 
-/** A kind as references name it: { apiVersion: 'apps/v1', kind: 'ReplicaSet' }. */
+/** A kind in the form of an owner reference: { apiVersion: 'apps/v1', kind: 'ReplicaSet' }. */
 export interface TypeName {
   readonly apiVersion: string;
   readonly kind: string;
@@ -35,7 +35,9 @@ export function newControllerRef(owner: Immutable<ObjectMeta>, type: TypeName): 
 /** The index by which an owner finds its dependents and the orphans that it may adopt. */
 export const BY_CONTROLLER = 'controller';
 
-/** Values of BY_CONTROLLER: the controller's UID, or `orphansOf(namespace)` for objects without one. */
+/**
+ * Values of BY_CONTROLLER: the controller's UID, or `orphansOf(namespace)` for objects without one.
+ */
 export function byController(object: KubeObject): readonly string[] {
   return [controllerOf(object)?.uid ?? orphansOf(object.metadata.namespace ?? '')];
 }

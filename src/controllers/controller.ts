@@ -15,7 +15,7 @@ export interface ControllerConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Returns the metrics of the queue of this name. Default: nothing is counted. */
+  /** Returns the metrics of the queue of this name. Default: no metrics are counted. */
   readonly queueMetrics?: <K>(name: string) => QueueMetrics<K>;
   /** The controller's own metrics, under upstream's names. Default: they are not published. */
   readonly instruments?: Instruments;
@@ -24,8 +24,9 @@ export interface ControllerConfig {
 export interface Controller {
   readonly name: string;
   /**
-   * Runs until the signal aborts, and resolves when nothing is in flight. The controller manager starts the informers that the
-   * constructor asked for; the controller waits until they have synced.
+   * Runs until the signal aborts, and resolves when nothing is in flight. The controller manager
+   * starts the informers that the constructor asked for; the controller waits until they have
+   * synced.
    */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { CLUSTER_ROLE_BINDINGS } from '#apiserver/authorization/policy/cluster-r
 import { NAMESPACE_ROLE_BINDINGS } from '#apiserver/authorization/policy/namespace-roles.ts';
 import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
 
-test('every account that a controller works as has a role', () => {
+test('every account of a controller has a role', () => {
   const bound = [
     ...CLUSTER_ROLE_BINDINGS,
     ...controllerPolicy(() => true).bindings,
@@ -16,13 +16,13 @@ test('every account that a controller works as has a role', () => {
   );
   const accounts = CONTROLLER_NAMES.flatMap((name) => controllerEntry(name).account ?? []);
   expect(accounts.filter((account) => !bound.includes(account))).toEqual([]);
-  // One works as the manager itself: it writes Secrets of every sort.
+  // The token controller has no account: it writes as the controller manager itself.
   expect(CONTROLLER_NAMES.filter((name) => controllerEntry(name).account === undefined)).toEqual([
     'serviceaccount-token-controller',
   ]);
 });
 
-test('no name means two controllers', () => {
+test('no name selects two controllers', () => {
   const names = CONTROLLER_NAMES.flatMap((name) => {
     const { alias } = controllerEntry(name);
     return alias === undefined || alias === name ? [name] : [name, alias];

@@ -1,14 +1,13 @@
 // Every controller: its name, its service account, and how it is created.
 
-import { AttachDetachController } from './attach-detach/index.ts';
-import type { AttachDetachConfig } from './attach-detach/index.ts';
+import { type AttachDetachConfig, AttachDetachController } from './attach-detach/index.ts';
 import { BootstrapSigner, BootstrapTokenCleaner } from './bootstrap/index.ts';
 import {
+  type Authority,
   CertificateApprover,
   CertificateCleaner,
   CertificateSigner,
 } from './certificates/index.ts';
-import type { Authority } from './certificates/index.ts';
 import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
@@ -20,20 +19,18 @@ import { EndpointsController } from './endpoints/index.ts';
 import { EndpointSliceMirroringController } from './endpointslice-mirroring/index.ts';
 import { EndpointSliceController } from './endpointslice/index.ts';
 import { EphemeralVolumeController } from './ephemeral-volume/index.ts';
-import { GarbageCollector } from './garbage-collector/index.ts';
-import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
-import { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/index.ts';
-import type { HorizontalPodAutoscalerConfig } from './horizontal-pod-autoscaler/index.ts';
+import { GarbageCollector, type GarbageCollectorConfig } from './garbage-collector/index.ts';
+import {
+  type HorizontalPodAutoscalerConfig,
+  HorizontalPodAutoscalerController,
+} from './horizontal-pod-autoscaler/index.ts';
 import { JobController } from './job/index.ts';
 import { LocalProvisioner } from './local-provisioner/index.ts';
 import { NamespaceController } from './namespace/index.ts';
-import { NodeIpamController } from './node-ipam/index.ts';
-import type { NodeIpamConfig } from './node-ipam/index.ts';
-import { NodeLifecycleController } from './node-lifecycle/index.ts';
-import type { NodeLifecycleConfig } from './node-lifecycle/index.ts';
+import { type NodeIpamConfig, NodeIpamController } from './node-ipam/index.ts';
+import { type NodeLifecycleConfig, NodeLifecycleController } from './node-lifecycle/index.ts';
 import { PersistentVolumeBinder } from './persistent-volume/index.ts';
-import { PodGcController } from './pod-gc/index.ts';
-import type { PodGcConfig } from './pod-gc/index.ts';
+import { type PodGcConfig, PodGcController } from './pod-gc/index.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
 import { ResourceClaimController } from './resource-claim/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
@@ -81,7 +78,7 @@ export interface ControllerSettings {
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
   readonly resourcequota?: { readonly workers?: number; readonly recountMs?: number };
   readonly namespace?: { readonly workers?: number };
-  /** With a pool, services get their addresses there, else nodes' addresses. */
+  /** With a pool, services get addresses from the pool; without one, addresses of nodes. */
   readonly 'service-lb'?: { readonly maxAddresses?: number; readonly pool?: IpPool };
   readonly serviceaccount?: { readonly serviceAccounts?: readonly string[] };
   readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
@@ -94,31 +91,43 @@ export interface ControllerSettings {
   >;
 }
 
-/** Dependencies of single controllers. */
+/**
+ * The dependencies of single controllers. A controller without its dependency does not run, or does
+ * less.
+ */
 export interface ControllerNeeds {
-  /** PEM, a P-256 private key: that of the API server's tokens. Without it Secrets that ask for a token get none. */
+  /**
+   * The P-256 private key of the API server's tokens, as PEM. Without it, Secrets that request a
+   * token get none.
+   */
   readonly serviceAccountKey?: string;
-  /** PEM. Without it the root CA is not published. */
+  /** The root CA, as PEM. Without it, the CA is not published. */
   readonly rootCa?: string;
-  /** The cluster's authority, and for how long it signs at most (365 days). Without it approved requests are not signed. */
+  /**
+   * The cluster's certificate authority, and the maximum lifetime of certificates (default: 365
+   * days). Without it, approved requests are not signed.
+   */
   readonly signing?: { readonly authority: Authority; readonly maxDurationMs?: number };
-  /** Without it nodes get no ranges of pod addresses. */
+  /** The ranges of pod addresses. Without them, nodes get no ranges. */
   readonly clusterCidrs?: readonly string[];
   readonly settings?: ControllerSettings;
 }
 
-/** One that can be run, under the name by which it is chosen. */
+/** A controller, under the name by which it is selected. */
 interface Entry {
   /**
-   * The ServiceAccount in kube-system that it writes as. Its permissions are in the ClusterRole `system:controller:<account>`.
-   * Absent: it writes as the controller manager itself.
+   * The ServiceAccount in kube-system that the controller writes as. Its permissions are in the
+   * ClusterRole `system:controller:<account>`. Absent: it writes as the controller manager itself.
    */
   readonly account?: string;
-  /** Former names, which are still accepted. */
+  /** A former name, which is still accepted. */
   readonly alias?: string;
-  /** Whether `*` means it, too. Default: true. */
+  /** `*` selects this controller, too. Default: true. */
   readonly onByDefault?: boolean;
-  /** undefined: what it needs is not there, so that it does not run. */
+  /**
+   * Creates the controller. Returns undefined if a dependency is missing, so that the controller
+   * does not run.
+   */
   readonly make: (config: ControllerConfig, needs: ControllerNeeds) => Controller | undefined;
 }
 

@@ -1,5 +1,6 @@
-// Controllers that work on all kinds, with kinds that definitions define: they learn of them at once, and one whose conversion is broken
-// does not keep them from working on all others (kubernetes/kubernetes issues 101078, 110720, 110936, 109603 and 96066).
+// Controllers that work on all kinds, with custom resources: they discover new definitions at once,
+// and a definition with a broken conversion webhook does not block other kinds
+// (kubernetes/kubernetes issues 101078, 110720, 110936, 109603 and 96066).
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -24,8 +25,7 @@ import { NamespaceController } from './namespace/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
 import { ScaleClient } from './scale-client.ts';
 import { StorageVersionMigrator } from './storage-version-migrator/index.ts';
-import { startTestCluster } from './testing/test-cluster.ts';
-import type { TestCluster } from './testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from './testing/test-cluster.ts';
 
 let cluster: TestCluster;
 beforeEach(async () => {
@@ -54,7 +54,10 @@ const ownedBy = (
   { name, uid }: { readonly name: string; readonly uid: string },
 ) => [{ apiVersion, kind, name, uid }];
 
-/** Resolves once the condition holds; a second passes between two looks. Real connections take real time, too. */
+/**
+ * Resolves once the condition holds; checks it after every second of the virtual clock. Real
+ * connections take real time, too.
+ */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 120; attempt++) {
     if (await condition()) return;
@@ -81,7 +84,8 @@ test('objects of a new definition are garbage-collected within a second', async 
 
 describe('with a definition whose conversion webhook is gone', () => {
   beforeEach(async () => {
-    // Nothing listens there. Controllers ask for v2, which is preferred; objects are stored in v1.
+    // No server listens at this URL. Controllers request v2, which is preferred; objects are stored
+    // in v1.
     const clientConfig = { url: 'https://127.0.0.1:1/convert' };
     const conversion = {
       strategy: 'Webhook',
@@ -104,7 +108,7 @@ describe('with a definition whose conversion webhook is gone', () => {
     await configMapsIn('broken').create({ metadata: { name: 'dependent', ownerReferences } });
     await configMapsIn('broken').delete('owner');
     await eventually(async () => !(await exists(configMapsIn('broken').get('dependent'))));
-    // New definitions are found nevertheless.
+    // New definitions are discovered nevertheless.
     await define(
       cluster.client,
       definitionOf([definitionVersion()], { plural: 'gadgets', kind: 'Gadget' }),
@@ -119,7 +123,7 @@ describe('with a definition whose conversion webhook is gone', () => {
     await eventually(async () => !(await exists(gadgets.get('dependent'))));
   });
 
-  test('other namespaces are deleted, and what else is in its namespace', async () => {
+  test('other namespaces, and other objects of its own namespace, are deleted', async () => {
     await cluster.run((config) => new NamespaceController(config));
     await configMapsIn('broken').create({ metadata: { name: 'a' } });
     await cluster.client.resource(namespaces).delete('other');

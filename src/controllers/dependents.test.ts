@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { ReplicaSet } from '#api/groups/apps/v1/index.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type ReplicaSet, replicaSets } from '#api/groups/apps/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
@@ -12,8 +10,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { selectorOf } from './claim.ts';
 import { BY_CONTROLLER, byController } from './controller-ref.ts';
-import { Dependents } from './dependents.ts';
-import type { DependentsConfig } from './dependents.ts';
+import { Dependents, type DependentsConfig } from './dependents.ts';
 import { OwnWrites } from './own-writes.ts';
 
 type ReadPod = Immutable<Pod>;
@@ -150,7 +147,7 @@ describe('the owner', () => {
     expect(dependents.ownerOf(owned({ controller: false }))).toBeUndefined();
   });
 
-  test('has its dependents and looks at the orphans of its namespace', () => {
+  test('has its dependents, and considers the orphans of its namespace', () => {
     const web = set('web');
     const present = [pod('a', { owner: 'web' }), pod('b', { owner: 'other' }), pod('c'), pod('d')];
     const { dependents } = setUp([web], present, {
@@ -331,7 +328,7 @@ describe('claim', () => {
     expect(t.requests).toEqual([]);
   });
 
-  test('leaves out an orphan that is gone or was taken meanwhile, and throws another failure after the last patch', async () => {
+  test('skips an orphan that is gone or owned by now, and throws another failure after the last patch', async () => {
     const present = [pod('gone', { app: 'web' }), pod('taken', { app: 'web' }), strayed];
     const pod404 = { group: '', resource: 'pods' };
     const answer = ({ method, path }: TransportRequest): unknown => {
@@ -354,7 +351,7 @@ describe('claim', () => {
     expect(failing.requests.filter((request) => request.startsWith('PATCH'))).toHaveLength(4);
   });
 
-  test('is refused for a type without a selector', () => {
+  test('is rejected for a type without a selector', () => {
     const t = setUp([web], [orphan], { selectorOf: undefined });
     t.add(orphan);
     expect(t.woken()).toEqual([]);

@@ -1,12 +1,11 @@
-// The objects of one type that the objects of another control, as the pods of a ReplicaSet: who owns one, which owners may adopt one,
-// adoption and release, and which owner an event concerns.
+// The objects of one type that the objects of another control, as the pods of a ReplicaSet: who
+// owns one, which owners may adopt one, adoption and release, and which owner an event concerns.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { ControllerExpectations } from '#client/expectations.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { EventHandler, Lister } from '#client/informers/index.ts';
+import { type EventHandler, type Lister, objectKey } from '#client/informers/index.ts';
 import type { Selector } from '#machinery/selectors/labels.ts';
 import { claim, claimantOf } from './claim.ts';
 import { BY_CONTROLLER, controllerOf, orphansOf } from './controller-ref.ts';
@@ -17,9 +16,12 @@ export interface DependentsConfig<Owner extends KubeObject, T extends KubeObject
   readonly ownerType: ResourceType<Owner>;
   readonly owners: Lister<NoInfer<Immutable<Owner>>>;
   readonly type: ResourceType<T>;
-  /** Has the index `BY_CONTROLLER`. */
+  /** The dependents; the lister must have the index `BY_CONTROLLER`. */
   readonly dependents: Lister<Immutable<T>>;
-  /** The labels of an owner's dependents. Default: no event of an orphan wakes an owner, and `claim` must not be called. */
+  /**
+   * The labels of an owner's dependents. Default: no event of an orphan wakes an owner, and `claim`
+   * must not be called.
+   */
   readonly selectorOf?: (owner: Immutable<Owner>) => Selector;
   /** A condition for adoption, in addition to labels. Default: none. */
   readonly mayAdopt?: (owner: Immutable<Owner>, dependent: Immutable<T>) => boolean;
@@ -28,8 +30,8 @@ export interface DependentsConfig<Owner extends KubeObject, T extends KubeObject
 export interface DependentEvents {
   /** Puts the key of an owner on a queue. */
   readonly enqueue: (key: string) => void;
-  readonly writes?: OwnWrites | undefined;
-  readonly expectations?: ControllerExpectations | undefined;
+  readonly writes?: OwnWrites;
+  readonly expectations?: ControllerExpectations;
 }
 
 export class Dependents<Owner extends KubeObject, T extends KubeObject> {
@@ -41,7 +43,10 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
     this.lister = config.dependents;
   }
 
-  /** Returns the controller of the dependent if the cache has that very object; a namesake with another UID does not count. */
+  /**
+   * Returns the controller of the dependent if the cache has that very object; a namesake with
+   * another UID does not count.
+   */
   ownerOf(dependent: KubeObject): Immutable<Owner> | undefined {
     const reference = controllerOf(dependent);
     if (reference === undefined || reference.kind !== this.#config.ownerType.kind) return undefined;
@@ -54,7 +59,10 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
     return this.lister.byIndex(BY_CONTROLLER, owner.metadata.uid);
   }
 
-  /** Returns the dependents that the owner controls, and those in its namespace that it may look at for adoption. */
+  /**
+   * Returns the dependents that the owner controls, and the orphans in its namespace that it may
+   * consider for adoption.
+   */
   candidates(owner: Immutable<Owner>): Immutable<T>[] {
     const orphans = this.lister.byIndex(BY_CONTROLLER, orphansOf(owner.metadata.namespace ?? ''));
     const { mayAdopt } = this.#config;
@@ -65,8 +73,9 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
   }
 
   /**
-   * Adopts the candidates that match the owner's selector and have no controller, and releases those that no longer match. Returns
-   * the owner's dependents afterwards. Throws if the owner is gone by now, or the first failure when every patch was tried.
+   * Adopts the candidates that match the owner's selector and have no controller, and releases
+   * those that no longer match. Returns the owner's dependents afterwards. Throws if the owner is
+   * gone by now, or the first failure when every patch was tried.
    */
   claim(
     owner: Immutable<Owner>,
@@ -86,9 +95,10 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
 
   /**
    * Returns the handler that wakes owners. What it notes before it wakes an owner:
-   *   - writes: the version that the cache shows, or that the object is gone
-   *   - expectations: a creation for an object that is new; a deletion for one that is gone or has a deletionTimestamp. An object
-   *     that is new and has a deletionTimestamp is not counted as a creation: after a restart it may be an old one.
+   *   - writes: the version that the cache shows, or that the object is gone - expectations: a
+   *     creation for an object that is new; a deletion for one that is gone or has a
+   *     deletionTimestamp. An object that is new and has a deletionTimestamp is not counted as a
+   *     creation: after a restart it may be an old one.
    */
   eventHandler({ enqueue, writes, expectations }: DependentEvents): EventHandler<Immutable<T>> {
     const seen = (owner: Immutable<Owner>, object: Immutable<T>): void => {

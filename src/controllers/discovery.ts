@@ -1,4 +1,4 @@
-// Which resources the API server has, for controllers that work on all of them.
+// Discovers the resources of the API server, for controllers that work on all of them.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -7,20 +7,23 @@ import { groupVersionPath } from '#client/request.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 
-/** One resource in one version. */
+/** A resource in one version. */
 export interface DiscoveredResource extends ResourceType<KubeObject> {
   readonly verbs: readonly string[];
-  /** This is the version of the resource that the server prefers. */
+  /** The server prefers this version of the resource. */
   readonly preferred: boolean;
 }
 
 export interface Discovered {
   readonly resources: readonly DiscoveredResource[];
-  /** Group versions that could not be asked: what they have is not in `resources`. Messages by 'group/version'. */
+  /**
+   * Group versions whose discovery failed, so that their resources are missing. Error messages by
+   * 'group/version'.
+   */
   readonly failures: ReadonlyMap<string, string>;
 }
 
-/** The message of a 503 without a Status. */
+/** The message of a 503 response without a Status. */
 const UNAVAILABLE = 'the server is currently unable to handle the request';
 
 interface ApiGroupList {
@@ -43,7 +46,9 @@ interface ApiResourceList {
   }[];
 }
 
-/** Asks for everything. Throws only if the list of groups itself cannot be had. Subresources are left out. */
+/**
+ * Discovers all resources, without subresources. Throws only if the list of groups cannot be read.
+ */
 export async function discoverResources(client: Client, signal: AbortSignal): Promise<Discovered> {
   const { groups } = await client.transport.request<ApiGroupList>({
     method: 'GET',
@@ -52,7 +57,7 @@ export async function discoverResources(client: Client, signal: AbortSignal): Pr
   });
   const versions = [{ group: '', version: 'v1' }];
   for (const { name, versions: served, preferredVersion } of groups) {
-    // The preferred version first: what it has is preferred in it.
+    // The preferred version comes first: its resources count as preferred.
     const ordered = served
       .map(({ version }) => version)
       .sort((a, b) => rank(a, preferredVersion) - rank(b, preferredVersion));
@@ -83,13 +88,19 @@ export async function discoverResources(client: Client, signal: AbortSignal): Pr
   return { resources, failures };
 }
 
-/** An aggregated API server that does not answer has the message that upstream's clients read from aggregated discovery. */
+/**
+ * Returns the error message of a group version. For an aggregated API server that does not respond
+ * it is the message that upstream's clients read from aggregated discovery.
+ */
 function failureMessage(groupVersion: string, err: unknown): string {
   const unavailable = apierrors.isServiceUnavailable(err) && errorMessage(err) === UNAVAILABLE;
   return unavailable ? `stale GroupVersion discovery: ${groupVersion}` : errorMessage(err);
 }
 
-/** Returns the resources of one group version, subresources left out. Throws StatusError: NotFound if there is no such group version. */
+/**
+ * Returns the resources of one group version, subresources left out. Throws StatusError: NotFound
+ * if there is no such group version.
+ */
 export async function resourcesIn(
   client: Client,
   group: string,

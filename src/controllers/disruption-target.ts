@@ -1,11 +1,15 @@
-// The condition by which a pod says that it is going to be, or has been, taken away from outside, and why.
+// The pod condition DisruptionTarget: the pod is about to be, or has been, terminated by a
+// disruption, with the reason.
 
 import type { Pod, PodCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { podCondition } from './pod-state.ts';
 
-/** `nowMs`: since the epoch. One that said so before keeps the time from which it does. */
+/**
+ * Returns the condition. If the pod has it already, its transition time is kept. `nowMs`: since the
+ * epoch.
+ */
 export function disruptionTarget(
   pod: Immutable<Pod>,
   reason: string,
@@ -24,7 +28,7 @@ export function disruptionTarget(
   };
 }
 
-/** It was to be taken away, and was not. */
+/** Returns the condition for a pod whose disruption did not happen. */
 export function noDisruptionTarget(pod: Immutable<Pod>, nowMs: number): Immutable<PodCondition> {
   return {
     type: 'DisruptionTarget',
@@ -35,7 +39,7 @@ export function noDisruptionTarget(pod: Immutable<Pod>, nowMs: number): Immutabl
   };
 }
 
-/** The UID of the pod that was evaluated. */
+/** Returns the pod's generation, if the condition records it. */
 function generationOf({
   metadata: { generation },
 }: Immutable<Pod>): Pick<PodCondition, 'observedGeneration'> {

@@ -1,4 +1,4 @@
-// Controllers: what makes the cluster as its objects say.
+// The controllers: they bring the cluster to the state that its objects ask for.
 
 export { ControllerManager } from './controller-manager.ts';
 export type { ControllerManagerConfig } from './controller-manager.ts';

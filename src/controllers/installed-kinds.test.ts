@@ -1,4 +1,5 @@
-// Controllers that work on all kinds learn of a kind that is installed at run time, without a restart.
+// Controllers that work on all kinds discover a kind that is installed at run time, without a
+// restart.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -9,11 +10,10 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import { NamespaceController } from './namespace/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
-import { startTestCluster } from './testing/test-cluster.ts';
-import type { TestCluster } from './testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from './testing/test-cluster.ts';
 
 const TYPE = widgetType();
-/** Longer than the controllers wait between two discoveries. */
+/** Longer than the time between two discoveries. */
 const DISCOVERED = '35s';
 
 let cluster: TestCluster;
@@ -100,7 +100,7 @@ test('its objects are counted by quotas, also by those that are older than the k
   await cluster.clock.advance('5s');
   expect(await used()).toEqual({ 'count/widgets.example.com': '1', configmaps: '0' });
 
-  // What cannot be counted does not keep the controller from counting the rest.
+  // A kind that cannot be counted does not keep the controller from counting the others.
   installation.uninstall();
   await configMapsIn('default').create({ metadata: { name: 'c' } });
   await configMapsIn('default').delete('c');

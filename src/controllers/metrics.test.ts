@@ -1,4 +1,4 @@
-// What single controllers tell of their work.
+// The metrics of single controllers.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -35,8 +35,7 @@ import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ReplicaManager, replicaSetKind } from './replicaset/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
-import { startTestCluster } from './testing/test-cluster.ts';
-import type { TestCluster } from './testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from './testing/test-cluster.ts';
 import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 
 const MERGE = 'application/merge-patch+json';
@@ -51,8 +50,8 @@ afterEach(() => cluster.stop());
 
 const run = (make: (config: ControllerConfig) => Controller) =>
   cluster.run((config) => make({ ...config, instruments }));
-/** The samples whose names begin so; of histograms only how many there are. */
-const told = (prefix: string): readonly string[] =>
+/** Returns the samples with this prefix; of histograms, only the counts. */
+const samples = (prefix: string): readonly string[] =>
   instruments
     .text()
     .split('\n')
@@ -60,7 +59,7 @@ const told = (prefix: string): readonly string[] =>
 const settle = () => cluster.clock.settle();
 const containers = [{ name: 'c', image: 'i' }];
 
-test('the binder: volumes and claims, and classes given later', async () => {
+test('the binder: volumes and claims, and default classes that are assigned later', async () => {
   const { client } = cluster;
   await run((config) => new PersistentVolumeBinder(config));
   await client.resource(persistentVolumes).create(newVolume('bound'));
@@ -77,7 +76,7 @@ test('the binder: volumes and claims, and classes given later', async () => {
     .resource(persistentVolumeClaims)
     .create(newClaim('later', { storageClassName: undefined, accessModes: ['ReadWriteMany'] }));
   await settle();
-  expect(told('pv_collector')).toEqual([
+  expect(samples('pv_collector')).toEqual([
     expect.stringMatching(/^pv_collector_bound_pv_count\{storage_class="\w*"\} 1$/),
     expect.stringMatching(
       /^pv_collector_bound_pvc_count\{namespace="default",storage_class="\w*",volume_attributes_class=""\} 1$/,
@@ -89,7 +88,7 @@ test('the binder: volumes and claims, and classes given later', async () => {
       /^pv_collector_unbound_pvc_count\{namespace="default",storage_class="\w*",volume_attributes_class=""\} 1$/,
     ),
   ]);
-  expect(told('retroactive')).toEqual([
+  expect(samples('retroactive')).toEqual([
     'retroactive_storageclass_errors_total 0',
     'retroactive_storageclass_total 0',
   ]);
@@ -98,10 +97,10 @@ test('the binder: volumes and claims, and classes given later', async () => {
     .resource(storageClasses)
     .create({ metadata: { name: 'default', annotations }, provisioner: 'example.com/p' });
   await settle();
-  expect(told('retroactive_storageclass_total')).toEqual(['retroactive_storageclass_total 1']);
+  expect(samples('retroactive_storageclass_total')).toEqual(['retroactive_storageclass_total 1']);
 });
 
-test('the binder: how long volumes take to be made and deleted, and what fails', async () => {
+test('the binder: durations of provisioning and deletion, and failures', async () => {
   const { client, clock } = cluster;
   await run((config) => new PersistentVolumeBinder(config));
   await client
@@ -148,7 +147,7 @@ test('the binder: how long volumes take to be made and deleted, and what fails',
     `${sum('delete')} `,
   ]);
   expect(Number(taken()[1]?.split(' ')[1])).toBeCloseTo(7, 0);
-  // Nobody is left who would delete it.
+  // No provisioner is left that would delete it.
   await client
     .resource(persistentVolumes)
     .create(newVolume('w', { ...spec, claimRef: { ...claimRef, uid: 'gone' } }));
@@ -159,7 +158,7 @@ test('the binder: how long volumes take to be made and deleted, and what fails',
   ]);
 });
 
-test('attaching: volumes in use, wanted and attached, and those taken by force', async () => {
+test('attaching: volumes in use, wanted and attached, and forced detaches', async () => {
   const { client } = cluster;
   await run((config) => new PersistentVolumeBinder(config));
   await run((config) => new AttachDetachController(config));
@@ -187,12 +186,12 @@ test('attaching: volumes in use, wanted and attached, and those taken by force',
     spec: { nodeName: 'n', containers, volumes },
   });
   await settle();
-  expect(told('storage_count')).toEqual([
+  expect(samples('storage_count')).toEqual([
     'storage_count_attachable_volumes_in_use{node="n",volume_plugin="kubernetes.io/csi:d.example.com"} 1',
   ]);
   const of = (state: string): string =>
     `attachdetach_controller_total_volumes{plugin_name="kubernetes.io/csi:d.example.com",state="${state}"} 1`;
-  expect(told('attachdetach')).toEqual([of('desired_state_of_world')]);
+  expect(samples('attachdetach')).toEqual([of('desired_state_of_world')]);
   const [attachment] = (await client.resource(volumeAttachments).list()).items;
   const name = attachment?.metadata.name ?? '';
   await client
@@ -207,25 +206,28 @@ test('attaching: volumes in use, wanted and attached, and those taken by force',
       { subresource: 'status' },
     );
   await settle();
-  expect(told('attachdetach')).toEqual([of('desired_state_of_world'), of('actual_state_of_world')]);
+  expect(samples('attachdetach')).toEqual([
+    of('desired_state_of_world'),
+    of('actual_state_of_world'),
+  ]);
   const operation = (name: string): string =>
     `storage_operation_duration_seconds_count{volume_plugin="kubernetes.io/csi:d.example.com",operation_name="${name}",status="success",migrated="false"} 1`;
-  expect(told('storage_operation')).toEqual([operation('volume_attach')]);
-  expect(told('attach_detach')).toEqual([]);
+  expect(samples('storage_operation')).toEqual([operation('volume_attach')]);
+  expect(samples('attach_detach')).toEqual([]);
   const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' as const }];
   await client.resource(nodes).patch('n', MERGE, { spec: { taints } });
   await client.resource(pods).namespace('default').delete('p', { gracePeriodSeconds: 0 });
   await cluster.clock.advance('10s');
-  expect(told('attach_detach')).toEqual([
+  expect(samples('attach_detach')).toEqual([
     'attach_detach_controller_attachdetach_controller_forced_detaches{reason="out-of-service"} 1',
   ]);
-  expect(told('storage_operation')).toEqual([
+  expect(samples('storage_operation')).toEqual([
     operation('volume_attach'),
     operation('volume_detach'),
   ]);
 });
 
-test('jobs: looks, pods, ends, and how late they are made and go', async () => {
+test('jobs: reconciles, pods, outcomes, and delays of start and deletion', async () => {
   const { client, clock } = cluster;
   await run((config) => new JobController(config));
   await run((config) => new CronJobController(config));
@@ -243,13 +245,13 @@ test('jobs: looks, pods, ends, and how late they are made and go', async () => {
     spec: { managedBy: 'example.com/runner', template },
   });
   await clock.advance('61m');
-  expect(told('cronjob')).toEqual([
+  expect(samples('cronjob')).toEqual([
     'cronjob_controller_job_creation_skew_duration_seconds_count 1',
   ]);
-  expect(told('job_controller_jobs_by')).toEqual([
+  expect(samples('job_controller_jobs_by')).toEqual([
     'job_controller_jobs_by_external_controller_total{controller_name="example.com/runner"} 1',
   ]);
-  expect(told('job_controller_job_pods_creation')).toEqual([
+  expect(samples('job_controller_job_pods_creation')).toEqual([
     'job_controller_job_pods_creation_total{reason="new",status="succeeded"} 1',
   ]);
   const [pod] = (await client.resource(pods).list()).items;
@@ -263,26 +265,26 @@ test('jobs: looks, pods, ends, and how late they are made and go', async () => {
     .namespace('default')
     .patch(pod?.metadata.name ?? '', MERGE, { status }, { subresource: 'status' });
   await clock.advance('5s');
-  expect(told('job_controller_job_pods_finished')).toContain(
+  expect(samples('job_controller_job_pods_finished')).toContain(
     'job_controller_job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 1',
   );
-  expect(told('job_controller_jobs_finished')).toEqual([
+  expect(samples('job_controller_jobs_finished')).toEqual([
     'job_controller_jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1',
   ]);
-  expect(told('job_controller_terminated')).toEqual([
+  expect(samples('job_controller_terminated')).toEqual([
     'job_controller_terminated_pods_tracking_finalizer_total{event="add"} 1',
     'job_controller_terminated_pods_tracking_finalizer_total{event="delete"} 1',
   ]);
-  expect(told('job_controller_job_syncs').join('\n')).toMatch(
+  expect(samples('job_controller_job_syncs').join('\n')).toMatch(
     /result="success",action="pods_created"\} [1-9]/,
   );
   await clock.advance('10s');
-  expect(told('ttl_after')).toEqual([
+  expect(samples('ttl_after')).toEqual([
     'ttl_after_finished_controller_job_deletion_duration_seconds_count 1',
   ]);
 });
 
-test('nodes: how their zones are, and pods that go from them', async () => {
+test('nodes: zones and evictions', async () => {
   const { client, clock } = cluster;
   await run((config) => new NodeLifecycleController(config));
   await run((config) => new TaintEvictionController(config));
@@ -314,7 +316,7 @@ test('nodes: how their zones are, and pods that go from them', async () => {
   }
   await clock.advance('30s');
   const zone = '{zone="r:\0:z"}';
-  expect(told('node_collector')).toEqual([
+  expect(samples('node_collector')).toEqual([
     `node_collector_evictions_total${zone} 1`,
     `node_collector_unhealthy_nodes_in_zone${zone} 1`,
     expect.stringMatching(/^node_collector_update_all_nodes_health_duration_seconds_count [1-9]/),
@@ -322,16 +324,16 @@ test('nodes: how their zones are, and pods that go from them', async () => {
     `node_collector_zone_health${zone} 50`,
     `node_collector_zone_size${zone} 2`,
   ]);
-  expect(told('taint_eviction')).toEqual([
+  expect(samples('taint_eviction')).toEqual([
     'taint_eviction_controller_pod_deletion_duration_seconds_count 1',
     'taint_eviction_controller_pod_deletions_total 1',
   ]);
-  expect(told('pod_gc')).toContain(
+  expect(samples('pod_gc')).toContain(
     'pod_gc_collector_force_delete_pods_total{namespace="default",reason="terminated"} 1',
   );
 });
 
-test('namespaces and ephemeral volumes: what was made', async () => {
+test('namespaces and ephemeral volumes: creations', async () => {
   const { client, clock } = cluster;
   await run((config) => new RootCaPublisher({ ...config, rootCa: 'ca' }));
   await run((config) => new EphemeralVolumeController(config));
@@ -347,18 +349,18 @@ test('namespaces and ephemeral volumes: what was made', async () => {
   await clock.advance('1s');
   expect((await client.resource(configMaps).namespace('x').list()).items).toHaveLength(1);
   expect(
-    told('root_ca').every((line) =>
+    samples('root_ca').every((line) =>
       /^root_ca_cert_publisher_sync_\w+\{code="200"\} [1-9]/.test(line),
     ),
   ).toBe(true);
-  expect(told('root_ca')).toHaveLength(2);
-  expect(told('ephemeral')).toEqual([
+  expect(samples('root_ca')).toHaveLength(2);
+  expect(samples('ephemeral')).toEqual([
     'ephemeral_volume_controller_create_failures_total 0',
     'ephemeral_volume_controller_create_total 1',
   ]);
 });
 
-test('autoscalers and ranges of nodes', async () => {
+test('autoscalers and node ranges', async () => {
   const { client, clock } = cluster;
   await run((config) => new HorizontalPodAutoscalerController(config));
   await run((config) => new NodeIpamController({ ...config, clusterCidrs: ['10.244.0.0/22'] }));
@@ -372,7 +374,7 @@ test('autoscalers and ranges of nodes', async () => {
   await client.resource(nodes).create({ metadata: { name: 'n' } });
   await clock.advance('1s');
   const autoscaler = 'horizontal_pod_autoscaler_controller';
-  expect(told(autoscaler)).toEqual([
+  expect(samples(autoscaler)).toEqual([
     `${autoscaler}_desired_replicas{namespace="default",hpa_name="web"} 0`,
     `${autoscaler}_num_horizontal_pod_autoscalers 1`,
     `${autoscaler}_reconciliation_duration_seconds_count{action="none",error="internal"} 1`,
@@ -381,7 +383,7 @@ test('autoscalers and ranges of nodes', async () => {
   await client.resource(nodes).delete('n');
   await client.resource(nodes).create({ metadata: { name: 'm' } });
   await clock.advance('1s');
-  expect(told('node_ipam')).toEqual([
+  expect(samples('node_ipam')).toEqual([
     'node_ipam_controller_cidrset_allocation_tries_per_request_count{clusterCIDR="10.244.0.0/22"} 2',
     'node_ipam_controller_cidrset_cidrs_allocations_total{clusterCIDR="10.244.0.0/22"} 2',
     'node_ipam_controller_cidrset_cidrs_releases_total{clusterCIDR="10.244.0.0/22"} 1',
@@ -390,7 +392,7 @@ test('autoscalers and ranges of nodes', async () => {
   ]);
 });
 
-test('stateful sets: looks put off until the cache has what was written', async () => {
+test('stateful sets: reconciles delayed until the cache has own writes', async () => {
   const { client, clock, faults } = cluster;
   await run((config) => new StatefulSetController(config));
   faults.hold('/api/v1/pods');
@@ -405,15 +407,15 @@ test('stateful sets: looks put off until the cache has what was written', async 
     .resource(statefulSets)
     .create({ metadata: { name: 'db', namespace: 'default' }, spec });
   await clock.advance('5s');
-  // It is looked at again for the status that it was given.
-  expect(told('statefulset_controller')).toContainEqual(
+  // The set is reconciled again because of its own status update.
+  expect(samples('statefulset_controller')).toContainEqual(
     expect.stringMatching(
       /^statefulset_controller_stale_sync_skips_total\{group="",resource="pods"\} [1-9]/,
     ),
   );
 });
 
-test('slices: what services have and what was written, and what is mirrored', async () => {
+test('slices: totals of services, writes, and mirrored addresses', async () => {
   const { client, clock } = cluster;
   await run((config) => new EndpointSliceController(config));
   await run((config) => new EndpointSliceMirroringController(config));
@@ -475,7 +477,7 @@ test('slices: what services have and what was written, and what is mirrored', as
     `${made}_num_endpoint_slices 1`,
     `${made}_services_count_by_traffic_distribution{traffic_distribution="PreferClose"} 1`,
   ]);
-  expect(told(`${made}_syncs`).join()).toMatch(/result="success"\} [1-9]/);
+  expect(samples(`${made}_syncs`).join()).toMatch(/result="success"\} [1-9]/);
   const mirrored = 'endpoint_slice_mirroring_controller';
   expect(sums(mirrored)).toEqual([
     `${mirrored}_addresses_skipped_per_sync_sum 0`,
@@ -497,7 +499,7 @@ test('slices: what services have and what was written, and what is mirrored', as
   expect(sums(mirrored)).toContain(`${mirrored}_endpoints_desired 0`);
 });
 
-test('replica sets: how old the pods are that go, and looks that were put off', async () => {
+test('replica sets: age of deleted pods, and delayed reconciles', async () => {
   const { client, clock } = cluster;
   await run((config) => new ReplicaManager({ ...config, kind: replicaSetKind }));
   const template = { metadata: { labels: { app: 'x' } }, spec: { containers } };
@@ -527,7 +529,7 @@ test('replica sets: how old the pods are that go, and looks that were put off', 
   await scale(2);
   await scale(1);
   const ratio = 'replicaset_controller_sorting_deletion_age_ratio';
-  expect(told('replicaset_controller')).toEqual([
+  expect(samples('replicaset_controller')).toEqual([
     `${ratio}_count 1`,
     expect.stringMatching(
       /^replicaset_controller_stale_sync_skips_total\{group="",resource="pods"\} \d+$/,

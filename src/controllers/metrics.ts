@@ -1,7 +1,6 @@
 // Metrics of a controller manager, with upstream's names, in Prometheus' format.
 
-import { QUEUE_BUCKETS_SECONDS, QueueMetrics } from '#client/workqueue/index.ts';
-import type { Durations } from '#client/workqueue/index.ts';
+import { type Durations, QUEUE_BUCKETS_SECONDS, QueueMetrics } from '#client/workqueue/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { boundText, Instruments } from '#machinery/metrics/instruments.ts';
 
@@ -16,14 +15,14 @@ export class ControllerManagerMetrics {
     this.#clock = config.clock;
   }
 
-  /** For a queue that begins: it counts from nothing. */
+  /** Returns metrics for a new queue, starting from zero. */
   queue<K>(name: string): QueueMetrics<K> {
     const metrics = new QueueMetrics<K>(this.#clock);
     this.#queues.set(name, metrics);
     return metrics;
   }
 
-  /** Controllers that run now, by name. */
+  /** The names of the controllers that run now. */
   get running(): readonly string[] {
     return [...this.#running].sort();
   }
@@ -96,7 +95,10 @@ export class ControllerManagerMetrics {
   }
 }
 
-/** `samples`: what follows the name, which of histograms is said before a blank. */
+/**
+ * Formats a metric family. `samples`: the text after the name; for histograms, the suffix of the
+ * name stands before a blank.
+ */
 function family(
   name: string,
   type: 'counter' | 'gauge' | 'histogram',

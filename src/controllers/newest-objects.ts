@@ -1,10 +1,12 @@
-// The newest version of each object, of those that an informer shows and those that a controller has written since.
+// The newest version of each object: from an informer, or from the controller's own later writes.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 
-/** Sync, in order; `before` and `after` are undefined for objects that were not there or are gone. */
+/**
+ * Called synchronously and in order. `before` is undefined for a new object, `after` for a deleted
+ * one.
+ */
 export type OnChange<T> = (before: T | undefined, after: T | undefined) => void;
 
 export class NewestObjects<T extends KubeObject> {
@@ -12,7 +14,7 @@ export class NewestObjects<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #onChange: OnChange<T>;
 
-  /** `onChange` sees every version once, own writes included. */
+  /** `onChange`: called once with every version, including own writes. */
   constructor(informer: SharedInformer<T>, onChange: OnChange<T>) {
     this.#informer = informer;
     this.#onChange = onChange;
@@ -33,7 +35,7 @@ export class NewestObjects<T extends KubeObject> {
     return this.#objects.get(key);
   }
 
-  /** `object`: as the server has answered it. */
+  /** Records a write. `object`: from the server's response. */
   wrote(object: T): void {
     const key = objectKey(object);
     // Objects that were deleted or replaced meanwhile are not restored.

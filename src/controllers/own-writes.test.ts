@@ -7,7 +7,7 @@ import { OwnWrites, staleSyncSkips } from './own-writes.ts';
 const object = (uid: string, resourceVersion: number): KubeObject =>
   ({ metadata: { name: uid, uid, resourceVersion: String(resourceVersion) } }) as KubeObject;
 
-test('a key waits until the cache has what was written for it, or has shown nothing for long', async () => {
+test('a key waits until the cache has its writes, or has shown nothing for the timeout', async () => {
   const clock = new VirtualClock();
   const writes = new OwnWrites({ clock, timeoutMs: 1000 });
   expect(writes.remainingMs('k')).toBe(0);
@@ -26,7 +26,7 @@ test('a key waits until the cache has what was written for it, or has shown noth
   expect(writes.remainingMs('other')).toBe(0);
 });
 
-test('what the cache has already is not waited for: the event may come before the answer', () => {
+test('a write that the cache already shows is not waited for: the event may arrive before the response', () => {
   const writes = new OwnWrites({ clock: new VirtualClock() });
   writes.wrote('k', object('a', 10), object('a', 10));
   expect(writes.remainingMs('k')).toBe(0);
@@ -37,7 +37,7 @@ test('what the cache has already is not waited for: the event may come before th
   expect(writes.remainingMs('k')).toBe(0);
 });
 
-test('looks that are put off are counted by what the cache lacks', () => {
+test('delayed reconciles are counted by the type that the cache lacks', () => {
   const instruments = new Instruments();
   const skips = staleSyncSkips(instruments, 'x_controller');
   const writes = new OwnWrites({ clock: new VirtualClock(), skips });

@@ -1,5 +1,6 @@
-// The versions of objects that a controller has written, until its cache has them: a decision on an older version would do the same
-// thing twice. For controllers that change objects; controllers that only create and delete use client/expectations.ts.
+// The versions of objects that a controller has written, until its cache shows them: a decision on
+// an older version would repeat the write. For controllers that change objects; controllers that
+// only create and delete use client/expectations.ts.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -7,15 +8,18 @@ import type { Counter, Family, Instruments } from '#machinery/metrics/instrument
 
 export interface OwnWritesConfig {
   readonly clock: Clock;
-  /** After this time the cache counts as up to date: the deletion of the object may have been missed. Default: 30 seconds. */
+  /**
+   * After this time the cache counts as up to date: the deletion of the object may have been
+   * missed. Default: 30 seconds.
+   */
   readonly timeoutMs?: number;
-  /** Counts each time that a key has to wait, see `staleSyncSkips`. Default: nothing is counted. */
+  /** Counts each delayed reconcile, see `staleSyncSkips`. Default: none are counted. */
   readonly skips?: Family<Counter>;
 }
 
 interface Written {
   readonly revision: number;
-  /** On the clock's monotonic scale. */
+  /** The time of the write, on the clock's monotonic scale. */
   readonly at: number;
   /** The type of the object. */
   readonly type: readonly [group: string, resource: string];
@@ -25,7 +29,7 @@ export class OwnWrites {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #skips: Family<Counter> | undefined;
-  /** Owner's key → UID of what was written → its version. No empty maps at the inner level. */
+  /** Owner's key → the UID of a written object → its version. It has no empty inner maps. */
   readonly #written = new Map<string, Map<string, Written>>();
 
   constructor(config: OwnWritesConfig) {
@@ -34,7 +38,10 @@ export class OwnWrites {
     this.#skips = config.skips;
   }
 
-  /** Notes a write. `object`: from the server's response. `cached`: from the cache now; the event may come before the response. */
+  /**
+   * Notes a write. `object`: from the server's response. `cached`: from the cache now; the event
+   * may come before the response.
+   */
   wrote(key: string, object: KubeObject, cached: KubeObject | undefined): void {
     const { metadata } = object;
     if (cached?.metadata.uid === metadata.uid && versionOf(cached) >= versionOf(object)) return;
@@ -62,7 +69,10 @@ export class OwnWrites {
     if (own !== undefined) this.#drop(key, own, metadata.uid);
   }
 
-  /** Returns after how many milliseconds the key may be reconciled if the cache shows nothing until then; 0: now. */
+  /**
+   * Returns in how many milliseconds the key may be reconciled if the cache shows nothing until
+   * then; 0: now.
+   */
   remainingMs(key: string): number {
     const own = this.#written.get(key);
     if (own === undefined) return 0;
@@ -82,7 +92,7 @@ export class OwnWrites {
     return longest;
   }
 
-  /** Drops what is noted for an owner that is gone. */
+  /** Drops the writes of a deleted owner. */
   forget(key: string): void {
     this.#written.delete(key);
   }
@@ -93,12 +103,15 @@ export class OwnWrites {
   }
 }
 
-/** Versions of one resource grow with every change. */
+/** Returns the version as a number. Versions of one resource grow with every change. */
 function versionOf({ metadata }: KubeObject): number {
   return Number(metadata.resourceVersion);
 }
 
-/** Returns the group and the resource as upstream guesses it from the kind: right for the kinds that controllers write. */
+/**
+ * Returns the group, and the resource that upstream derives from the kind by rule: right for the
+ * kinds that controllers write.
+ */
 function typeOf({ apiVersion = '', kind = '' }: KubeObject): Written['type'] {
   return [
     apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '',
@@ -106,7 +119,10 @@ function typeOf({ apiVersion = '', kind = '' }: KubeObject): Written['type'] {
   ];
 }
 
-/** Returns the counter of reconciles that were delayed because the cache lacked own writes, by the type that it lacked. */
+/**
+ * Returns the counter of reconciles that were delayed because the cache lacked own writes, by the
+ * type that it lacked.
+ */
 export function staleSyncSkips(instruments: Instruments, subsystem: string): Family<Counter> {
   const help = 'Looks put off because the cache lacked what was written here.';
   return instruments.counter({

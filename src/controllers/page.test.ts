@@ -1,4 +1,4 @@
-// docs/adding-a-controller.md: its controller is taken out of the page and run.
+// Tests docs/adding-a-controller.md: the controller is extracted from the page and run.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ async function codeOfPage(): Promise<Page> {
 }
 
 test(
-  'the controller of the page does what the page says, whatever goes wrong',
+  'the controller of the page does what the page says, after every fault',
   { timeout: 60_000 },
   async () => {
     const { TeamController } = await codeOfPage();

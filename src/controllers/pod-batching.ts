@@ -1,7 +1,7 @@
-// How long a controller collects the changes of an object's pods before it reconciles the object.
+// Delays the reconcile of an object to collect changes of its pods.
 //
-// A reconcile reads all pods of its object. With one reconcile for each change of a pod, the work would grow with the square of the
-// number of pods.
+// A reconcile reads all pods of its object. With one reconcile for each change of a pod, the work
+// would grow with the square of the number of pods.
 
 const DELAY_MS_PER_POD = 0.1;
 const MAX_DELAY_MS = 200;
@@ -9,7 +9,7 @@ const MAX_DELAY_MS = 200;
 const MIN_DELAY_MS = 1;
 
 export class PodBatching {
-  /** By key: the pods that the object had at its last reconcile. */
+  /** By key: the number of pods at the object's last reconcile. */
   readonly #podCounts = new Map<string, number>();
 
   record(key: string, podCount: number): void {

@@ -1,7 +1,6 @@
 // Creates and deletes pods on behalf of a controller, and records both in events of the owner.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod, PodTemplateSpec } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods, type PodTemplateSpec } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New, ObjectMeta, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
@@ -43,7 +42,7 @@ export class PodControl {
       const pod = podFromTemplate(template, baseName, controllerRef);
       created = await this.#client.resource(pods).namespace(namespace).create(pod, { signal });
     } catch (error) {
-      // In a terminating namespace the failure is expected.
+      // In a terminating namespace the failure is expected, so there is no event.
       if (!isNamespaceTerminating(error) && !signal.aborted) {
         this.#recorder.event(
           owner,
@@ -63,7 +62,10 @@ export class PodControl {
     return created;
   }
 
-  /** Deletes the pod with this UID. Throws NotFound if it is gone, Conflict if another pod has its name. */
+  /**
+   * Deletes the pod with this UID. Throws NotFound if it is gone, Conflict if another pod has its
+   * name.
+   */
   async delete(owner: PodOwner, pod: Immutable<Pod>, signal: AbortSignal): Promise<void> {
     const { name, namespace = '', uid } = pod.metadata;
     try {

@@ -14,13 +14,18 @@ export function isPodReady(pod: ReadPod): boolean {
   return podCondition(pod, 'Ready')?.status === 'True';
 }
 
-/** Since when the pod is ready, in milliseconds since the epoch; undefined if it is not, or does not say. */
+/**
+ * Returns since when the pod is ready, in milliseconds since the epoch; undefined if it is not
+ * ready or the time is missing.
+ */
 export function podReadySince(pod: ReadPod): number | undefined {
   const condition = podCondition(pod, 'Ready');
   return condition?.status === 'True' ? parseTime(condition.lastTransitionTime) : undefined;
 }
 
-/** Ready for at least `minReadySeconds`. `nowMs`: since the epoch. */
+/**
+ * Reports whether the pod has been ready for at least `minReadySeconds`. `nowMs`: since the epoch.
+ */
 export function isPodAvailable(pod: ReadPod, minReadySeconds: number, nowMs: number): boolean {
   if (!isPodReady(pod)) return false;
   if (minReadySeconds === 0) return true;
@@ -28,17 +33,20 @@ export function isPodAvailable(pod: ReadPod, minReadySeconds: number, nowMs: num
   return since !== undefined && since + minReadySeconds * 1000 <= nowMs;
 }
 
-/** It has run to its end, well or not. */
+/** Reports whether the pod has ended, successfully or not. */
 export function isPodTerminal(pod: ReadPod): boolean {
   return pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
 }
 
-/** It counts as one of its controller's pods: neither at its end nor being deleted. */
+/**
+ * Reports whether the pod counts as one of its controller's pods: it has not ended and is not being
+ * deleted.
+ */
 export function isPodActive(pod: ReadPod): boolean {
   return !isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
-/** It is being deleted and may still run. */
+/** Reports whether the pod is being deleted and may still run. */
 export function isPodTerminating(pod: ReadPod): boolean {
   return !isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined;
 }

@@ -1,4 +1,5 @@
-// Scales of objects of any kind. They are found by discovery, so custom resources can be scaled, too.
+// Reads and writes the scale subresource of objects of any kind. Resources are discovered, so
+// custom resources can be scaled, too.
 
 import type { Scale as MutableScale } from '#api/groups/autoscaling/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -14,12 +15,12 @@ export interface ScalableKind {
   readonly kind: string;
 }
 
-/** A resource that has objects of the kind. */
+/** A resource whose objects have the kind. */
 export interface ScaleResource {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
-  /** It has the subresource scale. */
+  /** The resource has the subresource scale. */
   readonly scalable: boolean;
 }
 
@@ -32,14 +33,20 @@ interface ApiResourceList {
 
 export class ScaleClient {
   readonly #client: Client;
-  /** By group and kind: resources that can be scaled. A resource is looked up again once its path is not found. */
+  /**
+   * By group and kind: scalable resources. A resource is discovered again once its path is not
+   * found.
+   */
   readonly #resources = new Map<string, ScaleResource>();
 
   constructor(client: Client) {
     this.#client = client;
   }
 
-  /** Throws Error if no version of the group has the kind, and whatever discovery throws. */
+  /**
+   * Returns the resource of a kind. Throws Error if no version of the group has the kind, or
+   * discovery fails.
+   */
   async resourceOf({ group, kind }: ScalableKind, signal: AbortSignal): Promise<ScaleResource> {
     const key = `${kind}.${group}`;
     const known = this.#resources.get(key);
@@ -55,7 +62,7 @@ export class ScaleClient {
       if (found === undefined) continue;
       const scalable = resources.some(({ name }) => name === `${found.name}/scale`);
       const resource = { group, version, resource: found.name, scalable };
-      // A definition may get the subresource later.
+      // A definition without the subresource may get it later, so it is not cached.
       if (scalable) this.#resources.set(key, resource);
       return resource;
     }
@@ -119,7 +126,7 @@ function pathOf(
   return `${groupVersionPath(group, version)}/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`;
 }
 
-/** 'apps' of 'apps/v1', '' of 'v1'. */
+/** Returns the group of an apiVersion: 'apps' of 'apps/v1', '' of 'v1'. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);

@@ -4,7 +4,7 @@ import { CONTROLLER_NAMES } from './controllers.ts';
 import { controllersHelp, selectControllers, UnknownControllerError } from './selection.ts';
 
 describe('--controllers', () => {
-  test('* is all but those that are off by default', () => {
+  test('* selects every controller that is on by default', () => {
     const all = selectControllers(['*']);
     expect(all).toContain('deployment-controller');
     expect(all).not.toContain('token-cleaner-controller');
@@ -13,12 +13,12 @@ describe('--controllers', () => {
     );
   });
 
-  test('a name is that one, and nothing else', () => {
+  test('a name selects that controller only', () => {
     expect(selectControllers(['job-controller'])).toEqual(['job-controller']);
     expect(selectControllers([])).toEqual([]);
   });
 
-  test('- leaves out, and what is said first counts', () => {
+  test('- disables a controller, and the first mention counts', () => {
     expect(selectControllers(['*', '-job-controller'])).toEqual(
       selectControllers(['*']).filter((name) => name !== 'job-controller'),
     );
@@ -26,14 +26,14 @@ describe('--controllers', () => {
     expect(selectControllers(['job-controller', '-job-controller'])).toEqual(['job-controller']);
   });
 
-  test('old names are understood', () => {
+  test('former names are accepted', () => {
     expect(selectControllers(['endpoint', 'podgc'])).toEqual(
       selectControllers(['endpoints-controller', 'pod-garbage-collector-controller']),
     );
     expect(selectControllers(['*', '-nodelifecycle'])).not.toContain('node-lifecycle-controller');
   });
 
-  test('what there is not cannot be asked for, only left out', () => {
+  test('an unknown controller can be disabled, but not selected', () => {
     const ask = () => selectControllers(['*', 'nonsense', 'toString']);
     expect(ask).toThrow(UnknownControllerError);
     expect(ask).toThrow(
@@ -42,7 +42,7 @@ describe('--controllers', () => {
     expect(selectControllers(['job-controller', '-nonsense'])).toEqual(['job-controller']);
   });
 
-  test('the help names them all', () => {
+  test('the help lists every controller', () => {
     for (const name of CONTROLLER_NAMES) expect(controllersHelp()).toContain(name);
   });
 });

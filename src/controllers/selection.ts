@@ -1,7 +1,6 @@
-// Which controllers run: what `--controllers` says.
+// Selects the controllers to run, from the values of `--controllers`.
 
-import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
-import type { ControllerName } from './controllers.ts';
+import { CONTROLLER_NAMES, controllerEntry, type ControllerName } from './controllers.ts';
 
 /** The selection names a controller that does not exist. */
 export class UnknownControllerError extends Error {
@@ -9,9 +8,10 @@ export class UnknownControllerError extends Error {
 }
 
 /**
- * `*`: all that are on by default; `foo`: foo; `-foo`: not foo. What comes first about a controller counts; one that nobody
- * names runs only if `*` does. Old names are understood. Throws UnknownControllerError; only what is to be left out may be
- * unknown, since then it does not run in any case.
+ * Returns the selected controllers. `*` selects every controller that is on by default, `foo`
+ * selects foo, `-foo` disables foo. The first mention of a controller counts; a controller without
+ * a mention runs only with `*`. Former names are accepted. Throws UnknownControllerError for an
+ * unknown controller, unless it is disabled.
  */
 export function selectControllers(selectors: readonly string[]): readonly ControllerName[] {
   const unknown = selectors.filter(
@@ -39,7 +39,7 @@ function canonical(name: string): ControllerName | undefined {
   return CONTROLLER_NAMES.find((known) => known === name || controllerEntry(known).alias === name);
 }
 
-/** For the help of `--controllers`. */
+/** Returns the help text of `--controllers`. */
 export function controllersHelp(): string {
   const off = CONTROLLER_NAMES.filter((name) => controllerEntry(name).onByDefault === false);
   return (

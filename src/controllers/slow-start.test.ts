@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { slowStartBatch } from './slow-start.ts';
 
-/** Calls while none has ended are one batch. */
+/** Returns the batches: the calls that run at the same time. */
 async function batches(count: number, failAt: number | undefined) {
   const sizes: number[] = [];
   let calls = 0;

@@ -1,15 +1,19 @@
-// Creates many objects that may all fail for the same reason (a quota, an admission rule): few at first, so that the reason costs few
-// attempts, and twice as many after each batch without a failure.
+// Creates many objects that may all fail for the same reason (a quota, an admission rule): few at
+// first, so that a common failure costs few attempts, and twice as many after each batch without a
+// failure.
 
 export interface SlowStartResult {
   readonly successes: number;
-  /** Calls made; the others were not tried. */
+  /** The number of calls that were made. */
   readonly attempts: number;
   /** The first failure; undefined if there was none. */
   readonly failure: unknown;
 }
 
-/** Calls `make` up to `count` times in batches of 1, 2, 4 …, the calls of a batch at once; stops after a batch with a failure. */
+/**
+ * Calls `make` up to `count` times in batches of 1, 2, 4 …, the calls of a batch at once; stops
+ * after a batch with a failure.
+ */
 export async function slowStartBatch(
   count: number,
   initialBatch: number,

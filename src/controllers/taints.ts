@@ -15,7 +15,7 @@ export const TAINT_PID_PRESSURE = 'node.kubernetes.io/pid-pressure';
 export const TAINT_NETWORK_UNAVAILABLE = 'node.kubernetes.io/network-unavailable';
 export const TAINT_OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-/** The same taint: key and effect make it; the value only describes it. */
+/** Reports whether two taints are the same: equal key and effect. The value does not count. */
 export function matchesTaint(
   a: Pick<ReadTaint, 'key' | 'effect'>,
   b: Pick<ReadTaint, 'key' | 'effect'>,
@@ -23,7 +23,7 @@ export function matchesTaint(
   return a.key === b.key && a.effect === b.effect;
 }
 
-/** Whether the toleration is for this taint; how long it lasts is another matter. */
+/** Reports whether the toleration matches the taint, regardless of its tolerationSeconds. */
 export function toleratesTaint(toleration: ReadToleration, taint: ReadTaint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;
   if (toleration.key && toleration.key !== taint.key) return false;

@@ -1,5 +1,6 @@
-// What every runtime has to do, as one suite: a runtime's test calls criConformance with a way to make it and with what it
-// claims. A claim that is not made is a reason, and shows in the test output as a skipped test of that name.
+// The conformance suite of the runtime contract. A runtime's test calls criConformance with a
+// factory and with the runtime's claims. A missing claim has a reason, and its tests appear as
+// skipped tests of that name.
 
 import {
   appendFileSync,
@@ -16,38 +17,43 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex, PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CriError, isCriError, parseLogEntry } from './index.ts';
-import type {
-  ContainerConfig,
-  ContainerEvent,
-  ContainerStatus,
-  CriErrorReason,
-  ExecRequest,
-  ImageService,
-  LogEntry,
-  PodSandboxConfig,
-  Runtime,
-  RuntimeService,
-  TerminalSize,
+import {
+  type ContainerConfig,
+  type ContainerEvent,
+  type ContainerStatus,
+  CriError,
+  type CriErrorReason,
+  type ExecRequest,
+  type ImageService,
+  isCriError,
+  type LogEntry,
+  parseLogEntry,
+  type PodSandboxConfig,
+  type Runtime,
+  type RuntimeService,
+  type TerminalSize,
 } from './index.ts';
 
-/** A runtime to be tested, and what a test needs around it. */
+/** A runtime under test, and the environment that a test needs. */
 export interface CriHarness {
   readonly runtime: Runtime;
-  /** An image that is there, with a shell and the usual small commands. */
+  /** An image with a shell and the usual small commands. */
   readonly image: string;
-  /** Goes into every sandbox, for example a cgroup parent. */
+  /** Fields for every sandbox, for example a cgroup parent. */
   readonly sandbox?: PodSandboxConfig;
-  /** Lets time go by until the condition holds; fails after a while. */
+  /** Lets time pass until the condition holds; fails after a while. */
   readonly waitFor: (condition: () => boolean | Promise<boolean>) => Promise<void>;
-  /** A container that does not end when asked to. Default: a shell that ignores SIGTERM and says when it does. */
+  /** A container that ignores the stop signal. Default: a shell that traps SIGTERM and logs it. */
   readonly stubborn?: {
     readonly command: readonly string[];
     readonly annotations?: Readonly<Record<string, string>>;
   };
-  /** Stops the runtime and starts it again, containers running on. */
+  /** Stops the runtime and starts it again, while containers keep running. */
   readonly restart?: () => Promise<Runtime>;
-  /** An image that can be pulled and removed, and one whose pull fails, with the annotations that it needs for that. */
+  /**
+   * An image that can be pulled and removed, and one whose pull fails, with the annotations that
+   * both need.
+   */
   readonly images?: {
     readonly pullable?: string;
     readonly missing?: {
@@ -55,26 +61,26 @@ export interface CriHarness {
       readonly annotations?: Readonly<Record<string, string>>;
     };
   };
-  /** Closes the runtime and removes everything of it. */
+  /** Closes the runtime and removes everything that it created. */
   readonly dispose: () => Promise<void>;
 }
 
-/** `true`: claimed. Text: not claimed, for this reason. */
+/** `true`: the feature is claimed. Text: it is not, for this reason. */
 export type Claim = true | string;
 
 export interface CriClaims {
-  /** Every pod has an address of its own. */
+  /** Every pod has its own address. */
   readonly podNetwork: Claim;
-  /** Commands are really run: programs that are missing fail, signals reach their handlers, files are there. */
+  /** Commands really run: missing programs fail, signals reach their handlers, files exist. */
   readonly realProcesses: Claim;
-  /** Standard input of exec, and of the container's own process. */
+  /** Standard input of exec and of the container's own process. */
   readonly stdin: Claim;
   /** Terminals, with sizes. */
   readonly tty: Claim;
   readonly attach: Claim;
-  /** Host directories inside the container, at the path that it wants. */
+  /** Host directories are mounted at the requested path. */
   readonly mounts: Claim;
-  /** Processes run as the user that is asked for. */
+  /** Processes run as the requested user. */
   readonly users: Claim;
   readonly portForward: Claim;
   readonly stats: Claim;
@@ -84,7 +90,7 @@ export interface CriClaims {
   readonly restart: Claim;
   /** Images are pulled. */
   readonly pull: Claim;
-  /** Images can be removed, and then are not there. */
+  /** Images can be removed, and are then absent. */
   readonly removeImage: Claim;
 }
 
@@ -103,7 +109,7 @@ async function reasonOf(operation: Promise<unknown>): Promise<CriErrorReason> {
   return error.reason;
 }
 
-/** The suite. `factory` is called once; every test has sandboxes of its own. */
+/** Declares the suite. `factory` is called once; every test has its own sandboxes. */
 export function criConformance(
   name: string,
   factory: () => Promise<CriHarness>,
@@ -116,7 +122,7 @@ export function criConformance(
     let directory: string;
     let lastUid = 0;
 
-    /** A test of something that not every runtime can do. */
+    /** Declares a test of a claimed feature. */
     const claimed = (claim: Claim, title: string, body: () => Promise<void>): void => {
       if (claim === true) test(title, body);
       else test.skip(`${title} (not claimed: ${claim})`, () => undefined);
@@ -146,7 +152,7 @@ export function criConformance(
     const sandboxConfig = (config: PodSandboxConfig = {}): PodSandboxConfig => {
       const uid = `uid-${++lastUid}`;
       const logDirectory = join(directory, uid);
-      // The kubelet makes it.
+      // The kubelet creates this directory.
       mkdirSync(join(logDirectory, 'main'), { recursive: true });
       return {
         hostname: 'conformance',
@@ -206,7 +212,7 @@ export function criConformance(
       return status(id);
     };
 
-    /** Waits for a call that needs time to go by. */
+    /** Waits for a call that needs time to pass. */
     const settled = async <T>(call: Promise<T>): Promise<T> => {
       let over = false;
       const note = (): void => void (over = true);
@@ -370,7 +376,7 @@ export function criConformance(
 
       test("has no address of its own on the host's network", async () => {
         const { id } = await runPod({
-          // The host's name is not a pod's to set.
+          // A pod with the host's network cannot set a host name.
           hostname: '',
           linux: {
             ...harness.sandbox?.linux,
@@ -517,7 +523,7 @@ export function criConformance(
         };
         const pod = await runPod({ annotations: stubborn.annotations });
         const id = await start(pod, stubborn.command);
-        // A signal that comes before the shell has set its trap says nothing.
+        // A signal before the shell has set its trap would prove nothing.
         if (claims.realProcesses === true) await harness.waitFor(() => readLog(pod).length > 0);
         await settled(runtime.stopContainer(id, 1000));
         expect((await untilExited(id)).exitCode).toBe(137);
@@ -767,7 +773,7 @@ export function criConformance(
       claimed(claims.realProcesses, 'rejects if the program is not there', async () => {
         const id = await start(await runPod(), sleeper);
         const failure: unknown = await exec(id, { command: ['/no/such/program'] }).then(
-          // A runtime may also say it as a shell does.
+          // A runtime may also report the error as a shell does, by exit code.
           ({ exitCode }) =>
             exitCode === 126 || exitCode === 127 ? new CriError('Internal', 'exit code') : exitCode,
           (error: unknown) => error,
@@ -859,7 +865,9 @@ export function criConformance(
       expect((await status(id)).state).toBe('CONTAINER_RUNNING');
     });
 
-    /** A caller's end of a forwarded connection: what is sent into it, and what came out. */
+    /**
+     * Returns a caller's end of a forwarded connection: the data to send, and the data received.
+     */
     const connection = (): {
       stream: Duplex;
       send: (text: string) => void;
@@ -1031,7 +1039,7 @@ export function criConformance(
       expect(await runtime.listContainers()).toEqual([]);
     });
 
-    // Kept for runtimes that buffer: what is appended by hand must not be touched.
+    // Text that the test appends must survive, even if a runtime buffers output.
     test('the log file is appended to, never rewritten', async () => {
       const pod = await runPod();
       appendFileSync(logPath(pod), '2026-01-01T00:00:00.000000000Z stdout F already there\n');

@@ -86,8 +86,8 @@ describe('the protobuf description', () => {
   const method = (service: string, name: string): Method =>
     (definition[`${criPackage}.${service}`] as unknown as Record<string, Method>)[name]!;
 
-  test('every type that is named exists', () => {
-    // Resolving happens when a message is first used.
+  test('every named type exists', () => {
+    // protobufjs resolves types when a message is first used.
     for (const [service, methods] of Object.entries(services)) {
       for (const name of Object.keys(methods))
         expect(method(service, name).requestSerialize({})).toEqual(Buffer.alloc(0));
@@ -105,7 +105,7 @@ describe('the protobuf description', () => {
     );
   });
 
-  test('a whole configuration comes back as it went in', () => {
+  test('a whole configuration survives a round trip', () => {
     const config = {
       podSandboxId: 'p',
       config: {
@@ -150,14 +150,14 @@ test('complete gives zero values at every depth, and leaves absent messages abse
   expect('metadata' in status).toBe(false);
 });
 
-test('timestamps come back to the same millisecond', () => {
+test('timestamps survive a round trip to the millisecond', () => {
   for (let ms = 1_767_225_600_000; ms < 1_767_225_602_000; ms++)
     expect(toMilliseconds(toNanoseconds(ms))).toBe(ms);
   expect(toMilliseconds(0)).toBe(0);
 });
 
 describe('log entries', () => {
-  test('are written as Kubernetes reads them', () => {
+  test('have upstream’s format', () => {
     const ms = Date.UTC(2026, 0, 2, 3, 4, 5, 67);
     expect(formatLogEntry(ms, 'stdout', false, Buffer.from('hello')).toString()).toBe(
       '2026-01-02T03:04:05.067000000Z stdout F hello\n',
@@ -167,7 +167,7 @@ describe('log entries', () => {
     );
   });
 
-  test('are read back, content and all', () => {
+  test('are parsed, including their content', () => {
     const entry = parseLogEntry(Buffer.from('2026-01-02T03:04:05.067Z stderr P:x a  b '))!;
     expect(entry).toEqual({
       time: '2026-01-02T03:04:05.067Z',
@@ -181,7 +181,10 @@ describe('log entries', () => {
     });
   });
 
-  test.each(['', 'hello', 'a b c d', 'a stdout X d', ' stdout F x'])('%j is none', (line) => {
-    expect(parseLogEntry(Buffer.from(line))).toBeUndefined();
-  });
+  test.each(['%j is not an entry', 'hello', 'a b c d', 'a stdout X d', ' stdout F x'])(
+    '%j is none',
+    (line) => {
+      expect(parseLogEntry(Buffer.from(line))).toBeUndefined();
+    },
+  );
 });

@@ -1,27 +1,31 @@
-// The one error type of the runtime boundary. Every rejection of a RuntimeService or ImageService method is a CriError
-// (or the reason of the caller's own AbortSignal), with a reason out of this closed set.
+// The only error type of the runtime boundary. Every rejection of a RuntimeService or ImageService
+// method is a CriError (or the reason of the caller's own AbortSignal), with a reason from this
+// closed set.
 
 export const criErrorReasons = [
   /** No such sandbox, container or file. */
   'NotFound',
   /** A name that must be unique is taken (same pod and attempt, same container and attempt). */
   'AlreadyExists',
-  /** The request itself is wrong and will be wrong again. */
+  /** The request is invalid: a retry fails, too. */
   'InvalidArgument',
-  /** The object is in the wrong state for this call, for example starting a container that has exited. */
+  /**
+   * The object is in the wrong state for this call, for example starting a container that has
+   * exited.
+   */
   'FailedPrecondition',
-  /** The runtime cannot be reached or is not ready; worth trying again. */
+  /** The runtime cannot be reached or is not ready; a retry may succeed. */
   'Unavailable',
   /** The call's timeout passed; its effect is unknown. */
   'DeadlineExceeded',
-  /** The runtime gave the call up. */
+  /** The runtime cancelled the call. */
   'Canceled',
-  /** Disk, memory, addresses or processes are used up. */
+  /** Disk, memory, addresses or processes are exhausted. */
   'ResourceExhausted',
   'PermissionDenied',
-  /** This runtime does not have the method or the feature that was asked for. */
+  /** This runtime does not have the requested method or feature. */
   'Unimplemented',
-  /** The image does not exist, neither here nor in its registry. */
+  /** The image exists neither here nor in its registry. */
   'ImageNotFound',
   /** The image reference cannot be parsed. */
   'InvalidImageName',
@@ -50,7 +54,7 @@ export function isCriError(err: unknown, ...reasons: CriErrorReason[]): err is C
   return err instanceof CriError && (reasons.length === 0 || reasons.includes(err.reason));
 }
 
-/** The sandbox, container or image is not there (any more). */
+/** Reports whether the sandbox, container or image does not exist, or no longer does. */
 export function isNotFound(err: unknown): err is CriError {
   return isCriError(err, 'NotFound', 'ImageNotFound');
 }

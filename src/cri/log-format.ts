@@ -1,6 +1,7 @@
 // The format of a container's log file: one line per line of output,
 //   2026-01-02T03:04:05.678000000Z stdout F hello
-// with the time of writing, the stream, and F (full) or P (partial: the line goes on in the next entry of its stream).
+// with the time of writing, the stream, and F (full) or P (partial: the line goes on in the next
+// entry of its stream).
 
 export type LogStream = 'stdout' | 'stderr';
 
@@ -8,20 +9,20 @@ export interface LogEntry {
   /** RFC 3339 with up to nine digits of fraction, as written. */
   readonly time: string;
   readonly stream: LogStream;
-  /** The content is a piece of a line that was cut, not its end. */
+  /** The content is a piece of a longer line, not its end. */
   readonly partial: boolean;
-  /** Without the line's end. */
+  /** The text without the line break. */
   readonly content: Buffer;
 }
 
 const NEWLINE = Buffer.from('\n');
 
-/** The time in a log entry: RFC 3339, UTC, nine digits. `milliseconds` since the epoch. */
+/** Returns the time of a log entry: RFC 3339, UTC, nine digits. `milliseconds`: since the epoch. */
 export function logTime(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, -1)}000000Z`;
 }
 
-/** One entry as it stands in the file, its newline included. */
+/** Returns one entry as it is written to the file, with its newline. */
 export function formatLogEntry(
   milliseconds: number,
   stream: LogStream,
@@ -35,7 +36,10 @@ export function formatLogEntry(
   ]);
 }
 
-/** Reads one line of a log file (without its newline). Undefined if it is not in this format. */
+/**
+ * Parses one line of a log file (without its newline). Returns undefined if it is not in this
+ * format.
+ */
 export function parseLogEntry(line: Buffer): LogEntry | undefined {
   const first = line.indexOf(0x20);
   const second = line.indexOf(0x20, first + 1);
@@ -44,7 +48,7 @@ export function parseLogEntry(line: Buffer): LogEntry | undefined {
   if (stream !== 'stdout' && stream !== 'stderr') return undefined;
   const third = line.indexOf(0x20, second + 1);
   const tagsEnd = third < 0 ? line.length : third;
-  // Tags are a colon-separated list, the first of which is P or F.
+  // Tags are a colon-separated list. The first tag is P or F.
   const tag = line.toString('latin1', second + 1, tagsEnd).split(':')[0];
   if (tag !== 'P' && tag !== 'F') return undefined;
   return {

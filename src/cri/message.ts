@@ -1,5 +1,6 @@
-// Completes a CRI message: gives every field that was left out its zero value, as a protobuf decoder would. Runtimes that
-// answer from their own records build their answers with it, and the gRPC client normalizes what it decoded.
+// Completes a CRI message: gives every missing field its zero value, as a protobuf decoder would.
+// Runtimes that respond from their own records complete their responses with it, and the gRPC
+// client normalizes decoded messages.
 
 import { enums, messages } from './schema.ts';
 import type { EnumName, Input, Message, MessageName } from './types.ts';
@@ -11,11 +12,11 @@ type Zero =
   | { kind: 'message'; name: MessageName };
 
 interface CompiledMessage {
-  /** Every scalar with its zero value. */
+  /** Every scalar field with its zero value. */
   readonly scalars: Readonly<Record<string, unknown>>;
   readonly lists: readonly string[];
   readonly maps: readonly string[];
-  /** By field: the message that it, or each of its items, is made of; undefined for all others. */
+  /** By field: the type of the message or of the list's items; undefined for other fields. */
   readonly fields: ReadonlyMap<string, MessageName | undefined>;
 }
 
@@ -81,7 +82,10 @@ function completeFields(
   return out;
 }
 
-/** `input` with every scalar, list and map there, at every depth; nested messages that are absent (or null) stay absent. */
+/**
+ * Returns `input` with every scalar, list and map, at every depth. Nested messages that are absent
+ * (or null) stay absent.
+ */
 export function complete<N extends MessageName>(name: N, input: Input<N>): Message<N> {
   return completeFields(name, input) as Message<N>;
 }

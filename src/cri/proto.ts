@@ -1,4 +1,5 @@
-// The CRI schema as a protobuf description, for @grpc/proto-loader. Built from schema.ts; nothing is listed here.
+// The CRI schema as a protobuf description, for @grpc/proto-loader. Built from schema.ts; nothing
+// is listed here.
 
 import type { fromJSON } from '@grpc/proto-loader';
 import { enums, messages, services } from './schema.ts';

@@ -1,7 +1,8 @@
-// The container runtime interface, version 1, as one table: every enum, message and method, with the numbers that go on
-// the wire. It is the only list of CRI fields: the TypeScript types (types.ts) and the protobuf codec (proto.ts) are both
-// derived from it. A field is `name: [number, type]`; the type is a protobuf scalar, an enum or message of this table,
-// one of these with `[]` (repeated), or `map<string,string>`. Messages for Windows nodes are left out: decoders skip them.
+// The container runtime interface, version 1, as one table: every enum, message and method, with
+// the numbers that go on the wire. It is the only list of CRI fields: the TypeScript types
+// (types.ts) and the protobuf codec (proto.ts) are both derived from it. A field is `name: [number,
+// type]`; the type is a protobuf scalar, an enum or message of this table, one of these with `[]`
+// (repeated), or `map<string,string>`. Messages for Windows nodes are left out: decoders skip them.
 
 export const enums = {
   Protocol: { TCP: 0, UDP: 1, SCTP: 2 },

@@ -1,11 +1,12 @@
-// TypeScript types for the CRI messages, computed from schema.ts.
+// TypeScript types of the CRI messages, derived from schema.ts.
 //
-// A message comes in two shapes. `Message<'X'>` is what a runtime answers: scalars, enums, lists and maps are always there
-// (at worst 0, '', false, [] or {}), nested messages may be absent. `Input<'X'>` is what a caller hands in: everything
-// may be left out. Every Message is a valid Input of the same name.
+// A message has two shapes. `Message<'X'>` is a response of a runtime: scalars, enums, lists and
+// maps are always present (at least as 0, '', false, [] or {}), nested messages may be absent.
+// `Input<'X'>` is an argument of a caller: every field may be left out. Every Message is a valid
+// Input of the same name.
 //
-// Enums are their names as strings. 64-bit integers are numbers: exact to 2^53, so a timestamp in nanoseconds is good to
-// a quarter of a microsecond. `bytes` are Uint8Array.
+// Enums are their names as strings. 64-bit integers are numbers: exact to 2^53, so a timestamp in
+// nanoseconds is exact to a quarter of a microsecond. `bytes` are Uint8Array.
 
 import type { enums, messages } from './schema.ts';
 
@@ -56,14 +57,14 @@ type NestedKeys<N extends MessageName> = {
     : never;
 }[keyof Messages[N]];
 
-/** A message as a runtime answers it: only nested messages can be absent. */
+/** A message in a response of a runtime: only nested messages can be absent. */
 export type Message<N extends MessageName> = {
   readonly [K in Exclude<keyof Messages[N], NestedKeys<N>>]: FieldTypeOf<Messages[N][K], 'message'>;
 } & {
   readonly [K in NestedKeys<N>]?: FieldTypeOf<Messages[N][K], 'message'> | undefined;
 };
 
-/** A message as a caller hands it in: a field that is left out has its zero value. */
+/** A message as an argument of a caller: a missing field has its zero value. */
 export type Input<N extends MessageName> = {
   readonly [K in keyof Messages[N]]?: FieldTypeOf<Messages[N][K], 'input'> | undefined;
 };

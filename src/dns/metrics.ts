@@ -15,7 +15,7 @@ import { rcodeName, typeName } from './wire/types.ts';
 
 export type Protocol = 'udp' | 'tcp';
 export type IpFamilyLabel = '1' | '2';
-/** The part that has answered, by the name of CoreDNS' plugin for it. */
+/** The part that answered, by the name of the corresponding CoreDNS plugin. */
 export type AnsweredBy = 'kubernetes' | 'hosts' | 'forward' | 'cache' | '';
 
 const counters = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
@@ -36,7 +36,7 @@ const SIZE_BUCKETS = [
 const SERVER = 'dns://:53';
 const VIEW = '';
 
-/** Reads sizes that nothing counts as they change. */
+/** Functions that read current sizes. */
 export interface Gauges {
   readonly cache: { readonly success: number; readonly denial: number };
 }
@@ -141,7 +141,7 @@ export class DnsMetrics {
     'reload_failed_total',
     'Configurations that could not be used.',
   );
-  /** The instruments of the last combination of labels: nearly every query has the same. */
+  /** Instruments by the last combination of labels: nearly all queries have the same. */
   readonly #requestCounters = new Map<number, Counter>();
   readonly #responseCounters = new Map<string, Counter>();
   readonly #sizes: Readonly<
@@ -163,7 +163,7 @@ export class DnsMetrics {
     this.#reloadFailures.with();
   }
 
-  /** `gauges` is called when metrics are read. */
+  /** Sets the functions that are called when metrics are read. */
   setGauges(gauges: () => Gauges): void {
     this.#gauges = gauges;
   }
@@ -173,7 +173,7 @@ export class DnsMetrics {
     let counter = this.#requestCounters.get(id);
     if (counter === undefined) {
       counter = this.#requests.with(SERVER, '.', VIEW, proto, v6 ? '2' : '1', typeName(type));
-      // Types are a user's choice: those without a name share a counter, and are not kept here one by one.
+      // Clients choose the type: types without a name share a counter, and are not cached here.
       if (typeName(type) !== 'other') this.#requestCounters.set(id, counter);
     }
     counter.value++;
@@ -230,7 +230,7 @@ export class DnsMetrics {
     this.#reloadFailures.with().value++;
   }
 
-  /** Returns everything in Prometheus' text form. */
+  /** Returns all metrics in Prometheus' text format. */
   text(): string {
     const { cache } = this.#gauges();
     const entries: Description = {

@@ -1,11 +1,11 @@
-// Asks a server in this process, without a port.
+// Sends a question to a server in this process, without a socket.
 
 import { decode, encode, type RecordType } from 'dns-packet';
 import type { DnsRecordType, Resolved } from './resolved.ts';
 import type { DnsServer } from './serving/dns-server.ts';
 import { rcodeName } from './wire/types.ts';
 
-/** Throws TypeError for a name or type that no question can have. */
+/** Returns the response. Throws TypeError for a name or type that a question cannot have. */
 export async function resolveWith(
   server: DnsServer,
   name: string,

@@ -1,10 +1,11 @@
-// Hostnames of listeners and routes: exact ones, wildcards such as '*.example.com', and '' for every host.
+// Hostnames of listeners and routes: exact ones, wildcards such as '*.example.com', and '' for
+// every host.
 
 const isWildcard = (hostname: string): boolean => hostname.startsWith('*.');
 
 /**
- * Reports whether a host, in lower case and without a port, is one of the hostname's. `oneLabel`: a wildcard stands
- * for one label only.
+ * Reports whether the hostname matches a host, which is in lower case and has no port. `oneLabel`:
+ * a wildcard matches one label only.
  */
 export function matchesHostname(hostname: string, host: string, oneLabel = false): boolean {
   if (hostname === '' || hostname === host) return true;
@@ -14,7 +15,7 @@ export function matchesHostname(hostname: string, host: string, oneLabel = false
   return !oneLabel || !host.slice(0, -suffix.length).includes('.');
 }
 
-/** Returns the hosts that both hostnames stand for, as one hostname; undefined if there are none. */
+/** Returns the hosts that both hostnames match, as one hostname; undefined if there are none. */
 export function intersectHostnames(a: string, b: string): string | undefined {
   if (a === '' || a === b) return b;
   if (b === '') return a;
@@ -26,7 +27,10 @@ export function intersectHostnames(a: string, b: string): string | undefined {
   return matchesHostname(b, a) ? a : undefined;
 }
 
-/** Orders hostnames by precedence: exact ones, then wildcards from the longest to the shortest, then ''. */
+/**
+ * Orders hostnames by precedence: exact ones, then wildcards from the longest to the shortest, then
+ * ''.
+ */
 export function compareHostnames(a: string, b: string): number {
   return rank(a) - rank(b) || b.length - a.length || (a < b ? -1 : Number(a > b));
 }
@@ -37,8 +41,8 @@ function rank(hostname: string): number {
 }
 
 /**
- * Returns the host of a Host or :authority value: in lower case, without port and trailing dot. undefined: the value
- * is malformed.
+ * Returns the host of a Host or :authority value: in lower case, without port and trailing dot.
+ * undefined: the value is malformed.
  */
 export function hostOf(authority: string): string | undefined {
   const match = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.~!$&'()*+,;=%-]*)(?::(\d{0,5}))?$/.exec(

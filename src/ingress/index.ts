@@ -1,4 +1,4 @@
-// Ingress and the Gateway API.
+// The controller and proxy of Ingresses and the Gateway API.
 
 export {
   IngressController,

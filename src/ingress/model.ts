@@ -1,14 +1,17 @@
-// The proxy's configuration, as values: what listens where, and where each request goes. `decide` makes it, `proxy/`
-// carries it out.
+// The proxy's configuration as values: addresses to listen at, and the destination of each request.
+// `decide` makes it, `proxy/` carries it out.
 
 import type { RE2JS } from 're2js';
 
-/** Everything that the proxy does. A new configuration replaces the one before; connections stay. */
+/**
+ * The complete configuration of the proxy. A new configuration replaces the present one;
+ * connections stay open.
+ */
 export interface Configuration {
   readonly servers: readonly ServerSpec[];
 }
 
-/** One address and port to listen at. */
+/** An address and port to listen at. */
 export interface ServerSpec {
   readonly address: string;
   readonly port: number;
@@ -20,26 +23,31 @@ export const serverKey = (address: string, port: number): string =>
   `${address.includes(':') ? `[${address}]` : address}:${port}`;
 
 /**
- * The requests for one hostname of a server. The listener whose hostname is the most specific gets a request, and no
- * other.
+ * The requests for one hostname of a server. Only the listener with the most specific hostname gets
+ * a request.
  */
 export interface VirtualListener {
-  /** 'example.com', '*.example.com', or '' for every host. */
+  /**
+   * An exact name such as 'example.com', a wildcard such as '*.example.com', or '' for every host.
+   */
   readonly hostname: string;
   /**
-   * With TLS, a request's host and the name in the handshake (SNI) must lead to the same group, or the answer is
-   * 421.
+   * With TLS, the host of a request and the name in the handshake (SNI) must belong to the same
+   * group, or the answer is 421.
    */
   readonly group: string;
-  /** Candidates for the handshake. The first one whose names match is used, else the first one. */
+  /**
+   * Candidates for the handshake. The first one with a matching name is used, otherwise the first
+   * one.
+   */
   readonly certificates: readonly Certificate[];
   readonly hosts: readonly HostRoutes[];
 }
 
 export interface Certificate {
-  /** Changes with the certificate. */
+  /** An identity that changes with the certificate. */
   readonly id: string;
-  /** PEM. Neither is ever logged. */
+  /** The certificate chain and the key, as PEM. They are never logged. */
   readonly cert: string;
   readonly key: string;
   /** Reports whether the certificate is for this name. */
@@ -47,15 +55,20 @@ export interface Certificate {
 }
 
 export interface HostRoutes {
-  /** As VirtualListener.hostname. */
+  /** The hostname, in the form of VirtualListener.hostname. */
   readonly hostname: string;
-  /** A wildcard stands for exactly one label, as in Ingress. In the Gateway API it stands for one or more. */
+  /**
+   * A wildcard matches exactly one label, as in Ingress. In the Gateway API it matches one or more.
+   */
   readonly oneLabel: boolean;
-  /** In order of precedence. */
+  /** The rules in order of precedence. */
   readonly rules: readonly RouteRule[];
 }
 
-/** One match of a route's rule. A rule with several matches becomes several of these, with the same action. */
+/**
+ * One match of a route's rule. A rule with several matches becomes several RouteRules with the same
+ * action.
+ */
 export interface RouteRule {
   readonly path: PathMatch;
   readonly method?: string;
@@ -70,7 +83,7 @@ export interface PathMatch {
   readonly pattern?: RE2JS;
 }
 
-/** `name` is in lower case for headers. */
+/** A value to match. `name`: in lower case for headers. */
 export interface ValueMatch {
   readonly name: string;
   readonly value: string;
@@ -85,7 +98,9 @@ export interface RouteAction {
   readonly redirect?: Redirect;
   readonly rewrite?: Rewrite;
   readonly mirrors: readonly Mirror[];
-  /** Milliseconds for the whole exchange, and for one attempt at a back end. Absent: no limit. */
+  /**
+   * The time limits for the whole exchange and for one attempt, in milliseconds. Absent: no limit.
+   */
   readonly requestTimeoutMs?: number;
   readonly backendTimeoutMs?: number;
   readonly backends: readonly WeightedBackend[];
@@ -117,16 +132,16 @@ export interface Rewrite {
 
 export interface Mirror {
   readonly backend: Backend;
-  /** The part of the requests that is mirrored: `numerator` of `denominator`. */
+  /** The mirrored share of requests: `numerator` of `denominator`. */
   readonly numerator: number;
   readonly denominator: number;
 }
 
 export type BackendProtocol = 'http' | 'h2c';
 
-/** One port of a Service. */
+/** A port of a Service. */
 export interface Backend {
-  /** 'namespace/name:port'. Load is balanced between the endpoints of a key across configurations. */
+  /** 'namespace/name:port'. Load balancing continues per key across configurations. */
   readonly key: string;
   readonly protocol: BackendProtocol;
   readonly endpoints: readonly Endpoint[];
@@ -139,7 +154,7 @@ export interface Endpoint {
 
 export interface WeightedBackend {
   readonly weight: number;
-  /** A status code instead of a back end: the reference does not lead to one. */
+  /** The back end, or a status code if the reference does not resolve. */
   readonly target: Backend | number;
   readonly requestHeaders?: HeaderChanges;
   readonly responseHeaders?: HeaderChanges;

@@ -40,7 +40,7 @@ function judge(spec: Partial<PodSpec>, active: readonly Pod[] = []): string | un
       requested.set(resource, (requested.get(resource) ?? 0) + amount);
   const activeAtMost = { pods: active.length, requested };
   const rejection = admitPod({ pod, active: () => active, activeAtMost, allocatable, node });
-  // Bounds that say nothing change nothing.
+  // Bounds without information change nothing.
   const unbound = {
     pods: Infinity,
     requested: new Map(Object.keys(allocatable).map((resource) => [resource, Infinity])),
@@ -149,7 +149,7 @@ describe('the node', () => {
   });
 });
 
-test('two pods cannot have one port of the host', () => {
+test('two pods cannot use the same host port', () => {
   const on = (hostIP: string, hostPort: number) => ({
     containers: [
       makeContainer('main', {

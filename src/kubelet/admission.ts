@@ -1,5 +1,5 @@
-// Whether a pod that was bound to this node may run here. The scheduler has decided so, but from what it knew then; and pods
-// can be bound without it.
+// Decides whether a pod that is bound to this node may run here. The scheduler decided from older
+// state, and pods can be bound without the scheduler.
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -10,12 +10,15 @@ import { ownValue } from '#machinery/collections/string-map.ts';
 
 export interface AdmissionInput {
   readonly pod: Pod;
-  /** Pods that are admitted and have not ended; asked for only if it matters. */
+  /** Returns the admitted pods that have not ended. Called only if they matter. */
   readonly active: () => readonly Pod[];
-  /** There are no more of them than so many, and they have no more together than so much. */
+  /** Upper bounds for the number of active pods and for the sum of their requests. */
   readonly activeAtMost: { readonly pods: number; readonly requested: Amounts };
   readonly allocatable: ResourceList;
-  /** As the API has it; undefined if it is not known yet: its labels and taints are then not looked at. */
+  /**
+   * The Node in the API; undefined if it has not been read yet: its labels and taints are then not
+   * checked.
+   */
   readonly node: Node | undefined;
 }
 
@@ -25,7 +28,7 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** Undefined: it may run. */
+/** Returns the rejection; undefined if the pod may run. */
 export function admitPod(input: AdmissionInput): Rejection | undefined {
   return (
     checkOS(input.pod) ??
@@ -74,7 +77,8 @@ function checkResources({
     for (const [resource, amount] of podRequests(other))
       used.set(resource, (used.get(resource) ?? 0) + amount);
   for (const [resource, amount] of wanted) {
-    // Another component may have added it to the Node: the scheduler has counted it.
+    // Another component may have added the resource to the Node, so that the scheduler has counted
+    // it.
     if (isExtended(resource) && !capacity.has(resource)) continue;
     const total = capacity.get(resource) ?? 0;
     const taken = used.get(resource) ?? 0;
@@ -91,7 +95,10 @@ function fits(wanted: Amounts, used: Amounts, capacity: Amounts): boolean {
   return true;
 }
 
-/** Resources that are not Kubernetes' own: they have a domain, which is not kubernetes.io. */
+/**
+ * Reports whether the resource is an extended resource: its name has a domain other than
+ * kubernetes.io.
+ */
 function isExtended(resource: string): boolean {
   return resource.includes('/') && !resource.includes('kubernetes.io/');
 }
@@ -112,7 +119,7 @@ export function selectsNode(selector: Immutable<v1.NodeSelector>, { metadata }: 
   );
 }
 
-/** A term without any requirement matches nothing. */
+/** Reports whether the term matches. An empty term matches nothing. */
 function termMatches(
   term: Immutable<v1.NodeSelectorTerm>,
   labels: Readonly<Record<string, string>>,
@@ -158,7 +165,7 @@ function requirementMatches(
   }
 }
 
-/** Two pods cannot have the same port of the host, unless they have it on different addresses. */
+/** Rejects a pod whose host port is in use, unless the addresses differ. */
 function checkPorts({ pod, active }: AdmissionInput): Rejection | undefined {
   const wanted = hostPorts(pod);
   if (wanted.length === 0) return undefined;
@@ -195,7 +202,10 @@ function isAny(ip: string): boolean {
   return ip === '0.0.0.0' || ip === '::' || ip === '';
 }
 
-/** Only taints that would have it evicted at once; static pods come with the node and stay. */
+/**
+ * Rejects a pod that a NoExecute taint would evict at once. Static pods belong to the node and
+ * stay.
+ */
 function checkTaints({ pod, node }: AdmissionInput): Rejection | undefined {
   if (pod.metadata.annotations?.['kubernetes.io/config.source'] === 'file') return undefined;
   const untolerated = (node?.spec.taints ?? []).filter(

@@ -1,7 +1,9 @@
-// What each pod has been given of its node. A new pod gets what its spec asks for when it is admitted; a pod that is resized
-// keeps what it has until there is room for what it asks for now. All else in the kubelet sees pods as they were allocated.
+// The resources that each pod has been allocated on the node. A new pod is allocated its requests
+// when it is admitted; a resized pod keeps its allocation until there is room for the new one. All
+// other parts of the kubelet see pods with their allocated resources.
 //
-// Kept in memory: after a restart it is read from the statuses, which say what was allocated to containers that run.
+// Allocations are kept in memory: after a restart they are read from the statuses of running
+// containers.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import { amounts, podRequests } from './pod/resources.ts';
@@ -13,14 +15,17 @@ import {
   type ResourceRequirements,
 } from './types.ts';
 
-/** Why a resize has to wait: Infeasible: this node can never do it; Deferred: it may, when others go. */
+/**
+ * Why a resize has to wait. Infeasible: this node can never do it. Deferred: it may be possible
+ * when other pods end.
+ */
 export interface PendingResize {
   readonly reason: 'Infeasible' | 'Deferred';
   readonly message: string;
 }
 
 export interface Allocation {
-  /** The pod with the resources that it has been given. */
+  /** The pod with its allocated resources. */
   readonly pod: Pod;
   readonly pending: PendingResize | undefined;
 }
@@ -32,7 +37,7 @@ interface Given {
 
 export interface AllocationsConfig {
   readonly allocatable: () => ResourceList;
-  /** Pods that have, or are about to have, something of the node. */
+  /** Returns the pods that have, or are about to have, resources of the node. */
   readonly active: () => readonly Pod[];
 }
 
@@ -45,7 +50,7 @@ export class Allocations {
     this.#config = config;
   }
 
-  /** Gives the pod what it asks for, if it can be had. */
+  /** Allocates the pod's requests if there is room for them. */
   allocate(pod: Pod): Allocation {
     const uid = podUid(pod);
     const before = this.current(pod);
@@ -60,7 +65,7 @@ export class Allocations {
     return { pod: pending === undefined ? pod : before, pending };
   }
 
-  /** The pod with what it has now; the very pod if that is what it asks for. */
+  /** Returns the pod with its allocated resources; the same object if they equal its spec. */
   current(pod: Pod): Pod {
     const given = this.#given.get(podUid(pod)) ?? reported(pod);
     const put = (container: Container): Container => {
@@ -91,12 +96,12 @@ export class Allocations {
     };
   }
 
-  /** Why the pod has not been given what it asks for, as of the last attempt. */
+  /** Returns the reason why the last resize is pending; undefined if none is. */
   pending(uid: string): PendingResize | undefined {
     return this.#pending.get(uid);
   }
 
-  /** UIDs of pods that ask for more than there was when they did. */
+  /** Returns the UIDs of pods with a deferred resize. */
   deferred(): readonly string[] {
     return [...this.#pending].filter(([, { reason }]) => reason === 'Deferred').map(([uid]) => uid);
   }

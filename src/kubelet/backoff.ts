@@ -1,11 +1,11 @@
-// Exponential back-off per key (a container, an image): how long to wait before the next try. The semantics are those of
-// client-go's flowcontrol.Backoff, as the kubelet uses it.
+// Exponential back-off per key (a container, an image): the delay before the next attempt. The
+// semantics are those of client-go's flowcontrol.Backoff, as the kubelet uses it.
 
 import type { Clock } from '#machinery/clock.ts';
 
 interface Entry {
   delayMs: number;
-  /** Wall-clock time of the last try, milliseconds. */
+  /** The wall-clock time of the last attempt, in milliseconds. */
   lastUpdate: number;
 }
 
@@ -21,14 +21,14 @@ export class Backoff {
     this.#maxMs = maxMs;
   }
 
-  /** The current delay of the key, 0 if it has none. */
+  /** Returns the current delay of the key in milliseconds; 0 if it has none. */
   get(key: string): number {
     return this.#entries.get(key)?.delayMs ?? 0;
   }
 
   /**
-   * When the key may be tried again (wall-clock milliseconds), or undefined if it may be now. `eventTime` is when what is
-   * backed off from happened: a container's end, or the last try.
+   * Returns when the key may be retried (wall-clock milliseconds); undefined if it may be now.
+   * `eventTime`: the time of the failure: a container's end, or the last attempt.
    */
   blockedUntil(key: string, eventTime: number): number | undefined {
     const entry = this.#entries.get(key);
@@ -37,7 +37,7 @@ export class Backoff {
     return this.#clock.now() < until ? until : undefined;
   }
 
-  /** As blockedUntil, but counted from the last try. */
+  /** Returns the same as blockedUntil, counted from the last attempt. */
   blockedSinceUpdate(key: string): number | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -45,7 +45,7 @@ export class Backoff {
     return this.#clock.now() < until ? until : undefined;
   }
 
-  /** A try is made now: the next one waits for the initial delay, or twice as long as this one had to. */
+  /** Records an attempt: the next one waits for the initial delay, or twice the previous one. */
   next(key: string, eventTime: number): void {
     const now = this.#clock.now();
     const entry = this.#entries.get(key);
@@ -61,12 +61,12 @@ export class Backoff {
     this.#entries.delete(key);
   }
 
-  /** Forgets every key that starts so (those of a pod that is gone). */
+  /** Removes every key with this prefix, such as those of a deleted pod. */
   forget(prefix: string): void {
     for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.#entries.delete(key);
   }
 
-  /** A container that has run for twice the longest delay starts with the shortest again. */
+  /** A container that has run for twice the maximum delay starts with the initial delay again. */
   #hasExpired(entry: Entry, eventTime: number): boolean {
     return eventTime - entry.lastUpdate > 2 * this.#maxMs;
   }

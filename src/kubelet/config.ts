@@ -14,7 +14,7 @@ import type { NodeAddress, ResourceList } from './types.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
 export interface KubeletConfig {
-  /** Speaks to the API server as the node ('system:node:NAME', group 'system:nodes'). */
+  /** The client, authenticated as the node ('system:node:NAME', group 'system:nodes'). */
   readonly client: Client;
   readonly runtime: Runtime;
   readonly clock: Clock;
@@ -23,84 +23,110 @@ export interface KubeletConfig {
   /** The name of its Node. */
   readonly nodeName: string;
 
-  /** Where volumes and all else that belongs to pods is kept. Default: /var/lib/kubelet. */
+  /** The directory of volumes and other data of pods. Default: /var/lib/kubelet. */
   readonly rootDir?: string;
-  /** Where the directories of volumes are that the built-in provisioner makes for this node. Default: ROOT-DIR/local-volumes. */
+  /**
+   * The directory in which the built-in provisioner creates volumes on this node. Default:
+   * ROOT-DIR/local-volumes.
+   */
   readonly localVolumesDir?: string;
-  /** Where containers' logs are. Default: /var/log/pods. */
+  /** The directory of containers' logs. Default: /var/log/pods. */
   readonly podLogsDir?: string;
-  /** A directory of manifests of pods that run here whatever the API says. Default: none. */
+  /** A directory with manifests of static pods, which run without the API server. Default: none. */
   readonly staticPodPath?: string;
-  /** How often that directory is read. Default: 20,000. */
+  /** The time between two reads of that directory, in milliseconds. Default: 20,000. */
   readonly staticPodCheckMs?: number;
   /**
-   * False where containers are only pretended: no volume, hosts file, log directory or termination log is made, since nothing
-   * could read it. What volumes and variables refer to is looked up all the same. Default: true.
+   * False for simulated containers: volumes, hosts files, log directories and termination logs are
+   * not created, since no process could read them. References of volumes and variables are still
+   * resolved. Default: true.
    */
   readonly hostFiles?: boolean;
-  /** False where pods have no network that can be called: HTTP and TCP probes and hooks are taken to succeed. Default: true. */
+  /**
+   * False if pods have no reachable network: HTTP and TCP probes and hooks then always succeed.
+   * Default: true.
+   */
   readonly podNetwork?: boolean;
-  /** Waited for before containers start. Default: nothing. */
+  /** Awaited before containers start. Default: nothing is awaited. */
   readonly networkReadiness?: NetworkReadiness;
-  /** Default: mount(8), as root on Linux. */
+  /** Mounts volumes. Default: mount(8), as root on Linux. */
   readonly mounter?: Mounter;
 
-  /** The node's addresses. Default: InternalIP for each of the machine's, and Hostname. */
+  /**
+   * The node's addresses. Default: an InternalIP for each address of the machine, and the Hostname.
+   */
   readonly addresses?: readonly NodeAddress[];
   /** Default: this machine's CPUs, memory and disk. */
   readonly capacity?: ResourceList;
   /** The resources for pods. Default: the capacity, less 100 MiB of memory. */
   readonly allocatable?: ResourceList;
-  /** Unless `capacity` says otherwise. Default: 110. */
+  /** The maximum number of pods, unless `capacity` has one. Default: 110. */
   readonly maxPods?: number;
-  /** Given to the Node when it has none. Default: none. */
+  /** The pod ranges for a Node without any. Default: none. */
   readonly podCIDRs?: readonly string[];
-  /** Beside those that every node has. Default: none. */
+  /** Additional labels of the Node. Default: none. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** When the Node is made. Default: none. */
+  /** Taints of a new Node. Default: none. */
   readonly taints?: readonly v1.Taint[];
-  /** The Node is made cordoned. Default: false. */
+  /** A new Node is created as unschedulable. Default: false. */
   readonly unschedulable?: boolean;
-  /** Default: read from this machine. */
+  /** Facts about the machine. Default: read from this machine. */
   readonly machine?: Partial<MachineInfo>;
-  /** Default: 'v1.36.3'. */
+  /** The version in the Node's status. Default: 'v1.36.3'. */
   readonly kubeletVersion?: string;
 
   /**
-   * Addresses of the cluster's DNS service. Default: the cluster has none, and pods get the node's DNS. An empty list: it should
-   * have one, and an event of the pods that would use it says so.
+   * The addresses of the cluster's DNS service. Default: the cluster has none, and pods use the
+   * node's DNS. An empty list means the same, with a warning event for each pod that asks for the
+   * cluster's DNS.
    */
   readonly clusterDNS?: readonly string[];
-  /** Default: 'cluster.local'. */
+  /** The cluster domain. Default: 'cluster.local'. */
   readonly clusterDomain?: string;
   /** The node's resolv.conf. Default: /etc/resolv.conf; '' for none. */
   readonly resolvConf?: string;
 
-  /** The port of the kubelet's HTTPS server. Default: none is opened; `handleConnection` serves all the same. */
+  /**
+   * The address of the kubelet's HTTPS server. Default: no port is opened; `handleConnection` works
+   * nevertheless.
+   */
   readonly server?: ServerListenConfig;
-  /** How requests to that server are authenticated and authorized. Default: see DEFAULT_ACCESS. */
+  /**
+   * The authentication and authorization of requests to that server. Default: see DEFAULT_ACCESS.
+   */
   readonly access?: Partial<AccessSettings>;
   /** The flags of the command by name, without dashes, for /flagz. Absent: there is no /flagz. */
-  readonly flags?: Readonly<Record<string, string>> | undefined;
-  /** The port in the Node's status. Default: that of the server, or 10250 without one, so that API servers have a number. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** The port in the Node's status. Default: the server's port, or 10250 without a server. */
   readonly advertisedPort?: number;
 
-  /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */
+  /**
+   * The time between two checks of the Node's status and renewals of its Lease, in milliseconds.
+   * Default: 10,000.
+   */
   readonly nodeCheckMs?: number;
-  /** How often a Node status that has not changed is reported. Default: 300,000. */
+  /**
+   * The time after which an unchanged Node status is reported, in milliseconds. Default: 300,000.
+   */
   readonly nodeReportMs?: number;
-  /** How often all is listed from a runtime without events. Default: 1,000. */
+  /** The time between two lists of a runtime without events, in milliseconds. Default: 1,000. */
   readonly relistMs?: number;
-  /** So many events a second are sent, after a burst of so many; the others wait. 0: no limit. Default: 50 and 100. */
+  /**
+   * The rate limit for events, per second, and the burst; further events wait. 0: no limit.
+   * Default: 50 and 100.
+   */
   readonly eventsPerSecond?: number;
   readonly eventBurst?: number;
-  /** How often the kubelet looks for what should not be there. Default: 10,000. */
+  /** The time between two housekeeping passes, in milliseconds. Default: 10,000. */
   readonly housekeepingMs?: number;
-  /** The first and the longest delay between restarts of a container. Default: 10,000 and 300,000. */
+  /**
+   * The initial and the maximum delay between restarts of a container, in milliseconds. Default:
+   * 10,000 and 300,000.
+   */
   readonly restartBackoffMs?: number;
   readonly maxRestartBackoffMs?: number;
-  /** A container's log is rotated when it is larger. Default: 10 MiB. */
+  /** The size at which a container's log is rotated, in bytes. Default: 10 MiB. */
   readonly containerLogMaxBytes?: number;
-  /** So many log files are kept of a container. Default: 5. */
+  /** The number of log files per container. Default: 5. */
   readonly containerLogMaxFiles?: number;
 }

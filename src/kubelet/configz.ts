@@ -1,5 +1,6 @@
-// /configz: the configuration of this kubelet in the shape of upstream's KubeletConfiguration (kubelet.config.k8s.io/v1beta1). Only
-// fields that mean something here are shown; each has the value that is in effect.
+// /configz: the configuration of this kubelet in the form of upstream's KubeletConfiguration
+// (kubelet.config.k8s.io/v1beta1). It contains only fields that apply here, with their effective
+// values.
 
 import { formatDuration } from '#machinery/text/duration.ts';
 import type { KubeletConfig } from './config.ts';

@@ -4,7 +4,7 @@ import { DesiredPods } from './desired-pods.ts';
 import { podRequests } from './pod/resources.ts';
 import { makeContainer, makePod } from './testing/make-pod.ts';
 
-test('the bound is never below what the pods have, is exact while none has changed, and nothing without pods', () => {
+test('the bound is never below the pods’ requests, is exact without changes, and zero without pods', () => {
   const version = fc.record({
     uid: fc.constantFrom('a', 'b', 'c'),
     asks: fc.nat({ max: 4 }),

@@ -1,12 +1,12 @@
-// The pods that belong on this node, and what they may have of it at most: a pod that fits beside all of that fits, without a
-// look at which of them still run and at what each was given.
+// The desired pods of this node, and an upper bound for their requests: a pod that fits beside this
+// bound is admitted without a look at the other pods.
 
 import { type Amounts, podRequests } from './pod/resources.ts';
 import type { Pod } from './types.ts';
 
 export class DesiredPods {
   readonly #pods = new Map<string, Pod>();
-  /** By UID: of each resource the most that any version of the pod has asked for or had. */
+  /** By UID: for each resource, the maximum over all versions of the pod and its allocations. */
   readonly #most = new Map<string, Amounts>();
   readonly #requestedAtMost = new Map<string, number>();
 
@@ -14,7 +14,7 @@ export class DesiredPods {
     return this.#pods.size;
   }
 
-  /** No less than what they request together, whatever has been allocated to them. */
+  /** An upper bound for the sum of requests and allocations of all pods. */
   get requestedAtMost(): Amounts {
     return this.#requestedAtMost;
   }
@@ -31,7 +31,7 @@ export class DesiredPods {
     return this.#pods.values();
   }
 
-  /** `allocated`: the pod with what it has been given so far. */
+  /** Adds or updates a pod. `allocated`: the pod with its allocated resources so far. */
   set(uid: string, pod: Pod, allocated: Pod): void {
     this.#pods.set(uid, pod);
     this.#raise(uid, podRequests(pod));

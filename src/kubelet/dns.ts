@@ -1,4 +1,5 @@
-// The content of a pod's resolv.conf: the dnsPolicy, the cluster's DNS and search domains, and the pod's own dnsConfig.
+// The content of a pod's resolv.conf: the dnsPolicy, the cluster's DNS and search domains, and the
+// pod's own dnsConfig.
 
 import type { Input } from '#cri/types.ts';
 import type { PodEvents } from './events.ts';
@@ -6,17 +7,20 @@ import type { Pod } from './types.ts';
 
 export type DnsConfig = Input<'DNSConfig'>;
 
-/** The limits that resolvers and Kubernetes' validation have. */
+/** The limits of resolvers and of upstream's validation. */
 const MAX_NAMESERVERS = 3;
 const MAX_SEARCH_PATHS = 32;
 const MAX_SEARCH_LENGTH = 2048;
 
 export interface DnsSettings {
-  /** Addresses of the cluster's DNS service. None: pods get the node's DNS, with a warning; undefined: the same, without one. */
+  /**
+   * The addresses of the cluster's DNS service. None: pods use the node's DNS, with a warning;
+   * undefined: the same without a warning.
+   */
   readonly clusterDNS: readonly string[] | undefined;
   /** 'cluster.local'; '' for none. */
   readonly clusterDomain: string;
-  /** The node's own. */
+  /** The node's own resolv.conf. */
   readonly node: ResolvConf;
 }
 
@@ -26,7 +30,7 @@ export interface ResolvConf {
   readonly options: readonly string[];
 }
 
-/** Reads resolv.conf(5); lines that it does not know are left out. */
+/** Parses resolv.conf(5). Unknown lines are left out. */
 export function parseResolvConf(text: string): ResolvConf {
   const servers: string[] = [];
   let searches: readonly string[] = [];
@@ -37,7 +41,7 @@ export function parseResolvConf(text: string): ResolvConf {
       .trim()
       .split(/\s+/);
     if (keyword === 'nameserver' && values[0] !== undefined) servers.push(values[0]);
-    // The last of its kind counts.
+    // The last `search` or `domain` line counts.
     else if (keyword === 'search')
       searches = values.map((value) => (value === '.' ? value : value.replace(/\.$/, '')));
     else if (keyword === 'options') options = values;
@@ -83,7 +87,7 @@ function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvC
   const domain = settings.clusterDomain;
   const clusterSearches =
     domain === '' ? [] : [`${pod.metadata.namespace}.svc.${domain}`, `svc.${domain}`, domain];
-  // Names with fewer than five dots are tried inside the cluster first.
+  // Names with fewer than five dots are looked up inside the cluster first.
   return {
     servers: settings.clusterDNS,
     searches: unique([...clusterSearches, ...node.searches]),
@@ -91,7 +95,7 @@ function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvC
   };
 }
 
-/** A later option of the same name replaces an earlier one. */
+/** Merges options. A later option replaces an earlier one of the same name. */
 function mergeOptions(base: readonly string[], extra: readonly string[]): readonly string[] {
   const byName = new Map<string, string>();
   for (const option of [...base, ...extra]) byName.set(option.split(':')[0] ?? option, option);

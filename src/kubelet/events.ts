@@ -1,8 +1,8 @@
-// The events that the kubelet reports, with the reasons that every Kubernetes node uses.
+// The events that the kubelet records, with upstream's reasons.
 
 import type { Container, ObjectReference, Pod } from './types.ts';
 
-/** Where events go: never blocks, never throws. */
+/** The sink of events: it never blocks and never throws. */
 export interface EventSink {
   event(
     regarding: ObjectReference,
@@ -65,7 +65,7 @@ export class PodEvents {
     this.#sink.event(podReference(pod), 'Normal', reason, message);
   }
 
-  /** `reason` may also be one of an admission (OutOfcpu …). */
+  /** Records a warning. `reason` may also be an admission reason (OutOfcpu …). */
   warning(pod: Pod, reason: EventReason | (string & {}), message: string): void {
     this.#sink.event(podReference(pod), 'Warning', reason, message);
   }
@@ -92,7 +92,7 @@ function podReference(pod: Pod): ObjectReference {
   };
 }
 
-/** The pod, with the place of the container in it. */
+/** Returns a reference to the pod with the container's field path. */
 function containerReference(pod: Pod, container: Container): ObjectReference {
   return { ...podReference(pod), fieldPath: `${containerList(pod, container)}{${container.name}}` };
 }

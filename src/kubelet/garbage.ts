@@ -1,4 +1,4 @@
-// Removes what pods leave behind in the runtime and on the disk.
+// Deletes what pods leave behind in the runtime and on the disk.
 
 import { existsSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export interface GarbageCollectorConfig {
   readonly hostFiles: boolean;
 }
 
-/** The number of dead instances that are kept of each container, for their logs. */
+/** The number of dead instances of each container that are kept for their logs. */
 const DEAD_PER_CONTAINER = 1;
 
 export class GarbageCollector {
@@ -26,7 +26,10 @@ export class GarbageCollector {
     this.#config = config;
   }
 
-  /** Removes, of a running pod, all but the latest dead instance of each container, and sandboxes without kept containers. */
+  /**
+   * Deletes all but the latest dead instance of each container of a running pod, and sandboxes
+   * without kept containers.
+   */
   async collect(status: RuntimePodStatus): Promise<void> {
     const dead = new Map<string, number>();
     const keptSandboxes = new Set<string>();
@@ -46,7 +49,10 @@ export class GarbageCollector {
     }
   }
 
-  /** All that is left of a pod that is gone: its containers, sandboxes and logs. Rejects if something could not be removed. */
+  /**
+   * Deletes the containers, sandboxes and logs of a pod that is gone. Rejects if something could
+   * not be deleted.
+   */
   async removePod(status: RuntimePodStatus): Promise<void> {
     const { runtime, podLogsDir, hostFiles } = this.#config;
     for (const sandbox of status.sandboxes) {
@@ -55,14 +61,15 @@ export class GarbageCollector {
     }
     for (const container of status.containers) await runtime.removeContainer(container.id);
     const logs = `${podLogsDir}/${status.namespace}_${status.name}_${status.uid}`;
-    // Pods that wrote nothing on a node that makes no directories have none: to look is much cheaper than to remove.
+    // On a node without directories, a pod without output has no log directory: a check is much
+    // cheaper than a removal.
     if (status.name === '' || !existsSync(logs)) return;
-    // On a simulated node nothing may take time of its own, and there is little to remove.
+    // On a simulated node no operation may take real time, and there is little to delete.
     if (hostFiles) await removeTree(logs);
     else rmSync(logs, { recursive: true, force: true });
   }
 
-  /** UIDs of pods that have a directory on the disk. */
+  /** Returns the UIDs of pods that have a directory on the disk. */
   async podsOnDisk(): Promise<readonly string[]> {
     if (!this.#config.hostFiles) return [];
     try {
@@ -73,7 +80,7 @@ export class GarbageCollector {
     }
   }
 
-  /** Removes logs of unknown pods. */
+  /** Deletes logs of unknown pods. */
   async removeOrphanedLogs(isKnown: (uid: string) => boolean): Promise<void> {
     const { podLogsDir } = this.#config;
     const names = await readdir(podLogsDir).catch(() => []);
@@ -88,12 +95,12 @@ export class GarbageCollector {
   async #removeContainer(id: string, logPath: string): Promise<void> {
     await this.#attempt(async () => {
       await this.#config.runtime.removeContainer(id);
-      // One file: not worth a turn of the event loop, which a pod's worker would wait for.
+      // One file: an asynchronous removal would only delay the pod's worker.
       if (logPath !== '') rmSync(logPath, { force: true });
     });
   }
 
-  /** A failed removal is retried at the next run. */
+  /** Runs a removal. A failed one is retried in the next pass. */
   async #attempt(action: () => Promise<unknown>): Promise<void> {
     try {
       await action();

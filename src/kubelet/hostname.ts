@@ -1,4 +1,4 @@
-// The name that a pod's containers see as their host's, and the /etc/hosts that goes with it.
+// The host name of a pod's containers, and their /etc/hosts.
 
 import type { Pod } from './types.ts';
 
@@ -6,19 +6,22 @@ const MAX_HOSTNAME_LENGTH = 63;
 
 export interface PodHostname {
   readonly hostname: string;
-  /** 'hostname.subdomain.namespace.svc.cluster.local', or '' without a subdomain. */
+  /** The full name 'hostname.subdomain.namespace.svc.cluster.local', or '' without a subdomain. */
   readonly fqdn: string;
 }
 
-/** Throws if the FQDN is to be the host name and is too long for the kernel. */
+/**
+ * Returns the host name. Throws if the FQDN is used as the host name and is too long for the
+ * kernel.
+ */
 export function podHostname(
   pod: Pod,
   clusterDomain: string,
-): PodHostname & { /** For the runtime. */ readonly effective: string } {
+): PodHostname & { /** The host name for the runtime. */ readonly effective: string } {
   if (pod.spec.hostnameOverride !== undefined) {
     return { hostname: pod.spec.hostnameOverride, fqdn: '', effective: pod.spec.hostnameOverride };
   }
-  // A pod's name may be longer than a host name; what is cut off must not leave a separator at the end.
+  // A pod's name may be longer than a host name. The shortened name must not end with a separator.
   const hostname = pod.spec.hostname ?? shorten(pod.metadata.name);
   const fqdn =
     pod.spec.subdomain === undefined || clusterDomain === ''
@@ -40,7 +43,7 @@ function shorten(name: string): string {
     : name.slice(0, MAX_HOSTNAME_LENGTH).replace(/[-.]+$/, '');
 }
 
-/** The text of the pod's /etc/hosts. `nodeHosts`: the node's own, for pods in its network. */
+/** Returns the pod's /etc/hosts. `nodeHosts`: the node's file, for pods in its network. */
 export function hostsFile(
   pod: Pod,
   name: PodHostname,

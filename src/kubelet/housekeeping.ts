@@ -1,4 +1,4 @@
-// Looks from time to time for what should not be there: orphans, leftovers, old tokens, large logs.
+// Periodically removes orphaned pods, leftovers, expired tokens and large logs.
 
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -26,10 +26,10 @@ export interface HousekeepingConfig {
   readonly leftovers: Leftovers;
   readonly volumes: VolumeManager;
   readonly tokens: TokenManager;
-  /** False: the kubelet writes no files. See KubeletConfig. */
+  /** Whether the kubelet writes files (see KubeletConfig). */
   readonly hostFiles: boolean;
   readonly periodMs: number;
-  /** A container's log is rotated when it is larger. */
+  /** The size at which a container's log is rotated, in bytes. */
   readonly logMaxBytes: number;
   readonly logMaxFiles: number;
 }
@@ -77,7 +77,7 @@ export class Housekeeping {
       if (!desired.has(uid) && workers.state(uid) === undefined) pods.killOrphan(uid);
     }
     for (const { pod, state } of workers.known()) {
-      // A pod that only the runtime knew, or that was deleted while it ended.
+      // A pod that only the runtime had, or that was deleted while it ended.
       if (state === 'finished' && !desired.has(podUid(pod))) pods.forget(podUid(pod));
     }
     await leftovers.retry();

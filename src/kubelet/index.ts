@@ -1,4 +1,4 @@
-// The public face of the kubelet.
+// The public interface of the kubelet.
 
 export type { KubeletConfig } from './config.ts';
 export { Kubelet } from './kubelet.ts';

@@ -33,7 +33,7 @@ describe('hooks and order', () => {
     expect(harness.clock.now() - begin).toBeLessThan(6000);
   });
 
-  test('a preStop hook that takes too long is cut off by the grace', async () => {
+  test('a preStop hook that takes too long is aborted after the grace period', async () => {
     await harness.createPod('web', {
       terminationGracePeriodSeconds: 700,
       containers: [{ ...main, lifecycle: { preStop: { sleep: { seconds: 600 } } } }],
@@ -45,7 +45,7 @@ describe('hooks and order', () => {
     expect(harness.clock.now() - begin).toBeLessThan(7000);
   });
 
-  test('a postStart hook that fails ends the container', async () => {
+  test('a failed postStart hook kills the container', async () => {
     await harness.createPod(
       'web',
       {
@@ -67,7 +67,7 @@ describe('hooks and order', () => {
     );
   });
 
-  test('a readiness probe decides on Ready, and a startup probe on when it begins', async () => {
+  test('a readiness probe sets Ready, and a startup probe delays it', async () => {
     await harness.createPod('web', {
       containers: [
         {
@@ -116,7 +116,7 @@ describe('hooks and order', () => {
     await harness.waitForGone('web');
   });
 
-  test('a job with a sidecar ends when its containers have', async () => {
+  test('a job with a sidecar ends when its containers have ended', async () => {
     await harness.createPod('job', {
       restartPolicy: 'Never',
       initContainers: [{ ...main, name: 'proxy', restartPolicy: 'Always' }],
@@ -126,7 +126,7 @@ describe('hooks and order', () => {
     expect(done.status.initContainerStatuses?.[0]?.state.terminated).toBeDefined();
   });
 
-  test('an image that changes restarts its container', async () => {
+  test('a changed image restarts its container', async () => {
     await harness.createPod('web', { terminationGracePeriodSeconds: 1 });
     await harness.waitForPod('web', isRunning);
     await harness.client
@@ -147,7 +147,7 @@ describe('hooks and order', () => {
     );
   });
 
-  test('a sandbox that is gone is made anew, and its containers with it', async () => {
+  test('a lost sandbox is created again, with its containers', async () => {
     await harness.createPod('web', { terminationGracePeriodSeconds: 1 });
     const before = await harness.waitForPod('web', isRunning);
     const [sandbox] = await harness.runtime.runtime.listPodSandbox();
@@ -163,7 +163,7 @@ describe('hooks and order', () => {
     );
   });
 
-  test('a pod of the same name, made at once after the other, is another pod', async () => {
+  test('a new pod with the name of a deleted one is another pod', async () => {
     const first = await harness.createPod('web', { terminationGracePeriodSeconds: 1 });
     await harness.waitForPod('web', isRunning);
     await harness.deletePod('web', 0);
@@ -175,7 +175,7 @@ describe('hooks and order', () => {
     expect(sandboxes.map((sandbox) => sandbox.metadata?.uid)).toEqual([second.metadata.uid]);
   });
 
-  test('a status that somebody replaced is put right', async () => {
+  test('a status that another client changed is restored', async () => {
     await harness.createPod('web');
     await harness.waitForPod('web', isRunning);
     const inDefault = harness.client.resource(pods).namespace('default');
@@ -193,7 +193,7 @@ describe('hooks and order', () => {
     expect(pod.status.containerStatuses).toHaveLength(1);
   });
 
-  test('a runtime that does not answer makes the node not ready, and pods go on when it does', async () => {
+  test('an unresponsive runtime makes the node not ready, and pods continue when it responds', async () => {
     const { runtime } = harness.runtime;
     const status = runtime.status.bind(runtime);
     runtime.status = () => Promise.reject(new Error('connection refused'));
@@ -233,13 +233,13 @@ describe('files', () => {
       staticPodPath: join(root, 'manifests'),
     });
   };
-  /** Work on files goes on outside of the virtual clock. */
+  /** Waits for file operations, which do not run on the virtual clock. */
   const eventually = async (condition: () => Promise<boolean>): Promise<void> => {
     const deadline = systemClock.monotonic() + 15_000;
     while (systemClock.monotonic() < deadline) {
       if (await condition()) return;
       await harness.clock.advance('20ms');
-      // A turn of the thread pool, where files are worked on.
+      // Awaits one operation of the thread pool, which runs file operations.
       await stat(root);
     }
     throw new Error('it did not come to be');
@@ -247,7 +247,7 @@ describe('files', () => {
   const phaseOf = async (name: string): Promise<string | undefined> =>
     (await harness.findPod(name))?.status.phase;
 
-  test('volumes follow their config map, and go with the pod', async () => {
+  test('volumes follow their config map, and are removed with the pod', async () => {
     await start();
     const maps = harness.client.resource(configMaps).namespace('default');
     await maps.create({ metadata: { name: 'colors' }, data: { sky: 'blue' } });
@@ -275,7 +275,7 @@ describe('files', () => {
     await eventually(async () => (await readdir(join(root, 'logs'))).length === 0);
   });
 
-  test('a missing config map holds the pod with an event, until it is made', async () => {
+  test('a missing config map delays the pod with an event, until it is created', async () => {
     await start();
     await harness.createPod('web', {
       containers: [{ ...main, volumeMounts: [{ name: 'colors', mountPath: '/colors' }] }],
@@ -294,7 +294,7 @@ describe('files', () => {
     await eventually(async () => (await phaseOf('web')) === 'Running');
   });
 
-  test('directories of pods that nobody wants are removed at start', async () => {
+  test('directories of unknown pods are removed at the start', async () => {
     await mkdir(join(root, 'kubelet/pods/lost/volumes/kubernetes.io~empty-dir/data'), {
       recursive: true,
     });
@@ -304,7 +304,7 @@ describe('files', () => {
     expect(await readdir(join(root, 'logs'))).toEqual([]);
   });
 
-  test('a static pod runs, has a mirror, follows its manifest, and goes with it', async () => {
+  test('a static pod runs, has a mirror, follows its manifest, and is deleted with it', async () => {
     const manifest = (image: string): string =>
       `apiVersion: v1\nkind: Pod\nmetadata: {name: fixed}\nspec:\n  terminationGracePeriodSeconds: 1\n  containers:\n  - {name: main, image: "${image}", command: [sleep, infinity]}\n`;
     await writeFile(join(root, 'manifests/fixed.yaml'), manifest('busybox:1.36'));
@@ -326,7 +326,7 @@ describe('files', () => {
     await writeFile(join(root, 'manifests/fixed.yaml'), manifest('busybox:1.37'));
     await eventually(async () => (await uids()).length === 1 && (await uids())[0] !== before[0]);
     await eventually(async () => (await phaseOf('fixed-node-1')) === 'Running');
-    // A mirror that is deleted comes back; the pod itself is not the API's to delete.
+    // A deleted mirror is created again; the static pod itself is not deleted through the API.
     await harness.deletePod('fixed-node-1', 0);
     await eventually(async () => (await phaseOf('fixed-node-1')) === 'Running');
     await rm(join(root, 'manifests/fixed.yaml'));
@@ -336,10 +336,10 @@ describe('files', () => {
     );
   });
 
-  test('a root directory that cannot be used is an error at start', async () => {
+  test('an unusable root directory is an error at the start', async () => {
     await writeFile(join(root, 'kubelet'), 'a file');
     await expect(start()).rejects.toThrow('EEXIST');
-    // Nothing to stop but the harness' own parts: started anew where it can be.
+    // Replaces the harness: there is no kubelet to stop.
     await rm(join(root, 'kubelet'));
     await start();
     expect(

@@ -19,7 +19,7 @@ const isReady = (pod: Pod): boolean =>
   ) === true;
 
 describe('node', () => {
-  test('is registered ready, with its labels, addresses and capacity', async () => {
+  test('is registered and ready, with its labels, addresses and capacity', async () => {
     const node = await harness.client.resource(nodes).get(NODE_NAME);
     expect(node.metadata.labels).toMatchObject({
       'kubernetes.io/hostname': NODE_NAME,
@@ -74,7 +74,7 @@ describe('node', () => {
 });
 
 describe('pods', () => {
-  test('a pod that is bound to the node runs, and its status says so in one or two writes', async () => {
+  test('a bound pod runs, and its status is written once or twice', async () => {
     const written = await harness.watchWrites('web');
     await harness.createPod('web');
     const pod = await harness.waitForPod('web', isRunning);
@@ -118,7 +118,7 @@ describe('pods', () => {
     ]);
   });
 
-  test('a deleted pod is stopped and gone as soon as its containers have ended', async () => {
+  test('a deleted pod is stopped, and is gone as soon as its containers have ended', async () => {
     await harness.createPod(
       'web',
       { terminationGracePeriodSeconds: 600 },
@@ -137,7 +137,7 @@ describe('pods', () => {
     expect(await harness.eventsOf('web')).toContain('Killing: Stopping container main');
   });
 
-  test('a deletion with a shorter grace cuts a longer one short', async () => {
+  test('a deletion with a shorter grace period shortens a running one', async () => {
     await harness.createPod(
       'web',
       { terminationGracePeriodSeconds: 600 },
@@ -152,7 +152,7 @@ describe('pods', () => {
     expect(harness.clock.now() - begin).toBeLessThan(6000);
   });
 
-  test('an object that is deleted by force takes its containers with it', async () => {
+  test('containers of a pod that was deleted by force are stopped', async () => {
     await harness.createPod('web', { terminationGracePeriodSeconds: 5 });
     await harness.waitForPod('web', isRunning);
     await harness.deletePod('web', 0);
@@ -160,7 +160,7 @@ describe('pods', () => {
     expect(await harness.runtime.runtime.listPodSandbox()).toEqual([]);
   });
 
-  test('a container that fails is restarted with growing delays, and waits in CrashLoopBackOff', async () => {
+  test('a failing container is restarted with growing delays, and waits in CrashLoopBackOff', async () => {
     await harness.createPod('crash', {
       containers: [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', 'exit 3'] }],
     });
@@ -179,14 +179,14 @@ describe('pods', () => {
       'crash',
       (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) === 4,
     );
-    // 10 s, 20 s, 40 s: less what went by before the first was seen.
+    // 10 s, 20 s, 40 s: minus the time before the first failure was observed.
     expect(harness.clock.now() - begin).toBeGreaterThan(65_000);
     expect(harness.clock.now() - begin).toBeLessThan(75_000);
-    // One dead instance is kept beside the newest.
+    // One dead instance is kept besides the newest.
     expect((await harness.runtime.runtime.listContainers()).length).toBeLessThanOrEqual(2);
   });
 
-  test('a pod that may not restart ends as its containers do', async () => {
+  test('a pod with restartPolicy Never ends with its containers', async () => {
     const container = (code: number) => [
       { name: 'main', image: 'busybox:1.36', command: ['sh', '-c', `exit ${code}`] },
     ];
@@ -210,7 +210,7 @@ describe('pods', () => {
     await harness.waitForGone('bad', '10s');
   });
 
-  test('init containers run one after the other before the others', async () => {
+  test('init containers run one after the other before the regular containers', async () => {
     const init = (name: string) => ({
       name,
       image: 'busybox:1.36',
@@ -238,7 +238,7 @@ describe('pods', () => {
     ).toEqual(['Completed', 'Completed']);
   });
 
-  test('a missing config map holds the container until it is made', async () => {
+  test('a missing config map delays the container until it is created', async () => {
     await harness.createPod('needy', {
       containers: [
         {
@@ -281,7 +281,7 @@ describe('pods', () => {
     );
   });
 
-  test('an image that is a volume is pulled first; without it the container waits', async () => {
+  test('an image volume is pulled first; without it the container waits', async () => {
     const volumes = (reference: string): object => ({
       volumes: [{ name: 'pages', image: { reference, pullPolicy: 'Always' } }],
       containers: [
@@ -328,7 +328,7 @@ describe('pods', () => {
     await harness.waitForGone('huge', '5s');
   });
 
-  test('a pod that was active for too long is ended', async () => {
+  test('a pod that exceeds its activeDeadlineSeconds is stopped', async () => {
     await harness.createPod('late', {
       activeDeadlineSeconds: 20,
       terminationGracePeriodSeconds: 1,
@@ -377,7 +377,7 @@ describe('pods', () => {
 });
 
 describe('restart of the kubelet', () => {
-  test('running pods go on as they were, and nothing is started twice', async () => {
+  test('running pods continue, and no container is started twice', async () => {
     await harness.createPod('web');
     const before = await harness.waitForPod('web', isRunning);
     const containers = await harness.runtime.runtime.listContainers();

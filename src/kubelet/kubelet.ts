@@ -1,8 +1,9 @@
 // The kubelet: runs the pods that are bound to its node.
 //
-// Desired pods come from the API (one watch, of the pods of this node) and from static manifests; observed pods from the
-// runtime. A change on either side wakes the worker of that pod, which brings the two together. This file starts and stops the
-// parts; parts.ts makes them, pod-sources.ts and pod-handler.ts pass changes on, and pod-syncer.ts is what a worker does.
+// Desired pods come from the API (one watch, of the pods of this node) and from static manifests;
+// observed pods come from the runtime. A change on either side wakes the worker of that pod, which
+// reconciles both. This file starts and stops the parts; parts.ts makes them, pod-sources.ts and
+// pod-handler.ts pass changes on, and pod-syncer.ts implements the steps of a worker.
 
 import type { Duplex } from 'node:stream';
 import { EventRecorder } from '#client/events/index.ts';
@@ -32,7 +33,7 @@ export class Kubelet {
     this.#config = config;
     this.#logger = config.logger.with({ component: 'kubelet', node: config.nodeName });
     this.#metrics = new KubeletMetrics(config.clock);
-    // The runtime of a simulated node is in memory: it always answers.
+    // The runtime of a simulated node is in memory: it always responds.
     const runtime =
       config.hostFiles === false ? config.runtime : withDeadlines(config.runtime, config.clock);
     this.#runtime = instrumentRuntime(runtime, this.#metrics);
@@ -54,8 +55,8 @@ export class Kubelet {
   }
 
   /**
-   * Resolves when the node is registered and every pod that is bound to it has a worker. Rejects if the runtime cannot be
-   * reached, the root directory cannot be used, or the port cannot be opened.
+   * Resolves when the node is registered and every pod that is bound to it has a worker. Rejects if
+   * the runtime cannot be reached, the root directory cannot be used, or the port cannot be opened.
    */
   async start(): Promise<void> {
     try {
@@ -78,12 +79,12 @@ export class Kubelet {
     });
     this.#parts = parts;
     const { pleg, server, informers, reporter, staticPods, pods, housekeeping, settings } = parts;
-    // The runtime is listed before any pod is looked at: nothing is started twice.
+    // The runtime is listed before any pod is reconciled, so that no container is started twice.
     await pleg.relist(signal);
     this.#background.push(pleg.run(signal));
     await server.listen();
     informers.start(signal);
-    // Static pods do not wait for the API; the others need to know the node and the services.
+    // Static pods do not wait for the API; the others need the Node and the services.
     await Promise.all([
       reporter.register(signal),
       informers.waitForCacheSync(signal),
@@ -101,7 +102,7 @@ export class Kubelet {
     });
   }
 
-  /** Stops the kubelet; containers go on running. Idempotent. */
+  /** Stops the kubelet; containers keep running. Idempotent. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -113,8 +114,8 @@ export class Kubelet {
   }
 
   /**
-   * Serves a connection with HTTP/1.1, with the rights of `user`: only for callers inside the process that have authenticated the
-   * user already (the API server).
+   * Serves an HTTP/1.1 connection with the rights of `user`: only for callers in this process that
+   * have authenticated the user already (the API server).
    */
   handleConnection(connection: Duplex, user: ServerUser): void {
     if (this.#parts === undefined) {

@@ -1,4 +1,4 @@
-// Pods that are gone from the API and that the runtime still has, until they are removed.
+// Pods that are gone from the API and still exist in the runtime, until they are removed.
 
 import type { Logger } from '#machinery/log.ts';
 import type { GarbageCollector } from './garbage.ts';
@@ -15,14 +15,14 @@ export interface LeftoversConfig {
 export class Leftovers {
   readonly #config: LeftoversConfig;
   readonly #waiting = new Map<string, RuntimePodStatus>();
-  /** Never the same pod twice at a time. */
+  /** UIDs of pods that are being removed: a pod is removed once at a time. */
   readonly #removing = new Set<string>();
 
   constructor(config: LeftoversConfig) {
     this.#config = config;
   }
 
-  /** Removes it behind the caller's back; what cannot be removed is kept for `retry`. */
+  /** Removes the pod in the background; a failed removal is kept for `retry`. */
   remove(status: RuntimePodStatus): void {
     this.#waiting.set(status.uid, status);
     void this.#attempt(status);

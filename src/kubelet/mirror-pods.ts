@@ -1,4 +1,5 @@
-// The API's copies of static pods. Each is made when the status of its pod is first written, and deleted with the manifest.
+// Mirror pods: the API's copies of static pods. A mirror is created when the status of its pod is
+// first written, and deleted with the manifest.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -29,28 +30,31 @@ export class MirrorPods {
     this.#config = config;
   }
 
-  /** Every mirror that the API has of this node. */
+  /** Returns the mirrors of this node in the API. */
   all(): Iterable<Pod> {
     return this.#mirrors.values();
   }
 
-  /** Records a mirror that the API has. */
+  /** Records that the API has the mirror. */
   seen(mirror: Pod): void {
     this.#mirrors.set(fullName(mirror), mirror);
   }
 
-  /** Records that the API has the mirror no longer. */
+  /** Records that the API no longer has the mirror. */
   gone(mirror: Pod): void {
     this.#mirrors.delete(fullName(mirror));
   }
 
-  /** Returns the mirror of a static pod, and makes it if it is missing. Rejects as the API does. */
+  /**
+   * Returns the mirror of a static pod, and creates it if it is missing. Rejects with the API's
+   * error.
+   */
   async get(pod: Pod): Promise<Pod> {
     const known = this.#mirrors.get(fullName(pod));
     if (known !== undefined && known.metadata.annotations?.[MIRROR_ANNOTATION] === podUid(pod))
       return known;
     const resource = this.#config.client.resource(pods).namespace(pod.metadata.namespace ?? '');
-    // The mirror of a manifest before this one.
+    // The mirror belongs to an earlier manifest.
     if (known !== undefined) await this.delete(known);
     const { name, namespace, labels, annotations } = pod.metadata;
     const node = {
@@ -80,7 +84,10 @@ export class MirrorPods {
     }
   }
 
-  /** Deletes the mirror of the static pod, or the mirror itself, if the API has it. Never rejects: a failure is logged. */
+  /**
+   * Deletes the mirror of the static pod, or the mirror itself, if the API has it. Never rejects: a
+   * failure is logged.
+   */
   async delete(pod: Pod): Promise<void> {
     const mirror = this.#mirrors.get(fullName(pod));
     if (mirror === undefined) return;

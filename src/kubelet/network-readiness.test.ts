@@ -1,4 +1,4 @@
-// Containers wait for the network of their pod.
+// Containers wait until the network of their pod is ready.
 
 import { afterEach, expect, test } from 'vitest';
 import type { NetworkReadiness } from './network-readiness.ts';
@@ -34,7 +34,7 @@ class FakeReadiness implements NetworkReadiness {
 const containersOf = async (): Promise<string[]> =>
   (await t.runtime.runtime.listContainers({})).map(({ metadata }) => metadata?.name ?? '');
 
-test('no container is made before the addresses of the sandbox are ready', async () => {
+test('no container is created before the addresses of the sandbox are ready', async () => {
   const network = new FakeReadiness();
   t = await startHarness({ networkReadiness: network });
   await t.createPod('a', {
@@ -60,7 +60,7 @@ test('pods of the node network do not wait', async () => {
   expect(network.announced).toEqual([]);
 });
 
-test('a network that is not ready in time is an event, and another attempt', async () => {
+test('a network that is not ready in time is reported in an event and retried', async () => {
   const network = new FakeReadiness();
   t = await startHarness({ networkReadiness: network });
   await t.createPod('a');

@@ -52,7 +52,7 @@ beforeEach(() => {
   });
 });
 
-test('an object is followed once, from the first pod that names it to the last', async () => {
+test('an object is watched from the first pod that refers to it to the last', async () => {
   tracker.register(using('a'));
   tracker.register(using('b'));
   tracker.register(using('a'));
@@ -68,20 +68,20 @@ test('an object is followed once, from the first pod that names it to the last',
   expect(watched[1]!.key).toBe('configmap/default/other');
 });
 
-test('what is not there is named as it is', async () => {
+test('a missing object is reported by its name', async () => {
   tracker.register(using('a'));
   watched[0]!.sync(undefined);
   await expect(tracker.configMap('default', 'conf')).rejects.toThrow('configmap "conf" not found');
 });
 
-test('what nobody is registered for is read, and not followed', async () => {
+test('an object without registered pods is read, but not watched', async () => {
   const found = tracker.secret('default', 'once');
   watched[0]!.sync(object);
   expect(await found).toBe(object);
   expect(watched[0]!.stopped).toBe(true);
 });
 
-test('nobody waits for ever for an API that does not answer', async () => {
+test('no caller waits for ever for an unresponsive API', async () => {
   tracker.register(using('a'));
   const found = expect(tracker.configMap('default', 'conf')).rejects.toThrow(
     'failed to sync configmap cache: timed out waiting for the condition',
@@ -90,7 +90,7 @@ test('nobody waits for ever for an API that does not answer', async () => {
   await found;
 });
 
-test('who gives up is let go at once', async () => {
+test('an aborted caller stops waiting at once', async () => {
   tracker.register(using('a'));
   const abort = new AbortController();
   const found = expect(
@@ -100,7 +100,7 @@ test('who gives up is let go at once', async () => {
   await found;
 });
 
-test('a pod refers to what its env, volumes and pull secrets name', () => {
+test('a pod refers to objects in env, volumes and pull secrets', () => {
   const pod = makePod({
     spec: {
       containers: [

@@ -1,12 +1,15 @@
-// The config maps and secrets that pods on this node refer to. Each is followed from the first pod that names it to the last:
-// what a pod's start finds is then at hand, and what changes is told to the pods that use it.
+// The ConfigMaps and Secrets that pods on this node refer to. Each is watched as long as a pod
+// refers to it: at the start of a pod the objects are often in memory already, and pods are
+// notified of changes.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { untilAborted } from './handlers/timeout.ts';
 import type { ConfigMap, Pod, Secret } from './types.ts';
 
-/** Rejects with NotFound ('configmap "x" not found') if the object is not there. */
+/**
+ * Reads objects. Rejects with NotFound ('configmap "x" not found') if the object does not exist.
+ */
 export interface ObjectSource {
   configMap(namespace: string, name: string): Promise<ConfigMap>;
   secret(namespace: string, name: string): Promise<Secret>;
@@ -16,7 +19,9 @@ export type ObjectKind = 'configmap' | 'secret';
 
 /** A running watch of one object. */
 export interface ObjectWatch<T> {
-  /** Resolves when the object was read for the first time; rejects if the watch was stopped before. */
+  /**
+   * Resolves when the object was read for the first time; rejects if the watch was stopped before.
+   */
   readonly synced: Promise<void>;
   current(): T | undefined;
   stop(): void;
@@ -24,16 +29,16 @@ export interface ObjectWatch<T> {
 
 export interface ObjectTrackerConfig {
   readonly clock: Clock;
-  /** How long a read waits for the first list. Default: 5,000. */
+  /** How long a read waits for the first list, in milliseconds. Default: 5,000. */
   readonly syncTimeoutMs?: number;
-  /** Follows one object; calls `onChange` whenever it has appeared, changed or gone. */
+  /** Watches one object; calls `onChange` after each creation, change or deletion. */
   readonly watch: (
     kind: ObjectKind,
     namespace: string,
     name: string,
     onChange: () => void,
   ) => ObjectWatch<ConfigMap | Secret>;
-  /** An object that these pods refer to has changed. */
+  /** Called with the UIDs of pods that refer to a changed object. */
   readonly onChange: (uids: readonly string[]) => void;
 }
 
@@ -53,7 +58,7 @@ export class ObjectTracker implements ObjectSource {
     this.#config = config;
   }
 
-  /** From now on, what the pod refers to is followed. Call it again when the pod has changed. */
+  /** Watches the objects that the pod refers to. Must be called again when the pod has changed. */
   register(pod: Pod): void {
     const uid = pod.metadata.uid;
     const wanted = new Set(references(pod));
@@ -97,7 +102,10 @@ export class ObjectTracker implements ObjectSource {
     }
   }
 
-  /** Rejects if the API does not answer in time, or does not let the node see the object. */
+  /**
+   * Waits for the first list. Rejects if the API does not respond in time, or the node may not read
+   * the object.
+   */
   async #synced(watch: ObjectWatch<ConfigMap | Secret>, kind: ObjectKind): Promise<void> {
     const { clock, syncTimeoutMs = 5000 } = this.#config;
     await new Promise<void>((resolve, reject) => {
@@ -117,7 +125,7 @@ export class ObjectTracker implements ObjectSource {
         watch: this.#config.watch(kind, namespace, name, () => this.#config.onChange([...users])),
         users,
       };
-      // Waiting callers get the failure. There may be none.
+      // Callers that wait get the failure. There may be none.
       tracked.watch.synced.catch(() => undefined);
       this.#tracked.set(key, tracked);
     }
@@ -138,7 +146,7 @@ function keyOf(kind: ObjectKind, namespace: string, name: string): string {
   return `${kind}/${namespace}/${name}`;
 }
 
-/** Keys of every config map and secret that the pod names: env, volumes, pull secrets. */
+/** Returns the keys of the ConfigMaps and Secrets in the pod's env, volumes and pull secrets. */
 export function references(pod: Pod): readonly string[] {
   const namespace = pod.metadata.namespace ?? '';
   const keys: string[] = [];
@@ -171,7 +179,7 @@ export function references(pod: Pod): readonly string[] {
   return keys;
 }
 
-/** The same objects, for a caller who gives up when the signal aborts. */
+/** Returns the same objects for a caller that stops waiting when the signal aborts. */
 export function untilAbortedObjects(objects: ObjectSource, signal: AbortSignal): ObjectSource {
   return {
     configMap: (namespace, name) => untilAborted(objects.configMap(namespace, name), signal),

@@ -1,5 +1,6 @@
-// Composes a kubelet: makes its parts from the configuration, each after the parts that it uses. Two parts depend on later ones,
-// and get them at the end: the pod workers, which call the syncer, and the PLEG, which notifies the pod handler.
+// Composes a kubelet: makes its parts from the configuration, each after the parts that it uses.
+// Two parts depend on later ones, and get them at the end: the pod workers, which call the syncer,
+// and the PLEG, which notifies the pod handler.
 
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -76,10 +77,10 @@ const RETRY_MS = 10_000;
 const MAX_NODE_FILE_BYTES = 1024 * 1024;
 const RUNTIME_DEADLINE_MS = 30_000;
 
-/** The parts that exist before the first call of the runtime. */
+/** The dependencies that exist before the first call of the runtime. */
 export interface Base {
   readonly config: KubeletConfig;
-  /** With deadlines and metrics. */
+  /** The runtime, wrapped with deadlines and metrics. */
   readonly runtime: Runtime;
   readonly metrics: KubeletMetrics;
   readonly recorder: EventRecorder;
@@ -88,7 +89,7 @@ export interface Base {
   readonly signal: AbortSignal;
 }
 
-/** The parts of a kubelet that are started, stopped or asked. */
+/** The parts of a kubelet that are started, stopped or queried. */
 export interface Parts {
   readonly settings: Settings;
   readonly informers: SharedInformerFactory;
@@ -105,7 +106,10 @@ export interface Parts {
   readonly reporter: NodeReporter;
 }
 
-/** Makes all parts. Nothing runs yet. Rejects if the runtime does not answer or the root directory cannot be used. */
+/**
+ * Makes all parts, without starting them. Rejects if the runtime does not respond or the root
+ * directory is unusable.
+ */
 export async function makeParts(base: Base): Promise<Parts> {
   const { config, metrics, recorder, logger, signal } = base;
   const { client, clock } = config;
@@ -150,7 +154,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   });
   const nodeObject = (): Node | undefined => nodeInformer.lister.get('', config.nodeName);
 
-  // The workers, and what wakes them.
+  // The workers and their wake-ups.
   const desired = new DesiredPods();
   const workers = new PodWorkers({
     ...common,
@@ -202,7 +206,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     onChange: (uid) => workers.sync(uid),
   });
 
-  // Reports, and inputs of pods.
+  // Status reports and inputs of pods.
   const mirrors =
     config.staticPodPath === undefined
       ? undefined
@@ -278,7 +282,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     volumes,
     objects,
     allocations,
-    // Without files no container can read a token, so none is requested and none renewed every hour.
+    // Without files no container can read a token, so no token is requested or renewed.
     token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
     downward,
     runtimeName: () => settings.runtimeName,
@@ -396,7 +400,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   };
 }
 
-/** The configuration with its defaults, and what is read once at the start. */
+/** The configuration with its defaults, and values that are read once at the start. */
 interface Settings {
   readonly hostFiles: boolean;
   readonly podNetwork: boolean;
@@ -406,7 +410,7 @@ interface Settings {
   readonly mounter: Mounter;
   readonly dns: DnsSettings;
   readonly runtimeName: string;
-  /** Such as 'containerd://1.7.24'. */
+  /** For example 'containerd://1.7.24'. */
   readonly runtimeVersion: string;
 }
 
@@ -452,7 +456,7 @@ interface ServerParts {
   readonly base: Base;
   readonly settings: Settings;
   readonly node: NodeFactsSource;
-  /** Bytes. */
+  /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
   readonly desired: DesiredPods;
   readonly pleg: Pleg;
@@ -466,7 +470,8 @@ function makeServer(parts: ServerParts): KubeletServer {
   const { config, metrics, logger } = base;
   const { client, clock } = config;
   const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
-  // The machine of a simulated node is not the node: the node uses what its containers use.
+  // The machine of a simulated node is not the node: the usage of the node is that of its
+  // containers.
   const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
   const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
   const withStatus = (pod: Pod): Pod => {
@@ -542,14 +547,17 @@ function countContainers(
   return counts;
 }
 
-/** Makes the directory. Returns its real path, as mount points are listed. */
+/** Creates the directory. Returns its real path, as it appears in lists of mount points. */
 async function prepareRoot(rootDir: string, hostFiles: boolean): Promise<string> {
   if (!hostFiles) return rootDir;
   await mkdir(rootDir, { recursive: true, mode: 0o750 });
   return await realpath(rootDir);
 }
 
-/** Reads a small text file of the node. A container with a hostPath volume may have put any kind of file in its place. */
+/**
+ * Reads a small text file of the node. A container with a hostPath volume may have replaced the
+ * file with any other type.
+ */
 async function readNodeFile(path: string): Promise<string> {
   return (await readUntrusted(path, MAX_NODE_FILE_BYTES, { followLinks: true })).toString('utf8');
 }

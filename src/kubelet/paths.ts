@@ -1,4 +1,4 @@
-// The layout of the kubelet's root directory, as on every Kubernetes node.
+// The layout of the kubelet's root directory, which is upstream's.
 
 import { join } from 'node:path';
 
@@ -14,7 +14,7 @@ export function hostsFilePath(rootDir: string, uid: string): string {
   return join(podDir(rootDir, uid), 'etc-hosts');
 }
 
-/** Termination logs of a container's instances. */
+/** Returns the directory for termination logs of a container's instances. */
 export function containerDir(rootDir: string, uid: string, container: string): string {
   return join(podDir(rootDir, uid), 'containers', container);
 }

@@ -1,8 +1,9 @@
-// The pod lifecycle event generator: what the runtime shows of each pod, and word of every change.
+// The pod lifecycle event generator: observes the pods in the runtime, and publishes every change.
 //
-// Where the runtime has events, they say which pods to look at again, and a relist every few minutes catches what was missed.
-// Where it has none, everything is listed once a second: two calls, whatever the number of pods. Either way only a pod whose
-// containers or sandboxes have changed is looked at in full, and only then is `onChange` called.
+// If the runtime has events, they name the pods to read again, and a relist every few minutes finds
+// missed changes. If it has none, everything is listed once a second with two calls, independent of
+// the number of pods. In both cases a pod is read in full only if its containers or sandboxes have
+// changed, and only then is `onChange` called.
 
 import type {
   Container as CriContainer,
@@ -33,31 +34,31 @@ export interface PlegConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly readTerminationMessage: TerminationMessageReader;
-  /** Called after every relist that succeeded with its duration in seconds. */
+  /** Called after every successful relist with its duration in seconds. */
   readonly onRelist?: (seconds: number) => void;
-  /** How often everything is listed when there are no events. Default: 1,000. */
+  /** The time between two relists of a runtime without events, in milliseconds. Default: 1,000. */
   readonly relistMs?: number;
-  /** How often everything is listed when there are events. Default: 300,000. */
+  /** The time between two relists of a runtime with events, in milliseconds. Default: 300,000. */
   readonly eventedRelistMs?: number;
 }
 
 interface Refresh {
-  /** The one that runs. */
+  /** The read in flight. */
   readonly current: Promise<RuntimePodStatus>;
-  /** The one that begins after it, for those who asked meanwhile. */
+  /** The read after it, for callers that arrived meanwhile. */
   next: Promise<RuntimePodStatus> | undefined;
 }
 
 export class Pleg {
   readonly #config: PlegConfig;
   readonly #statuses = new Map<string, RuntimePodStatus>();
-  /** At most one look at a pod at a time, so that an older one never replaces a newer. */
+  /** Reads in flight: at most one per pod, so that an older status never replaces a newer one. */
   readonly #refreshes = new Map<string, Refresh>();
-  /** Which pod a container or sandbox belongs to: events name only the container. */
+  /** Container or sandbox → the pod's UID: events name only the container. */
   readonly #podOf = new Map<string, string>();
-  /** Pods whose worker acts on them now, and what was reported of them meanwhile. */
+  /** Pods that their worker is changing now, with the events received meanwhile. */
   readonly #held = new Map<string, { readonly events: ContainerEvent[]; changed: boolean }>();
-  /** Sandboxes that were read before the pod was. */
+  /** Sandboxes that were read before their pod was. */
   readonly #fresh = new Map<string, SandboxRecord>();
   #relisting = false;
   #lastRelist = Number.NEGATIVE_INFINITY;
@@ -68,7 +69,10 @@ export class Pleg {
     this.#config = config;
   }
 
-  /** Sets what is called when the sandboxes or containers of a pod have changed. Must be called before the first relist. */
+  /**
+   * Sets the callback for changes of a pod's sandboxes or containers. Must be called before the
+   * first relist.
+   */
   listen(onChange: (uid: string) => void): void {
     this.#onChange = onChange;
   }
@@ -78,17 +82,17 @@ export class Pleg {
     return this.#statuses.get(uid);
   }
 
-  /** Monotonic time of the last relist that succeeded. */
+  /** The monotonic time of the last successful relist. */
   get lastRelist(): number {
     return this.#lastRelist;
   }
 
-  /** Every pod of which the runtime shows something. */
+  /** Returns every pod with a sandbox or container in the runtime. */
   pods(): Iterable<RuntimePodStatus> {
     return this.#statuses.values();
   }
 
-  /** Looks at the pod now; what it answers began to be read after the call. Does not call onChange. */
+  /** Reads the pod from the runtime. The read begins after the call. Does not call onChange. */
   refresh(uid: string): Promise<RuntimePodStatus> {
     const running = this.#refreshes.get(uid);
     if (running === undefined) return this.#begin(uid);
@@ -99,12 +103,15 @@ export class Pleg {
     return running.next;
   }
 
-  /** A sandbox that was just made, and read: it need not be read again. */
+  /** Records a sandbox that was just created and read, so that it need not be read again. */
   noteSandbox(sandbox: SandboxRecord): void {
     this.#fresh.set(sandbox.id, sandbox);
   }
 
-  /** Delays events of this pod until `release`: the holder changes the pod itself and reads its status afterwards. */
+  /**
+   * Delays events of this pod until `release`: the caller changes the pod itself and reads its
+   * status afterwards.
+   */
   hold(uid: string): void {
     if (!this.#held.has(uid)) this.#held.set(uid, { events: [], changed: false });
   }
@@ -123,7 +130,7 @@ export class Pleg {
     this.#statuses.delete(uid);
   }
 
-  /** Follows the runtime until the signal aborts. Call `relist` before, once, to know what is there. */
+  /** Watches the runtime until the signal aborts. `relist` must be called once before. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#config;
     const events = this.#config.runtime.containerEvents?.bind(this.#config.runtime);
@@ -146,7 +153,7 @@ export class Pleg {
     await following;
   }
 
-  /** Lists everything, and looks in full at each pod that is not as it was last seen. */
+  /** Lists everything, and reads each pod in full that has changed. */
   async relist(signal?: AbortSignal): Promise<void> {
     const { runtime, clock, onRelist } = this.#config;
     const start = clock.monotonic();
@@ -178,7 +185,7 @@ export class Pleg {
       const after = await this.refresh(uid);
       if (after.fingerprint !== before) this.#onChange(uid);
     } catch (error) {
-      // The next relist finds it again.
+      // The next relist finds the change again.
       this.#config.logger.warn('pod not read from the runtime', { uid, err: error });
     }
   }
@@ -201,7 +208,7 @@ export class Pleg {
       if (signal.aborted) return;
       setWorks(false);
       try {
-        // Changes before the subscription are found by listing.
+        // Relisting finds changes before the subscription.
         await this.relist(signal);
         await clock.sleep(1000, signal);
       } catch (error) {
@@ -222,7 +229,7 @@ export class Pleg {
     else if (!this.#isKnown(uid, event)) void this.#look(uid);
   }
 
-  /** Whatever number of events ask for it, one relist at a time. */
+  /** Schedules a relist. Any number of events lead to one relist at a time. */
   #relistSoon(): void {
     if (this.#relisting) return;
     this.#relisting = true;
@@ -290,7 +297,7 @@ export class Pleg {
     return status;
   }
 
-  /** A sandbox that is as it was needs no further call: its addresses do not change. */
+  /** Reads a sandbox. An unchanged sandbox needs no call: its addresses do not change. */
   async #readSandbox(
     listed: PodSandbox,
     before: RuntimePodStatus | undefined,
@@ -364,7 +371,7 @@ function groupByPod(
   const pods = new Map<string, Listed>();
   const podOf = (labels: Readonly<Record<string, string>>): Listed | undefined => {
     const uid = labels[POD_UID_LABEL] ?? '';
-    // Not made by a kubelet: none of our business.
+    // The container was not created by a kubelet: it is ignored.
     if (uid === '') return undefined;
     let pod = pods.get(uid);
     if (pod === undefined) {

@@ -1,5 +1,5 @@
-// What the kubelet does when a pod is added, updated or deleted, or changes in the runtime: admits it, wakes its worker, and
-// forgets it at the end.
+// Handles added, updated and deleted pods, and pods that change in the runtime: admits a pod, wakes
+// its worker, and drops its state at the end.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '#machinery/clock.ts';
@@ -54,7 +54,7 @@ export interface PodHandlerConfig {
 
 export class PodHandler {
   readonly #config: PodHandlerConfig;
-  /** The API's pods and the static manifests were read: a pod in neither is an orphan. */
+  /** The pods of the API and the static manifests have been read: a pod in neither is an orphan. */
   #sourcesReady = false;
 
   constructor(config: PodHandlerConfig) {
@@ -83,7 +83,7 @@ export class PodHandler {
     this.#config.desired.set(uid, pod, allocations.current(pod));
     statuses.observe(pod);
     if (before !== undefined && !concernsWorker(before, pod)) return;
-    // Files may show the pod's labels and annotations.
+    // Files in volumes may contain the pod's labels and annotations.
     volumes.markStale(uid);
     if (this.#isRejected(pod, workers.state(uid) !== undefined)) {
       if (pod.metadata.deletionTimestamp !== undefined) statuses.removeWhenWritten(pod);
@@ -99,11 +99,14 @@ export class PodHandler {
     statuses.forget(uid);
     this.#retryDeferred();
     if (workers.state(uid) === undefined) return;
-    // Only the object was deleted, without a grace period: the pod has the time that its spec gives it.
+    // The object was deleted without a grace period: the pod gets the grace period of its spec.
     workers.update({ type: 'kill', pod });
   }
 
-  /** Reports whether the node has room for the pod; rejects it otherwise. Must be called before the pod is one of the desired pods. */
+  /**
+   * Reports whether the node has room for the pod; rejects it otherwise. Must be called before the
+   * pod is one of the desired pods.
+   */
   #admit(pod: Pod): boolean {
     const {
       allocatable,
@@ -118,7 +121,7 @@ export class PodHandler {
       events,
       clock,
     } = this.#config;
-    // The pod runs already: it was admitted before the kubelet restarted.
+    // The pod runs already, so it was admitted before the kubelet restarted.
     if (pleg.get(podUid(pod)) !== undefined) return true;
     const rejection = admitPod({
       pod,
@@ -160,7 +163,10 @@ export class PodHandler {
     else if (this.#sourcesReady && !this.#config.desired.has(uid)) this.killOrphan(uid);
   }
 
-  /** Called by the pod's worker when the pod is stopped and cleaned up, and for every later change of the pod. */
+  /**
+   * Called by the pod's worker when the pod is stopped and cleaned up, and for every later change
+   * of the pod.
+   */
   podFinished(pod: Pod): void {
     const { statuses, pleg, leftovers } = this.#config;
     const uid = podUid(pod);
@@ -210,7 +216,7 @@ export class PodHandler {
 function concernsWorker(before: Pod, after: Pod): boolean {
   const a = before.metadata;
   const b = after.metadata;
-  // The generation grows with every change of the spec, and when deletion is asked for.
+  // The generation grows with every change of the spec, and with a deletion.
   if (a.generation === undefined || a.generation !== b.generation) return true;
   if (
     a.deletionTimestamp !== b.deletionTimestamp ||
@@ -219,12 +225,13 @@ function concernsWorker(before: Pod, after: Pod): boolean {
     return true;
   if (!isDeepStrictEqual(a.labels, b.labels) || !isDeepStrictEqual(a.annotations, b.annotations))
     return true;
-  // Readiness gates are conditions that other clients write. Another client may also have set a terminal phase.
+  // Readiness gates are conditions that other clients write. Another client may also have set a
+  // terminal phase.
   if ((after.spec.readinessGates ?? []).length > 0) return true;
   return isTerminal(after.status.phase) && !isTerminal(before.status.phase);
 }
 
-/** Returns a pod with the fields that stopping it takes. */
+/** Returns a pod with the fields that stopping it needs. */
 function podFromRuntime(status: RuntimePodStatus): Pod {
   const names = [...new Set(status.containers.map((container) => container.name))];
   return {

@@ -72,7 +72,7 @@ describe('DNS', () => {
     expect(dns(spec).config).toEqual(expected);
   });
 
-  test('without a DNS of the cluster, the node has to do', () => {
+  test('without cluster DNS, pods use the node’s DNS', () => {
     const { config, told } = dns({}, { clusterDNS: [] });
     expect(config).toEqual(node);
     expect(dns({}, { clusterDNS: undefined })).toEqual({ config: node, told: [] });
@@ -81,7 +81,7 @@ describe('DNS', () => {
     );
   });
 
-  test('is cut to what resolvers take', () => {
+  test('is truncated to the limits of resolvers', () => {
     const { config, told } = dns({
       dnsPolicy: 'None',
       dnsConfig: { nameservers: ['1', '2', '3', '4'] },
@@ -101,7 +101,7 @@ describe('the host name', () => {
   const named = (spec: Partial<PodSpec>, name = 'web') =>
     podHostname(makePod({ metadata: { name }, spec }), 'cluster.local');
 
-  test('is that of the pod, cut to what fits', () => {
+  test('is derived from the pod’s name, truncated to the limit', () => {
     expect(named({}).effective).toBe('web');
     expect(named({ hostname: 'db' }).effective).toBe('db');
     expect(named({}, `${'a'.repeat(62)}-tail`).effective).toBe('a'.repeat(62));
@@ -185,7 +185,7 @@ describe('resources', () => {
     expect(given(resources)).toEqual(expected);
   });
 
-  test('who asks for more memory is killed later', () => {
+  test('containers with higher memory requests are killed later', () => {
     const pod = makePod({
       spec: { containers: [makeContainer('main', { resources: { requests: { memory: '2Gi' } } })] },
     });
@@ -201,7 +201,7 @@ describe('resources', () => {
 });
 
 describe('security', () => {
-  test("a container's own settings win over its pod's", () => {
+  test('a container’s settings take precedence over the pod’s', () => {
     const pod = makePod({
       spec: {
         securityContext: {

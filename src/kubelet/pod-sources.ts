@@ -1,4 +1,4 @@
-// Where desired pods come from: the API's pods go to the handler, the mirrors among them to the static pods.
+// Passes the API's pods to the handler, and mirror pods to the static pods.
 
 import type { SharedInformer } from '#client/informers/index.ts';
 import { isMirrorPod } from './mirror-pods.ts';
@@ -7,14 +7,17 @@ import type { StaticPods } from './static-pods.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import { podUid, type Pod } from './types.ts';
 
-/** Passes on every pod that the informer has, and every change from now on. */
+/** Passes on every pod of the informer, and every later change. */
 export function watchApiPods(
   informer: SharedInformer<Pod>,
   handler: PodHandler,
   staticPods: StaticPods | undefined,
   statuses: StatusManager,
 ): void {
-  /** Compares the mirror with what was written: a mirror that was made again gets its status again. */
+  /**
+   * Compares the mirror with the written status: a mirror that was created again gets its status
+   * again.
+   */
   const mirrorSeen = (mirror: Pod): void => {
     const pod = staticPods?.mirrorSeen(mirror);
     if (pod === undefined) return;
@@ -33,7 +36,7 @@ export function watchApiPods(
         updated(pod);
         return;
       }
-      // Another pod of the same name: the previous one was deleted in between.
+      // Another pod has the name: the previous one was deleted in between.
       deleted(previous);
       added(pod);
     },

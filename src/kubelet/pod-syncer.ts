@@ -1,5 +1,5 @@
-// What a pod's worker does at each step: bring the pod up and keep it so, stop it, tidy up after it. Each step begins with
-// what the runtime shows and ends with the status that follows from it.
+// The steps of a pod's worker: start the pod and keep it running, stop it, and clean up. Each step
+// begins with the pod's status in the runtime and ends with the resulting API status.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -40,9 +40,9 @@ export interface SyncerConfig {
   readonly allocations: Allocations;
   readonly token: PayloadContext['token'];
   readonly downward: () => DownwardContext;
-  /** The runtime's own name, for container IDs. */
+  /** Returns the runtime's own name, for container IDs. */
   readonly runtimeName: () => string;
-  /** Why pods cannot have a network now; undefined if they can. */
+  /** Returns the reason why pods cannot have a network; undefined if they can. */
   readonly networkProblem: () => string | undefined;
   /** Removes dead containers of the pod that are not needed. */
   readonly collectGarbage: (status: RuntimePodStatus) => Promise<void>;
@@ -50,17 +50,19 @@ export interface SyncerConfig {
 
 const VOLUME_BACKOFF_MS = 500;
 const MAX_VOLUME_BACKOFF_MS = 122_000;
-/** A claim may be bound any time. */
+/** An unbound claim is checked again after this time. */
 const CLAIM_RETRY_MS = 10_000;
 const NETWORK_RETRY_MS = 5000;
 const FIRST_REPORT_MS = 10;
-/** When a resize is tried again for which there was no room. Pods that go are a reason to try it before. */
+/** A resize without enough resources is retried after this time, or when a pod ends. */
 const DEFERRED_RESIZE_MS = 180_000;
 
 export class KubeletPodSyncer implements PodSyncer {
   readonly #config: SyncerConfig;
   readonly #volumeBackoff: Backoff;
-  /** Pods that have not run yet: the time since their first sync, in seconds. */
+  /**
+   * By UID: for pods that have not run yet, returns the time since their first sync, in seconds.
+   */
   readonly #starting = new Map<string, () => number>();
 
   constructor(config: SyncerConfig) {
@@ -80,7 +82,7 @@ export class KubeletPodSyncer implements PodSyncer {
       probes.sync(pod, status, this.#previous(pod));
       const result = await this.#reportAndAct(pod, status, signal);
       if (result.ended) return result;
-      // Known only now for a pod that has just got its start time.
+      // Computed here, because the start time may have been set in this sync.
       const times = [this.#deadline(pod)?.at, result.retryAt];
       if (pending?.reason === 'Deferred') times.push(clock.now() + DEFERRED_RESIZE_MS);
       const due = times.filter((time) => time !== undefined);
@@ -135,7 +137,7 @@ export class KubeletPodSyncer implements PodSyncer {
     pleg.hold(uid);
     try {
       const status = await pleg.refresh(uid);
-      // An orphan: no grace period is needed.
+      // An orphan needs no grace period.
       await killer.killPod(pod, status, 1, signal);
       const running = runningContainers(await pleg.refresh(uid));
       if (running.length > 0)
@@ -161,8 +163,8 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * Says how the pod is, and acts on it. A pod that has nothing yet is soon more than that: what can be said of it waits for a
-   * moment, and is said only if the pod is not running by then.
+   * Writes the status of the pod and acts on it. For a pod without containers, the status is
+   * written after a short delay, and only if the pod does not run by then.
    */
   async #reportAndAct(
     pod: Pod,
@@ -190,7 +192,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  /** Volumes, containers, and what came of it. */
+  /** Mounts volumes, starts containers, and returns the result. */
   async #act(pod: Pod, status: RuntimePodStatus, signal: AbortSignal): Promise<SyncResult> {
     const { clock, events, objects, runtimeManager, networkProblem } = this.#config;
     const problem = pod.spec.hostNetwork === true ? undefined : networkProblem();
@@ -217,7 +219,10 @@ export class KubeletPodSyncer implements PodSyncer {
     return { ...withRetry(result.retryAt), again: this.#hasWork(pod, after) };
   }
 
-  /** Something more can be done at once: an init container has ended already, a sandbox has gone again. */
+  /**
+   * Reports whether another sync is needed at once: an init container has ended already, or a
+   * sandbox is gone again.
+   */
   #hasWork(pod: Pod, status: RuntimePodStatus): boolean {
     const actions = this.#config.runtimeManager.actions(pod, status);
     const uid = podUid(pod);
@@ -262,7 +267,10 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  /** Returns the secrets that exist. A missing one is reported by an event; the pull shows whether it was needed. */
+  /**
+   * Returns the secrets that exist. A missing one is reported in an event; the pull shows whether
+   * it was needed.
+   */
   async #pullSecrets(pod: Pod, signal: AbortSignal): Promise<readonly Secret[]> {
     const wanted = pod.spec.imagePullSecrets ?? [];
     if (wanted.length === 0) return [];
@@ -296,7 +304,7 @@ export class KubeletPodSyncer implements PodSyncer {
     return secrets;
   }
 
-  /** Returns the last observed status of the pod in the runtime: empty if it was never seen. */
+  /** Returns the last observed status of the pod in the runtime: empty if it was never observed. */
   #observed(pod: Pod): RuntimePodStatus {
     return (
       this.#config.pleg.get(podUid(pod)) ??
@@ -354,7 +362,7 @@ export class KubeletPodSyncer implements PodSyncer {
     return reported;
   }
 
-  /** When the pod has been active for as long as it may. */
+  /** Returns when the pod's activeDeadlineSeconds end, and whether they are exceeded. */
   #deadline(pod: Pod): { readonly at: number; readonly exceeded: boolean } | undefined {
     const seconds = pod.spec.activeDeadlineSeconds;
     const started = this.#previous(pod).startTime;

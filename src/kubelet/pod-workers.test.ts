@@ -8,7 +8,7 @@ import type { Pod } from './types.ts';
 
 const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, with: () => silent };
 
-/** Records what is called, and checks that no pod is worked on twice at a time. */
+/** Records calls, and checks that a pod never has two calls at a time. */
 class RecordingSyncer implements PodSyncer {
   readonly calls: string[] = [];
   readonly #busy = new Set<string>();
@@ -83,7 +83,7 @@ const web = (
 ): Pod => makePod({ metadata: { name: 'web', uid: 'web', ...metadata }, status });
 
 describe('syncing', () => {
-  test('news that come while a sync runs lead to one more', async () => {
+  test('updates during a sync lead to one more sync', async () => {
     let release = (): void => undefined;
     syncer.syncResult = () => new Promise((resolve) => (release = () => resolve({ ended: false })));
     workers.update({ type: 'create', pod: web() });
@@ -106,7 +106,7 @@ describe('syncing', () => {
     expect(syncer.calls).toEqual(['sync web', 'sync db']);
   });
 
-  test('a sync that fails is tried again with growing delays, and others go on', async () => {
+  test('a failed sync is retried with growing delays, and other pods continue', async () => {
     let failures = 3;
     syncer.syncResult = (pod) => {
       if (pod.metadata.name === 'web' && failures-- > 0) throw new Error('no');
@@ -120,7 +120,7 @@ describe('syncing', () => {
     expect(syncer.calls).toEqual(['sync web', 'sync db', 'sync web', 'sync web', 'sync web']);
   });
 
-  test('what asks to be tried again at a time is', async () => {
+  test('a result with a retry time is synced again at that time', async () => {
     let first = true;
     syncer.syncResult = () => {
       const result = first ? { ended: false, retryAt: clock.now() + 5000 } : { ended: false };
@@ -136,7 +136,7 @@ describe('syncing', () => {
     expect(syncer.calls).toHaveLength(2);
   });
 
-  test('a sync for a pod that is not known does nothing', async () => {
+  test('a sync for an unknown pod does nothing', async () => {
     workers.sync('nobody');
     workers.update({ type: 'sync', pod: web() });
     await clock.settle();
@@ -145,7 +145,7 @@ describe('syncing', () => {
 });
 
 describe('termination', () => {
-  test('a pod that is deleted goes through every state, and is never started again', async () => {
+  test('a deleted pod goes through every state, and is never started again', async () => {
     workers.update({ type: 'create', pod: web() });
     await clock.settle();
     const deleted = web({
@@ -173,7 +173,7 @@ describe('termination', () => {
     ]);
   });
 
-  test('a pod that has ended is stopped and tidied up', async () => {
+  test('an ended pod is stopped and cleaned up', async () => {
     syncer.syncResult = () => ({ ended: true });
     workers.update({ type: 'create', pod: web() });
     await clock.settle();
@@ -185,7 +185,7 @@ describe('termination', () => {
     ]);
   });
 
-  test('a kill interrupts a sync, and brings its own grace and status', async () => {
+  test('a kill interrupts a sync, and sets its own grace period and status', async () => {
     let aborted = false;
     syncer.syncPod = (_pod: Pod, _first: boolean, signal: AbortSignal) =>
       new Promise<SyncResult>((_, reject) =>
@@ -204,7 +204,7 @@ describe('termination', () => {
     expect(syncer.statusChanges).toEqual([status]);
   });
 
-  test('a shorter grace interrupts a longer one; a longer one changes nothing', async () => {
+  test('a shorter grace period interrupts a longer one; a longer one changes nothing', async () => {
     syncer.terminating = (_pod, grace, signal) =>
       grace <= 5
         ? Promise.resolve()
@@ -220,7 +220,7 @@ describe('termination', () => {
     expect(syncer.calls.slice(-3)).toEqual(['terminating web 5', 'terminated web', 'finished web']);
   });
 
-  test('stopping that fails is tried again until it succeeds', async () => {
+  test('a failed stop is retried until it succeeds', async () => {
     let failures = 2;
     syncer.terminating = () =>
       failures-- > 0 ? Promise.reject(new Error('still there')) : Promise.resolve();
@@ -231,26 +231,26 @@ describe('termination', () => {
     expect(workers.isFinished('web')).toBe(true);
   });
 
-  test('a pod that had ended before the kubelet started is only tidied up, if nothing of it runs', async () => {
+  test('a pod that ended before the kubelet started is only cleaned up, if nothing of it runs', async () => {
     stopped = true;
     workers.update({ type: 'create', pod: web({}, { phase: 'Succeeded' }) });
     await clock.settle();
     expect(syncer.calls).toEqual(['terminated web', 'finished web']);
   });
 
-  test('a pod that had ended before the kubelet started is stopped, if something of it runs', async () => {
+  test('a pod that ended before the kubelet started is stopped, if something of it runs', async () => {
     workers.update({ type: 'create', pod: web({}, { phase: 'Failed' }) });
     await clock.settle();
     expect(syncer.calls).toEqual(['terminating web 30', 'terminated web', 'finished web']);
   });
 
-  test('a pod that only the runtime knows is stopped', async () => {
+  test('a pod that only the runtime has is stopped', async () => {
     workers.update({ type: 'kill', pod: web(), runtimeOnly: true });
     await clock.settle();
     expect(syncer.calls).toEqual(['terminating runtime web', 'finished web']);
   });
 
-  test('stop waits for what runs, and nothing runs afterwards', async () => {
+  test('stop waits for running syncs, and no sync runs afterwards', async () => {
     syncer.syncPod = (_pod: Pod, _first: boolean, signal: AbortSignal) =>
       new Promise<SyncResult>((_, reject) =>
         signal.addEventListener('abort', () => reject(signal.reason)),

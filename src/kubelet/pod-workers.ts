@@ -1,11 +1,14 @@
-// One worker per pod UID: it brings the pod from running to terminating to terminated, and never runs two syncs of one pod at
-// once. Workers are independent: none waits for another, and one that fails is tried again by itself.
+// One worker per pod UID moves the pod from running to terminating to terminated. A pod never has
+// two syncs at once. Workers are independent: none waits for another, and a failed one is retried
+// by itself.
 //
-// The states a pod goes through, never back:
-//   syncing      syncPod runs for every change, until the pod has to terminate or is found to have ended
-//   terminating  syncTerminatingPod stops the containers; repeated until it succeeds
-//   terminated   syncTerminatedPod gives back what the pod held on the node; repeated until it succeeds
-//   finished     nothing runs any more; the worker remembers the UID, so that the pod is never started again, until `forget`
+// The states of a pod, in this order:
+// - syncing: syncPod runs after every change, until the pod has to terminate or has ended.
+// - terminating: syncTerminatingPod stops the containers; retried until it succeeds.
+// - terminated: syncTerminatedPod releases the pod's resources on the node; retried until it
+//   succeeds.
+// - finished: nothing runs any more; the worker keeps the UID until `forget`, so that the pod is
+//   never started again.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -13,11 +16,14 @@ import type { Random } from '#machinery/random.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { podUid, type Pod, type PodStatus } from './types.ts';
 
-/** Changes the status of a pod that is killed (to Failed, with the reason), before its containers are stopped. */
+/**
+ * Changes the status of a killed pod (to Failed, with the reason), before its containers are
+ * stopped.
+ */
 export type StatusChange = (status: PodStatus) => PodStatus;
 
 export interface KillOptions {
-  /** Seconds that the containers get, whatever the pod says. */
+  /** The grace period of the containers in seconds, instead of the pod's. */
   readonly gracePeriodSeconds?: number;
   readonly status?: StatusChange;
 }
@@ -25,32 +31,37 @@ export interface KillOptions {
 export interface PodUpdate {
   readonly type: 'create' | 'update' | 'sync' | 'kill';
   readonly pod: Pod;
-  /** For 'kill'. */
+  /** The options of type 'kill'. */
   readonly kill?: KillOptions;
-  /** The pod is not in any desired state: only the runtime knows it, and `pod` is what its labels say. */
+  /**
+   * The pod is not desired: only the runtime has it, and `pod` is reconstructed from its labels.
+   */
   readonly runtimeOnly?: boolean;
 }
 
 export interface SyncResult {
-  /** The pod has ended: all its containers have, and none is to be started again. */
+  /** The pod has ended: all its containers have, and none may restart. */
   readonly ended: boolean;
-  /** Wall-clock milliseconds at which to sync again (a back-off ends). */
+  /** The wall-clock time of the next sync, in milliseconds, such as the end of a back-off. */
   readonly retryAt?: number;
-  /** The result requires another sync at once. */
+  /** Another sync is needed at once. */
   readonly again?: boolean;
 }
 
-/** The steps of a worker. Each may reject: it is then called again after a back-off. */
+/** The steps of a worker. Each may reject: it is then retried after a back-off. */
 export interface PodSyncer {
   syncPod(pod: Pod, first: boolean, signal: AbortSignal): Promise<SyncResult>;
-  /** Resolves when no container of the pod runs. `gracePeriodSeconds`: what they get at most, from now. */
+  /**
+   * Stops the containers. Resolves when none runs. `gracePeriodSeconds`: the maximum grace period,
+   * from now.
+   */
   syncTerminatingPod(
     pod: Pod,
     gracePeriodSeconds: number,
     status: StatusChange | undefined,
     signal: AbortSignal,
   ): Promise<void>;
-  /** As syncTerminatingPod, for a pod that only the runtime knows. */
+  /** Stops the containers of a pod that only the runtime has. */
   syncTerminatingRuntimePod(pod: Pod, signal: AbortSignal): Promise<void>;
   syncTerminatedPod(pod: Pod, signal: AbortSignal): Promise<void>;
 }
@@ -61,11 +72,13 @@ export interface PodWorkersConfig {
   readonly logger: Logger;
   /** Records how long syncs take. */
   readonly metrics?: Pick<KubeletMetrics, 'podSynced' | 'timer'>;
-  /** Whether the runtime shows nothing of this pod that could run, as of when the kubelet last looked. */
+  /**
+   * Reports whether the last observation of the runtime shows nothing of this pod that could run.
+   */
   readonly isStopped: (pod: Pod) => boolean;
-  /** The delay after a sync that failed: doubles from this to `maxBackoffMs`. Default: 1,000. */
+  /** The delay after a failed sync: doubles from this to `maxBackoffMs`. Default: 1,000. */
   readonly backoffMs?: number;
-  /** Default: 10,000. */
+  /** The maximum delay in milliseconds. Default: 10,000. */
   readonly maxBackoffMs?: number;
 }
 
@@ -75,9 +88,9 @@ interface Worker {
   pod: Pod;
   state: PodWorkState;
   runtimeOnly: boolean;
-  /** A sync runs at this moment. */
+  /** A sync is in flight. */
   busy: boolean;
-  /** There was news since the running sync began. */
+  /** An update arrived since the running sync began. */
   pending: boolean;
   /** syncPod has run at least once. */
   synced: boolean;
@@ -86,7 +99,7 @@ interface Worker {
   failures: number;
   retry: Timer | undefined;
   abort: AbortController;
-  /** Was gone from the API when it was killed. */
+  /** The pod was gone from the API when it was killed. */
   deleted: boolean;
 }
 
@@ -104,15 +117,16 @@ export class PodWorkers {
   }
 
   /**
-   * Sets what the workers call. Must be called once, before the first update: the syncer itself depends on the workers' states.
-   * `onFinished`: called when a pod becomes finished, and again if it is updated afterwards.
+   * Sets the syncer and starts the workers. Must be called once, before the first update: the
+   * syncer itself depends on the workers' states. `onFinished`: called when a pod becomes finished,
+   * and again for each later update.
    */
   start(syncer: PodSyncer, onFinished: (pod: Pod) => void): void {
     this.#syncer = syncer;
     this.#onFinished = onFinished;
   }
 
-  /** Tells the pod's worker that there is news; returns at once. */
+  /** Passes an update to the pod's worker; returns at once. */
   update(update: PodUpdate): void {
     if (this.#stopped) return;
     const uid = podUid(update.pod);
@@ -137,7 +151,7 @@ export class PodWorkers {
     this.#wake(known);
   }
 
-  /** Syncs the pod again, if its worker is not done with it. */
+  /** Syncs the pod again, unless it is finished. */
   sync(uid: string): void {
     const worker = this.#workers.get(uid);
     if (worker !== undefined && worker.state !== 'finished') this.#wake(worker);
@@ -147,7 +161,7 @@ export class PodWorkers {
     return this.#workers.get(uid)?.state;
   }
 
-  /** Containers of the pod may be running; undefined for a pod that no worker knows. */
+  /** Reports whether containers of the pod may be running; undefined for an unknown pod. */
   couldHaveRunningContainers(uid: string): boolean | undefined {
     const state = this.state(uid);
     return state === undefined ? undefined : state === 'syncing' || state === 'terminating';
@@ -162,7 +176,7 @@ export class PodWorkers {
     return state !== undefined && state !== 'syncing';
   }
 
-  /** Every pod that a worker knows, with its state. */
+  /** Returns all known pods with their states. */
   *known(): Iterable<{
     readonly pod: Pod;
     readonly state: PodWorkState;
@@ -172,12 +186,15 @@ export class PodWorkers {
       yield { pod: worker.pod, state: worker.state, runtimeOnly: worker.runtimeOnly };
   }
 
-  /** Forgets a pod that is finished. Does nothing for any other. */
+  /** Drops a finished pod. Does nothing for any other. */
   forget(uid: string): void {
     if (this.isFinished(uid)) this.#workers.delete(uid);
   }
 
-  /** Aborts what runs; nothing is synced afterwards. Resolves when no sync runs. Containers are left as they are. */
+  /**
+   * Aborts running syncs; none starts afterwards. Resolves when no sync runs. Containers keep
+   * running.
+   */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const worker of this.#workers.values()) {
@@ -207,13 +224,13 @@ export class PodWorkers {
     };
   }
 
-  /** Moves the worker on if the update, or what the pod says of itself, ends it. */
+  /** Moves the worker to the state terminating if the update or the pod's status requires it. */
   #considerTermination(worker: Worker, update: PodUpdate): void {
     const pod = worker.pod;
     const phase = pod.status?.phase;
     const ended = phase === 'Failed' || phase === 'Succeeded';
     if (worker.state === 'syncing') {
-      // A kubelet that starts meets pods that ended before: they are not started again, only tidied up.
+      // A starting kubelet sees pods that ended before: they are cleaned up, not started again.
       if (ended && !worker.synced && update.type !== 'kill' && this.#config.isStopped(pod)) {
         worker.state = 'terminated';
         return;
@@ -227,7 +244,7 @@ export class PodWorkers {
     if (update.kill?.status !== undefined) worker.statusChange = update.kill.status;
     const grace = gracePeriod(pod, update.kill?.gracePeriodSeconds);
     if (grace < worker.gracePeriodSeconds) {
-      // The containers are to end sooner than what runs now would have it.
+      // The new grace period is shorter than the running one.
       if (worker.gracePeriodSeconds !== Number.POSITIVE_INFINITY) this.#interrupt(worker);
       worker.gracePeriodSeconds = grace;
     }
@@ -303,7 +320,7 @@ export class PodWorkers {
             worker.statusChange,
             signal,
           );
-        // An orphan has no resources that only its spec could name.
+        // An orphan has no resources to release: only its spec could name them.
         worker.state = worker.runtimeOnly ? 'finished' : 'terminated';
         if (worker.runtimeOnly) this.#onFinished(worker.pod);
         return { ended: true };
@@ -348,7 +365,10 @@ function operationOf(worker: Worker): 'create' | 'sync' | 'kill' | 'terminated' 
   return worker.synced ? 'sync' : 'create';
 }
 
-/** Seconds: what the killer says, else the deletion, else the spec; never under one, so that a container can end by itself. */
+/**
+ * Returns the grace period in seconds: of the kill request, or of the deletion, or of the spec. At
+ * least one, so that a container can end by itself.
+ */
 function gracePeriod(pod: Pod, override: number | undefined): number {
   const seconds =
     override ??

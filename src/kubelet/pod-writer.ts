@@ -1,4 +1,4 @@
-// Writes the status of pods to the API, and deletes pods that have ended.
+// Writes the status of pods to the API, and deletes ended pods.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -11,7 +11,7 @@ export class ApiPodWriter implements PodWriter {
   readonly #client: Client;
   readonly #mirrors: MirrorPods | undefined;
 
-  /** `mirrors`: undefined without static pods. */
+  /** Creates a writer. `mirrors`: undefined without static pods. */
   constructor(client: Client, mirrors: MirrorPods | undefined) {
     this.#client = client;
     this.#mirrors = mirrors;
@@ -22,7 +22,7 @@ export class ApiPodWriter implements PodWriter {
     patch: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
   ): Promise<Pod> {
-    // The API has a mirror of a static pod, under a UID of its own.
+    // The API has a mirror of a static pod, with its own UID.
     const target = isStaticPod(pod) ? await this.#mirrors?.get(pod) : pod;
     if (target === undefined) throw new Error('a static pod without a directory of static pods');
     return await this.#client

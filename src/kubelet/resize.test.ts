@@ -1,4 +1,4 @@
-// Pods that run get more or less of their node, and debug containers beside the ones they began with.
+// Running pods get more or fewer resources, and debug containers are added to them.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -44,7 +44,7 @@ const resize = (name: string, cpu: string): Promise<Pod> =>
     spec: { containers: [{ name: 'main', resources: { requests: { cpu } } }] },
   });
 
-/** In thousandths, as the runtime has it. */
+/** Returns the CPU limit in thousandths, as the runtime has it. */
 async function sharesOf(pod: Pod): Promise<number | undefined> {
   const id = containerOf(pod)?.containerID?.replace(/^.*:\/\//, '') ?? '';
   const { status } = await harness.runtime.runtime.containerStatus(id);
@@ -52,7 +52,7 @@ async function sharesOf(pod: Pod): Promise<number | undefined> {
 }
 
 describe('resize', () => {
-  test('a container has its new resources without a restart', async () => {
+  test('a container gets its new resources without a restart', async () => {
     const before = await run('web', '1');
     expect(containerOf(before)).toMatchObject({
       allocatedResources: { cpu: '1' },
@@ -70,7 +70,7 @@ describe('resize', () => {
     expect(await sharesOf(after)).toBe(2048);
   });
 
-  test('a container whose policy wants it is started anew', async () => {
+  test('a container with resize policy RestartContainer is restarted', async () => {
     const before = await run('web', '1', {
       resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }],
     });
@@ -89,7 +89,7 @@ describe('resize', () => {
     );
   });
 
-  test('what the node will never have is said to be infeasible, and taken back', async () => {
+  test('a resize beyond the node’s capacity is infeasible, and can be reverted', async () => {
     await run('web', '1', { resources: { requests: { cpu: '1' } } });
     await resize('web', '5');
     const pending = await harness.waitForPod(
@@ -114,7 +114,7 @@ describe('resize', () => {
     expect(condition(after, 'PodResizePending')).toBeUndefined();
   });
 
-  test('what another pod has is waited for', async () => {
+  test('a resize waits for resources of another pod', async () => {
     await run('web', '1');
     await run('other', '2');
     await resize('web', '3');
@@ -134,7 +134,7 @@ describe('resize', () => {
     );
   });
 
-  test('what is deferred still holds after the kubelet has begun anew', async () => {
+  test('a deferred resize stays deferred after a restart of the kubelet', async () => {
     await run('web', '1');
     await run('other', '2');
     await resize('web', '3');
@@ -154,7 +154,7 @@ describe('resize', () => {
     );
   });
 
-  test('a runtime that cannot is named in the condition, and asked again', async () => {
+  test('a failure of the runtime is reported in the condition, and retried', async () => {
     await run('web', '1');
     const { runtime } = harness.runtime;
     const original = runtime.updateContainerResources.bind(runtime);

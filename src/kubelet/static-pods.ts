@@ -1,5 +1,5 @@
-// Pods whose manifests are files on the node. They run whatever the API says; the API shows a mirror of each, which the
-// kubelet makes, keeps, and removes with the file.
+// Static pods: pods whose manifests are files on the node. They run without the API server. The API
+// has a mirror of each, which the kubelet creates, maintains, and deletes with the file.
 
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const SOURCE_ANNOTATION = 'kubernetes.io/config.source';
 const HASH_ANNOTATION = 'kubernetes.io/config.hash';
 const SEEN_ANNOTATION = 'kubernetes.io/config.seen';
 
-/** As upstream's limit on a configuration file. */
+/** Upstream's limit for a configuration file. */
 const MAX_MANIFEST_BYTES = 10 * 1024 * 1024;
 
 export function isStaticPod(pod: Pod): boolean {
@@ -32,7 +32,7 @@ export interface StaticPodsConfig {
   readonly logger: Logger;
   readonly mirrors: MirrorPods;
   readonly nodeName: string;
-  /** A directory, or one file. Files whose names begin with a dot are left out. */
+  /** A directory, or a single file. Files with a leading dot in their name are left out. */
   readonly path: string;
   readonly checkMs: number;
   readonly onAdd: (pod: Pod) => void;
@@ -43,14 +43,17 @@ export class StaticPods {
   readonly #config: StaticPodsConfig;
   /** By UID, which changes with the manifest. */
   readonly #pods = new Map<string, Pod>();
-  /** The manifests have been read: a mirror of none of them is not wanted. */
+  /** The manifests have been read: mirrors without a manifest are deleted from then on. */
   #loaded = false;
 
   constructor(config: StaticPodsConfig) {
     this.#config = config;
   }
 
-  /** Reads the manifests, and tells what has come and gone. What cannot be read is logged, and left out. */
+  /**
+   * Reads the manifests, and reports added and removed pods. Unreadable manifests are logged and
+   * left out.
+   */
   async load(): Promise<void> {
     const found = new Map<string, Pod>();
     for (const pod of await this.#read()) found.set(podUid(pod), pod);
@@ -71,7 +74,7 @@ export class StaticPods {
     for (const mirror of this.#config.mirrors.all()) this.mirrorSeen(mirror);
   }
 
-  /** Until the signal aborts. */
+  /** Reads the manifests periodically until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, checkMs, logger } = this.#config;
     while (!signal.aborted) {
@@ -85,7 +88,7 @@ export class StaticPods {
     }
   }
 
-  /** Returns the static pod that the mirror is of. A mirror without a static pod is deleted. */
+  /** Returns the static pod of the mirror. A mirror without a static pod is deleted. */
   mirrorSeen(mirror: Pod): Pod | undefined {
     const { mirrors } = this.#config;
     mirrors.seen(mirror);
@@ -94,7 +97,7 @@ export class StaticPods {
     return pod;
   }
 
-  /** Makes a mirror again that was deleted, as long as its static pod exists. */
+  /** Creates a deleted mirror again, if its static pod still exists. */
   mirrorDeleted(mirror: Pod): void {
     const { mirrors, logger } = this.#config;
     mirrors.gone(mirror);
@@ -140,7 +143,7 @@ export class StaticPods {
   }
 
   async #parse(text: string): Promise<Pod[]> {
-    // Few nodes have static pods, and the parser is large: it is loaded when it is needed.
+    // Loaded on demand: few nodes have static pods, and the parser is large.
     const { parseYamlDocuments } = await import('#api/machinery/codec/yaml.ts');
     return parseYamlDocuments(text)
       .filter((document) => document !== null && document !== undefined)

@@ -1,5 +1,5 @@
-// Tokens of service accounts, for pods. One is asked for when a pod's volume needs it, kept while it is good, and asked for
-// anew when four fifths of its time (or a day) have gone by.
+// Service account tokens of pods. A token is requested when a pod's volume needs it, cached while
+// it is valid, and requested again after four fifths of its lifetime (or a day).
 
 import { serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type { TokenRequest as TokenRequestObject } from '#api/groups/authentication/v1/index.ts';
@@ -11,7 +11,7 @@ import type { TokenRequest } from './volumes/payload.ts';
 
 interface Token {
   readonly token: string;
-  /** Wall-clock milliseconds. */
+  /** When the token is requested again, in wall-clock milliseconds. */
   readonly refreshAt: number;
 }
 
@@ -28,7 +28,7 @@ export class TokenManager {
     this.#clock = clock;
   }
 
-  /** Rejects with what a pod's owner should know. */
+  /** Returns a token. Rejects with a message for the pod's owner. */
   async get(request: TokenRequest): Promise<string> {
     const uid = podUid(request.pod);
     const key = JSON.stringify([request.audience ?? null, request.expirationSeconds]);
@@ -72,7 +72,7 @@ export class TokenManager {
     return answer.status.token;
   }
 
-  /** Pods with a token that is to be asked for anew. */
+  /** Returns the UIDs of pods with a token that must be requested again. */
   due(): readonly string[] {
     const now = this.#clock.now();
     return [...this.#tokens]

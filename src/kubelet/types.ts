@@ -1,4 +1,4 @@
-// The API types that the kubelet works with, in the immutable form in which clients and informers hand them out.
+// The API types of the kubelet, in the immutable form of clients and informers.
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -29,12 +29,12 @@ export type ObjectReference = Immutable<v1.ObjectReference>;
 export type ResourceRequirements = Immutable<v1.ResourceRequirements>;
 export type ResourceList = Readonly<Record<string, string>>;
 
-/** 'namespace/name(uid)', for logs. */
+/** Returns 'namespace/name(uid)', for logs. */
 export function describePod(pod: Pod): string {
   return `${pod.metadata.namespace ?? ''}/${pod.metadata.name ?? ''}(${pod.metadata.uid ?? ''})`;
 }
 
-/** The identity of a pod. A later pod of the same name has another one. */
+/** Returns the identity of a pod. A later pod with the same name has another one. */
 export function podUid(pod: Pod): string {
   return pod.metadata.uid ?? '';
 }

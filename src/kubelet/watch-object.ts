@@ -32,7 +32,7 @@ export function watchObject<T extends KubeObject>(
     random,
     logger,
   });
-  // Before the first list is complete there is no earlier version that could have changed.
+  // Before the first list there is no earlier version that could have changed.
   informer.addEventHandler({
     onAdd: (_object, isInInitialList) => {
       if (!isInInitialList) onChange();

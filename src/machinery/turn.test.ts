@@ -6,8 +6,8 @@ import {
   runSteps,
   runStepsInTurns,
   runWaitingSteps,
-  waitFor,
   type Steps,
+  waitFor,
   type WaitingSteps,
 } from './turn.ts';
 

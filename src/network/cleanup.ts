@@ -1,4 +1,4 @@
-// Takes the network of a cluster that is gone for good off the host.
+// Removes the network of a deleted cluster from the host.
 
 import { execFile } from 'node:child_process';
 import { readdir, readFile, rm } from 'node:fs/promises';
@@ -7,29 +7,37 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** Where container runtimes keep what CNI plugins returned: NETWORK-CONTAINER-INTERFACE. */
+/**
+ * The directory in which container runtimes keep the results of CNI plugins:
+ * NETWORK-CONTAINER-INTERFACE.
+ */
 const CNI_RESULTS = '/var/lib/cni/results';
 const NETWORK_NAMESPACES = '/run/netns';
-/** Chains that the plugins `bridge` (masquerading) and `portmap` make for one pod. */
+/** Chains that the plugins `bridge` (masquerading) and `portmap` create for one pod. */
 const POD_CHAIN = /^CNI-(?:DN-|SN-)?[0-9a-f]{20,}$/;
 
-/** Removes the bridge and forgets all addresses. Call it when no pod is left. Idempotent; rejects if the bridge stays. */
+/**
+ * Deletes the bridge and the records of addresses. To be called when no pod is left. Idempotent;
+ * rejects if the bridge remains.
+ */
 export async function removeBridgeNetwork(config: {
   readonly bridge: string;
   readonly dataDir: string;
 }): Promise<void> {
   await rm(join(config.dataDir, 'ipam'), { recursive: true, force: true });
-  // Without iproute2 there is no bridge of ours either: the plugin's own way to make it leaves it for the next boot.
+  // Without iproute2 there is no bridge of ours: the plugin's bridge then stays until the next
+  // boot.
   await unlessAbsent(
     run('ip', ['link', 'delete', config.bridge, 'type', 'bridge'], { env: { PATH: SYSTEM_PATH } }),
   );
 }
 
 /**
- * Removes the networks of pods whose processes have ended without the plugins being called: network namespaces with their
- * interfaces, iptables rules, and the results that the runtime kept. Those of other bridges are left alone. Idempotent.
+ * Removes the networks of pods whose processes have ended without a call of the plugins: network
+ * namespaces with their interfaces, iptables rules, and the results that the runtime kept. Networks
+ * of other bridges stay. Idempotent.
  *
- * @param config.namespaces names of network namespaces to remove beside those that the kept results name
+ * @param config.namespaces network namespaces to remove in addition to those in the results
  */
 export async function removePodNetworks(config: {
   readonly bridge: string;
@@ -61,7 +69,7 @@ async function removeRules(family: string, bridge: string): Promise<void> {
       await run(`${family}-save`, ['-t', 'nat'], { env: { PATH: SYSTEM_PATH }, maxBuffer: 1 << 28 })
     ).stdout;
   } catch (error) {
-    // Not installed, or the kernel has no such table: there are no rules.
+    // iptables is not installed, or the kernel has no such table: there are no rules.
     if (
       (error as NodeJS.ErrnoException).code === 'ENOENT' ||
       /table|protocol/i.test(String((error as { stderr?: string }).stderr))
@@ -79,10 +87,11 @@ async function removeRules(family: string, bridge: string): Promise<void> {
 }
 
 /**
- * Returns what iptables-restore --noflush has to read to remove a network's rules; undefined if there are none. The plugins write the
- * network's name into each rule's comment: `name: "NETWORK" id: "CONTAINER"`.
+ * Returns input for iptables-restore --noflush that removes a network's rules; undefined if there
+ * are none. The plugins write the network's name into each rule's comment: `name: "NETWORK" id:
+ * "CONTAINER"`.
  *
- * @param saved what iptables-save prints of the table nat
+ * @param saved the output of iptables-save for the table nat
  */
 export function ruleRemoval(saved: string, network: string): string | undefined {
   const chains = new Set<string>();
@@ -110,7 +119,10 @@ async function namesIn(dir: string): Promise<readonly string[]> {
   }
 }
 
-/** Waits for a program that removes something; it need not be there, nor the program. */
+/**
+ * Waits for a program that removes something. A missing object or a missing program is not an
+ * error.
+ */
 async function unlessAbsent(running: Promise<unknown>): Promise<void> {
   try {
     await running;

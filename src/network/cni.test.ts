@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from './index.ts';
 
-test('a bridge network as the plugins read it', () => {
+test('the configuration of a bridge network', () => {
   expect(
     bridgeNetwork({ podCidr: '10.244.3.0/24', bridge: 'cox0', dataDir: '/data', mtu: 1400 }),
   ).toEqual({
@@ -32,7 +32,7 @@ test('a bridge network as the plugins read it', () => {
   });
 });
 
-test('two families, and no host ports where there is no iptables', () => {
+test('two families, and no host ports without iptables', () => {
   const { plugins } = bridgeNetwork({
     podCidr: '10.0.0.0/24, fd00::/64',
     bridge: 'b',
@@ -48,7 +48,7 @@ test('two families, and no host ports where there is no iptables', () => {
   });
 });
 
-test("the bridge's name fits, stays the same for a directory and differs between directories", () => {
+test('the bridge’s name fits, is stable for a directory and differs between directories', () => {
   const name = bridgeName('/var/lib/one');
   expect(name).toMatch(/^cox[0-9a-f]+$/);
   expect(name.length).toBeLessThanOrEqual(15);
@@ -59,7 +59,7 @@ test("the bridge's name fits, stays the same for a directory and differs between
   ).toThrow(RangeError);
 });
 
-test('the configuration is written whole, and can be written again', async () => {
+test('the configuration is written atomically, and can be rewritten', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'cni-'));
   const config = bridgeNetwork({ podCidr: '10.0.0.0/24', bridge: 'b', dataDir: dir });
   await writeCniConfig(join(dir, 'net.d'), config);
@@ -69,6 +69,6 @@ test('the configuration is written whole, and can be written again', async () =>
   await rm(dir, { recursive: true });
 });
 
-test('plugins are found only where all of them are', () => {
+test('plugins are found only if all of them exist', () => {
   expect(findCniPlugins(['/no/such/dir'])).toBeUndefined();
 });

@@ -1,5 +1,5 @@
-// The pod network of one node through CNI plugins: a bridge, addresses out of the node's pod CIDR, host ports. Only the
-// configuration is made here; the container runtime calls the plugins.
+// The CNI configuration for a node's pod network: a bridge, addresses from the node's pod CIDR, and
+// host ports. The container runtime calls the plugins.
 
 import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
@@ -8,18 +8,25 @@ import { join } from 'node:path';
 
 export interface BridgeNetworkConfig {
   /**
-   * Where the node's pods get their addresses from, for example 10.244.0.0/24; two, with a comma, for IPv4 and IPv6.
+   * The range of the node's pods, for example 10.244.0.0/24; two, separated by a comma, for IPv4
+   * and IPv6.
    */
   readonly podCidr: string;
   /** The bridge's name, at most 15 characters (the kernel's limit). See bridgeName. */
   readonly bridge: string;
-  /** Where the plugins remember which addresses are taken; one directory per cluster. */
+  /** The directory in which the plugins record used addresses; one per cluster. */
   readonly dataDir: string;
-  /** Largest packet; 0 leaves it to the plugin. Default: 0. */
+  /** The maximum packet size (MTU); 0 leaves it to the plugin. Default: 0. */
   readonly mtu?: number;
-  /** The plugin rewrites the source of everything that leaves the node's own range, through iptables. Default: true. */
+  /**
+   * Whether the plugin masquerades traffic that leaves the node's own range, through iptables.
+   * Default: true.
+   */
   readonly masquerade?: boolean;
-  /** Host ports through iptables. Default: true; without iptables on the host, pods would not start with it. */
+  /**
+   * Whether host ports work, through iptables. Default: true; on a host without iptables, pods then
+   * do not start.
+   */
   readonly hostPorts?: boolean;
 }
 
@@ -31,12 +38,12 @@ export interface CniConfigList {
 }
 
 const MAX_INTERFACE_NAME = 15;
-/** The file in the directory of configurations. */
+/** The name of the file in the configuration directory. */
 export const CNI_CONFIG_FILE = '10-coxswain.conflist';
 
 /**
- * A name for the bridge that is the same for the same directory and differs for others, so that clusters do not share
- * one.
+ * Returns a name for the bridge that is stable for a directory and different for others, so that
+ * clusters do not share a bridge.
  */
 export function bridgeName(dataDir: string): string {
   return `cox${createHash('sha256').update(dataDir).digest('hex').slice(0, 10)}`;
@@ -57,9 +64,9 @@ export function bridgeNetwork(config: BridgeNetworkConfig): CniConfigList {
         bridge,
         isGateway: true,
         ipMasq: masquerade,
-        // A node may get another range; its bridge then has the address of the one before.
+        // A node may get another range; its bridge still has the previous address then.
         forceAddress: true,
-        // So that a pod reaches itself through a service.
+        // Lets a pod reach itself through a service.
         hairpinMode: true,
         promiscMode: false,
         ...(mtu > 0 && { mtu }),
@@ -76,8 +83,8 @@ export function bridgeNetwork(config: BridgeNetworkConfig): CniConfigList {
 }
 
 /**
- * Writes the configuration as the only one of the directory's first rank. Atomic: a runtime that watches sees all or
- * nothing.
+ * Writes the configuration as the first one of the directory. Atomic: a watching runtime sees all
+ * or nothing.
  */
 export async function writeCniConfig(confDir: string, config: CniConfigList): Promise<string> {
   await mkdir(confDir, { recursive: true });
@@ -87,10 +94,13 @@ export async function writeCniConfig(confDir: string, config: CniConfigList): Pr
   return path;
 }
 
-/** Where distributions put the plugins. */
+/** The directories in which distributions install the plugins. */
 const pluginDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
 
-/** The directory with the plugins that bridgeNetwork needs, or undefined if none has them all. */
+/**
+ * Returns the directory with the plugins that bridgeNetwork needs; undefined if none has all of
+ * them.
+ */
 export function findCniPlugins(dirs: readonly string[] = pluginDirs): string | undefined {
   return dirs.find((dir) =>
     ['bridge', 'host-local', 'loopback', 'portmap'].every((plugin) =>

@@ -1,4 +1,4 @@
-// The public face of the pod network.
+// The public interface of the pod network.
 
 export { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from './cni.ts';
 export type { BridgeNetworkConfig, CniConfigList } from './cni.ts';

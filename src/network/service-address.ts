@@ -1,6 +1,6 @@
-// Gives this machine the address of a service, on an interface of its own. Pods of this machine then reach a server that listens there
-// by routing alone, whether or not a service proxy runs. The interface is a bridge without ports: kernels that have bridges for pods may
-// have no dummy interfaces.
+// Adds the address of a service to this machine, on a dedicated interface. Pods of this machine
+// then reach a server that listens there by routing alone, with or without a service proxy. The
+// interface is a bridge without ports: kernels with bridges for pods may lack dummy interfaces.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,10 @@ import { serviceInterface } from '#machinery/net/service-interface.ts';
 const run = promisify(execFile);
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The interface for the cluster of a data directory: the same for the same directory, and different for others. */
+/**
+ * Returns the name of the interface for the cluster of a data directory: stable for a directory,
+ * different for others.
+ */
 export function serviceInterfaceName(dataDir: string): string {
   return serviceInterface(createHash('sha256').update(dataDir).digest('hex').slice(0, 10));
 }
@@ -24,12 +27,12 @@ export function otherInterfaceWith(address: string, name: string): string | unde
   )?.[0];
 }
 
-/** Needs root. Idempotent. Rejects if the interface cannot be made. */
+/** Adds the address. Needs root. Idempotent. Rejects if the interface cannot be created. */
 export async function addServiceAddress(name: string, address: string): Promise<void> {
   if (networkInterfaces()[name]?.some((each) => each.address === address)) return;
   const isV6 = address.includes(':');
   await ip(['link', 'add', name, 'type', 'bridge'], /File exists/);
-  // No other machine has the address: without a search for one it is usable at once.
+  // The address is unique: without duplicate address detection it is usable at once.
   await ip([
     'address',
     'replace',
@@ -41,12 +44,15 @@ export async function addServiceAddress(name: string, address: string): Promise<
   await ip(['link', 'set', name, 'up']);
 }
 
-/** Idempotent. */
+/** Removes the interface. Idempotent. */
 export async function removeServiceAddress(name: string): Promise<void> {
   await ip(['link', 'delete', name, 'type', 'bridge'], /Cannot find device|does not exist/);
 }
 
-/** `fine`: what the program may say although it fails. Without the program there is no such interface either. */
+/**
+ * Runs `ip`. `fine`: the error output of an acceptable failure. Without the program there is no
+ * such interface.
+ */
 async function ip(args: readonly string[], fine?: RegExp): Promise<void> {
   try {
     await run('ip', [...args], { env: { PATH: SYSTEM_PATH } });

@@ -36,7 +36,7 @@ const third = rulesOf(
   '2026-03-01T00:00:00Z',
 );
 
-test('an external address does not take the cluster IP of another service, however old it is', () => {
+test('an external address never replaces the cluster IP of another service, however old it is', () => {
   const claims = new Claims();
   expect(frontends(claims.resolve(update({ 'default/thief': thief }, true)))).toEqual({
     'default/thief': '10.96.0.2 10.96.0.1 203.0.113.1',
@@ -51,7 +51,7 @@ test('an external address does not take the cluster IP of another service, howev
   ]);
 });
 
-test('of two services the older one has an address; the other gets it when it is free', () => {
+test('of two services the older one gets the address; the other gets it when it is released', () => {
   const claims = new Claims();
   claims.resolve(update({ 'default/third': third }, true));
   expect(frontends(claims.resolve(update({ 'default/thief': thief })))).toEqual({
@@ -64,7 +64,7 @@ test('of two services the older one has an address; the other gets it when it is
   });
 });
 
-test('two services with one cluster IP, as only a damaged store has them: one keeps it', () => {
+test('two services with one cluster IP, from a damaged store: one keeps it', () => {
   const claims = new Claims();
   const twin = rulesOf(service({ clusterIP: '10.96.0.1' }, 'twin'));
   expect(

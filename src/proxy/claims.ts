@@ -1,14 +1,18 @@
-// Which service has an address and port that several want. A cluster IP is given by the API server, so it goes before addresses that
-// users write; among equals the older service has it. The others keep what else they have, and get it once it is free.
+// Resolves conflicts between services with the same address and port. The API server allocates
+// cluster IPs, so they take precedence over addresses that users write; otherwise the older service
+// wins. The other services keep their remaining addresses, and get this one once it is released.
 
 import type { PortRules, RulesUpdate, ServiceRules } from './model.ts';
 
 interface Claim {
-  /** Cluster IPs and node ports 0, addresses of load balancers 1, external ones 2. */
+  /**
+   * The rank of the address: 0 for cluster IPs and node ports, 1 for load balancers, 2 for external
+   * IPs.
+   */
   readonly rank: number;
   readonly created: string;
   readonly service: string;
-  /** PortRules.id. */
+  /** The id of the port rules (PortRules.id). */
   readonly port: string;
 }
 
@@ -20,10 +24,13 @@ interface Wish {
 
 export class Claims {
   readonly #services = new Map<string, ServiceRules>();
-  /** By frontend ('10.96.0.1 tcp 80'; '* tcp 30080' for node ports), the best claim first. */
+  /** By frontend ('10.96.0.1 tcp 80'; '* tcp 30080' for node ports), the winning claim first. */
   readonly #claims = new Map<string, Claim[]>();
 
-  /** Returns the update as back ends get it: without frontends of others, and with services that have lost or won some by it. */
+  /**
+   * Returns the update for back ends: without frontends that another service has, and with services
+   * that have lost or won frontends by it.
+   */
   resolve(update: RulesUpdate): RulesUpdate {
     if (update.complete) {
       this.#services.clear();
@@ -90,7 +97,7 @@ export class Claims {
     const ports = rules.ports.flatMap((port): PortRules[] => {
       const { id, protocol, nodePort } = port;
       const vip = (ip: string): string => `${ip} ${protocol} ${port.port}`;
-      // Without its cluster IP a port has nothing that could be relied on.
+      // A port without its cluster IP is unusable.
       if (!has(vip(port.clusterIP), 0, id)) return [];
       const externalIPs = port.externalIPs.filter((ip) => has(vip(ip), 2, id));
       const loadBalancerIPs = port.loadBalancerIPs.filter((ip) => has(vip(ip), 1, id));

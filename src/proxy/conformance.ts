@@ -1,5 +1,6 @@
-// What every back end of the proxy has to do, tested with real connections. A back end that cannot do something names it in `cannot`,
-// with the reason that users get; the tests of it are skipped by that name.
+// The conformance suite of the proxy's back ends, with real connections. A back end names
+// unsupported features in `cannot`, with the reason for users; their tests are skipped with that
+// name.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Claims } from './claims.ts';
@@ -8,7 +9,7 @@ import type { Backend, NodeFacts, Service, Slice } from './model.ts';
 import type { Attempt, Request } from '#machinery/net/testing/agent.ts';
 import { NODE, service, slice } from './testing/objects.ts';
 
-/** Where connections come from: another machine, the node itself, a pod of the node. */
+/** The origin of a connection: another machine, the node itself, a pod of the node. */
 export type Origin = 'client' | 'node' | 'pod1';
 
 export type Ability =
@@ -20,16 +21,19 @@ export type Ability =
   | 'rules that outlive the process'
   | 'IPv6';
 
-/** A proxy that reads the objects themselves, such as one in another process. */
+/** A proxy that reads the objects itself, such as one in another process. */
 export interface ObjectProxy {
-  /** Makes these objects all that there are, and resolves when they are in effect. */
+  /** Replaces all objects, and resolves when the new ones are in effect. */
   apply(services: readonly Service[], slices: readonly Slice[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A system with endpoints at 10.0.0.1 (pod1) and 10.0.0.2 (pod2) on the node, and 10.0.1.1 (other1), 10.0.1.2 (other2) elsewhere. */
+/**
+ * A system under test, with endpoints at 10.0.0.1 (pod1) and 10.0.0.2 (pod2) on the node, and
+ * 10.0.1.1 (other1), 10.0.1.2 (other2) elsewhere.
+ */
 export interface ProxyTarget {
-  /** A new back end for the same system, as after a restart. */
+  /** Returns a new back end for the same system, as after a restart. */
   backend(): Backend | ObjectProxy;
   connect(origin: Origin, request: Request): Promise<Attempt>;
   stop(): Promise<void>;
@@ -37,7 +41,7 @@ export interface ProxyTarget {
 
 export interface ProxyConformanceConfig {
   readonly name: string;
-  /** Why the suite cannot run here; undefined: it can. */
+  /** The reason why the suite cannot run here; undefined if it can. */
   readonly missing: string | undefined;
   readonly cannot?: Partial<Record<Ability, string>>;
   start(): Promise<ProxyTarget>;
@@ -89,7 +93,7 @@ export function proxyConformance({
         await backend.close();
       });
 
-      /** Makes these services and slices all that there are. */
+      /** Replaces all services and slices. */
       const apply = async (
         services: readonly Service[],
         slices: readonly Slice[],
@@ -197,7 +201,7 @@ export function proxyConformance({
         const [second = ''] = await serversOf('client', NODE_PORT, 1);
         expect(second).not.toBe(first);
         expect(await serversOf('client', NODE_PORT, 20)).toEqual([second]);
-        // Other endpoints do not matter to it.
+        // A change of other endpoints does not affect the client.
         await apply([everywhere(sticky)], [slice([...HERE, ...THERE])]);
         expect(await serversOf('client', NODE_PORT, 20)).toEqual([second]);
       });
@@ -213,7 +217,7 @@ export function proxyConformance({
           [slice(['10.0.0.1 here', ...THERE])],
         );
         expect(await serversOf('client', NODE_PORT)).toEqual(['pod1']);
-        // The node itself goes where it would go through a load balancer.
+        // The node itself gets the same endpoints as through a load balancer.
         expect(await serversOf('node', NODE_PORT, 60)).toEqual(['other1', 'other2', 'pod1']);
       });
 
@@ -304,7 +308,7 @@ export function proxyConformance({
         });
         await apply([restricted], [slice(HERE)]);
         expect(await one('client', BALANCED)).toBe('timeout');
-        // They are for its addresses only.
+        // Source ranges apply to load balancer addresses only.
         expect(await serversOf('client', NODE_PORT)).toEqual(['pod1', 'pod2']);
         await apply([everywhere({ loadBalancerSourceRanges: ['192.168.0.0/24'] })], [slice(HERE)]);
         expect(await serversOf('client', BALANCED)).toEqual(['pod1', 'pod2']);

@@ -15,7 +15,7 @@ const portOf = (given: Service, endpoints: readonly string[] = []): PortRules =>
   decided(given, endpoints).ports[0] as PortRules;
 const ips = (targets: PortRules['cluster']): string =>
   targets.map(({ ip }) => ip.replace('10.0.0.', '')).join(' ');
-/** 'internal external: cluster targets | local targets'. */
+/** Returns 'internal external: cluster targets | local targets'. */
 const summary = (rules: PortRules): string =>
   `${rules.internal} ${rules.external}: ${ips(rules.cluster)} | ${ips(rules.local)}`;
 
@@ -108,7 +108,7 @@ test.each<[string, Service, string[], string]>([
   expect(summary(portOf(given, endpoints))).toBe(expected);
 });
 
-test('a service of both families has rules in both, with the endpoints of each', () => {
+test('a dual-stack service has rules in both families, with the endpoints of each', () => {
   const dual = service({ clusterIPs: ['10.96.0.10', 'fd00:10:96::A'] });
   const slices = [
     slice(['10.0.0.1']),
@@ -124,7 +124,7 @@ test('a service of both families has rules in both, with the endpoints of each',
   );
 });
 
-test('an endpoint in two slices counts once, as the one that stays', () => {
+test('an endpoint in two slices counts once, in its non-terminating form', () => {
   const rules = decideService(
     service(),
     [slice(['10.0.0.1']), slice(['10.0.0.1 going'], { name: 'b' })],
@@ -188,7 +188,8 @@ test('addresses of load balancers, source ranges, affinity and health checks', (
   expect([rules.healthCheckNodePort, rules.localReady]).toEqual([32000, 2]);
   expect(rules.ports[0]).toMatchObject({
     loadBalancerIPs: ['198.51.100.9'],
-    // The node is in one of the ranges, and reaches the address with the address as its source.
+    // The node's address is in one of the ranges, and the node reaches the address with that
+    // address as its source.
     sourceRanges: ['192.168.0.0/16', '198.51.100.9/32', '203.0.113.0/24'],
     affinitySeconds: 10,
   });
@@ -201,7 +202,7 @@ test('addresses of load balancers, source ranges, affinity and health checks', (
 });
 
 describe('bad input', () => {
-  test('endpoints at addresses that belong to the node itself are left out', () => {
+  test('endpoints with addresses of the node itself are left out', () => {
     const { ports, problems } = decided(service(), [
       '127.0.0.1',
       '169.254.169.254',
@@ -241,7 +242,7 @@ describe('bad input', () => {
     expect(usableIPv4(text)).toBe(isIPv4(text) && isGlobalUnicast(text) ? text : undefined);
   });
 
-  test('external addresses that other programs trust, or that the node needs, are left out', () => {
+  test('external addresses that other programs trust, or that the node uses, are left out', () => {
     const spec = {
       externalIPs: ['127.0.0.1', '169.254.169.254', '192.168.0.1', '203.0.113.9', 'x', 'fd00::1'],
       ports: [80, 10250].map((port) => ({ name: `p${port}`, port, targetPort: 8080 })),
@@ -257,7 +258,7 @@ describe('bad input', () => {
     expect(problems).toHaveLength(4);
   });
 
-  test('ports without a usable number, and source ranges that are none', () => {
+  test('ports without a usable number, and invalid source ranges', () => {
     const ports = [
       { name: '', protocol: 'TCP' },
       { name: '', port: 70000, protocol: 'TCP' },
@@ -276,7 +277,7 @@ describe('bad input', () => {
     ]);
   });
 
-  test('a service with very many endpoints uses a bounded number of them', () => {
+  test('a service with too many endpoints uses a bounded number of them', () => {
     const slices = Array.from({ length: 11 }, (_, s) =>
       slice(
         Array.from({ length: 1000 }, (_unused, i) => `10.${s}.${i >> 8}.${i & 255}`),
@@ -284,7 +285,7 @@ describe('bad input', () => {
       ),
     );
     const rules = decideService(service(), slices, NODE);
-    // 10.0.0.0 to 10.10.3.231, all of them addresses of machines.
+    // The addresses 10.0.0.0 to 10.10.3.231, all of them usable.
     expect(rules?.ports[0]?.cluster).toHaveLength(10_000);
     expect(rules?.problems).toEqual(['port "" has more than 10000 endpoints']);
   });

@@ -1,4 +1,5 @@
-// The decisions of the proxy: from services, their EndpointSlices and the node to rules. Pure; one service does not depend on another.
+// The decisions of the proxy: from services, their EndpointSlices and the node to rules. Pure.
+// Services are independent of each other.
 
 import {
   type Endpoint,
@@ -32,14 +33,14 @@ import type {
   Target,
 } from './model.ts';
 
-/** Services with this label are for another proxy. */
+/** Services with this label belong to another proxy. */
 const PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 const FAMILIES: readonly IpFamily[] = ['IPv4', 'IPv6'];
 const DEFAULT_AFFINITY_SECONDS = 10_800;
 
 export const serviceKey = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** Returns the key of the service that a slice belongs to; undefined if it belongs to none that a proxy handles. */
+/** Returns the key of a slice's service; undefined if the proxy does not handle the service. */
 export function serviceOf({ metadata }: Slice): string | undefined {
   const { labels = {}, namespace = '' } = metadata;
   const name = labels[SERVICE_NAME_LABEL] ?? '';
@@ -48,7 +49,10 @@ export function serviceOf({ metadata }: Slice): string | undefined {
     : serviceKey(namespace, name);
 }
 
-/** Returns the rules of all services by key. Those that need none (headless, ExternalName …) are left out. */
+/**
+ * Returns the rules of all services by key. Services without rules (headless, ExternalName …) are
+ * left out.
+ */
 export function decide(
   services: readonly Service[],
   slices: readonly Slice[],
@@ -71,7 +75,7 @@ export function decide(
   return rules;
 }
 
-/** Returns the rules of one service; undefined if it needs none. `slices`: those of this service. */
+/** Returns the rules of one service; undefined if it needs none. `slices`: the service's slices. */
 export function decideService(
   service: Service,
   slices: readonly Slice[],
@@ -102,7 +106,7 @@ export function decideService(
   };
 }
 
-/** More of them say nothing new. */
+/** Further problems of a service are not logged. */
 const MAX_PROBLEMS = 10;
 
 function clusterIPOf({ spec }: Service, family: IpFamily): string | undefined {
@@ -200,7 +204,10 @@ function affinityOf({ spec }: Service): number {
   return spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS;
 }
 
-/** Addresses that a service asks for itself: never the node's loopback or link-local ones, which other programs trust. */
+/**
+ * Returns the addresses that users set on a service, without loopback or link-local addresses of
+ * the node, which other programs trust.
+ */
 function externalAddresses(
   texts: readonly string[],
   family: IpFamily,
@@ -218,7 +225,10 @@ function externalAddresses(
   return [...found];
 }
 
-/** A service must not take the place of the kubelet or the API server at the node's own addresses. */
+/**
+ * Reports whether the port is free: a service must not replace the kubelet or the API server at the
+ * node's own addresses.
+ */
 function isFree(
   address: string,
   protocol: Protocol,
@@ -233,7 +243,9 @@ function isFree(
   return false;
 }
 
-/** Returns the ranges of the family that restrict something. A range of everything allows everything. */
+/**
+ * Returns the restricting source ranges of the family. A range of all addresses restricts nothing.
+ */
 function rangesOf(
   texts: readonly string[],
   family: IpFamily,
@@ -248,7 +260,7 @@ function rangesOf(
     else if (range.family === family) ranges.push(range);
   }
   if (ranges.length === 0 || ranges.some(({ prefix }) => prefix === 0)) return [];
-  // The node reaches an address that is on it with that address as its source.
+  // The node reaches its own address with that address as its source.
   const own = [...node.addresses].flatMap((text) => parseIp(text) ?? []);
   const allowsNode = ranges.some((range) => own.some((address) => contains(range, address)));
   const allowed = ranges.map(

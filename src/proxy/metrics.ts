@@ -1,4 +1,4 @@
-// What the proxy records about itself, under the names that upstream's kube-proxy has.
+// Metrics of the proxy, with the names of upstream's kube-proxy.
 
 import type { Clock } from '#machinery/clock.ts';
 import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
@@ -20,7 +20,7 @@ export class ProxyMetrics {
   readonly #families: readonly string[];
   #queuedMs = 0;
   #syncedMs = 0;
-  /** Ports without local endpoints whose policy is Local, by traffic policy and family. */
+  /** Ports with traffic policy Local and without local endpoints, by traffic policy and family. */
   #withoutLocal: readonly (readonly [labels: readonly string[], value: number])[] = [];
   #pending = { service: 0, endpoint: 0 };
   readonly #durations;
@@ -32,7 +32,10 @@ export class ProxyMetrics {
   readonly #flowDurations;
   readonly #flowsRemoved;
 
-  /** @param config.families 'IPv4', 'IPv6': one transaction programs all of them, so each has the same times */
+  /**
+   * @param config.families 'IPv4', 'IPv6': one transaction programs all of them, so they have equal
+   * times
+   */
   constructor(config: { readonly clock: Clock; readonly families: readonly string[] }) {
     this.#clock = config.clock;
     this.#families = config.families;
@@ -139,7 +142,7 @@ export class ProxyMetrics {
     this.#queuedMs = this.#clock.now();
   }
 
-  /** Counts what was pending as taken up. */
+  /** Records that pending changes are being programmed. */
   started(): void {
     this.#pending = { service: 0, endpoint: 0 };
   }
@@ -157,7 +160,7 @@ export class ProxyMetrics {
     for (const family of this.#families) this.#failures.with(family).value++;
   }
 
-  /** `triggeredMs`: when the pod or service changed that has led to the rules. */
+  /** Records a programmed change. `triggeredMs`: when the pod or service changed. */
   programmed(triggeredMs: number): void {
     for (const family of this.#families)
       this.#programming.with(family).observe((this.#clock.now() - triggeredMs) / 1000);

@@ -1,4 +1,5 @@
-// The proxy as a component: chooses the back end that the machine allows, serves health, and runs until it is stopped.
+// Runs the proxy of a node: chooses the back end that the machine supports, serves health, and runs
+// until it is stopped.
 
 import { networkInterfaces } from 'node:os';
 import type { Client } from '#client/client.ts';
@@ -28,28 +29,31 @@ import { UserspaceBackend } from './userspace/userspace-backend.ts';
 
 export type ProxyMode = 'auto' | 'nftables' | 'userspace';
 
-/** What the proxy of a node is set to. */
+/** The settings of a node's proxy. */
 export interface NodeProxySettings {
-  /** 'auto': nftables where it can be had, else userspace. */
+  /** 'auto': nftables if available, otherwise userspace. */
   readonly mode: ProxyMode;
-  /** The table of nftables. Two proxies on one machine need two. */
+  /** The name of the nftables table. Two proxies on one machine need two. */
   readonly table: string;
-  /** The bridge that the node's pods are on. Undefined: they are routed. */
+  /** The bridge of the node's pods. Undefined: they are routed. */
   readonly bridge?: string;
-  /** Where pods get their addresses. Empty: unknown. */
+  /** The ranges of pods. Empty: unknown. */
   readonly clusterCidrs: readonly string[];
   readonly nodePortAddresses: NodePortAddresses;
-  /** 'tcp/6443': ports of the node's own components, which no service gets at the node's addresses. */
+  /**
+   * Ports of the node's own components, such as 'tcp/6443', which no service gets at the node's
+   * addresses.
+   */
   readonly reservedPorts: readonly string[];
   readonly masqueradeAll?: boolean;
-  /** Default: 14, as upstream's. */
+  /** Default: 14, as upstream. */
   readonly masqueradeBit?: number;
   readonly minSyncPeriodMs?: number;
-  /** Where /healthz and /livez are. Undefined: nowhere. */
+  /** The address of /healthz and /livez. Undefined: they are not served. */
   readonly healthz?: {
     readonly host: string;
     readonly port: number;
-    /** The proxy runs without it, too. */ readonly optional?: boolean;
+    /** The proxy also runs without it. */ readonly optional?: boolean;
   };
 }
 
@@ -61,15 +65,18 @@ export interface NodeProxyConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Called once, when the back end is chosen. */
+  /** Called once, when the back end was chosen. */
   readonly onBackend?: (name: Backend['name']) => void;
 }
 
-/** Both: the kernel has both, and a family that no service uses costs nothing. */
+/** Both families: kernels have both, and an unused family costs nothing. */
 export const PROXY_FAMILIES: readonly IpFamily[] = ['IPv4', 'IPv6'];
 const DEFAULT_MASQUERADE_BIT = 14;
 
-/** Runs until the signal aborts. Rejects if the mode that was asked for is not available here. Rules in the kernel stay. */
+/**
+ * Runs until the signal aborts. Rejects if the configured mode is not available. Rules in the
+ * kernel stay.
+ */
 export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal): Promise<void> {
   const { client, nodeName, settings, metrics, clock, random, onBackend } = config;
   const logger = config.logger.with({ component: 'kube-proxy', node: nodeName });
@@ -103,7 +110,10 @@ export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal)
   }
 }
 
-/** Returns the machine's own addresses, loopback and link-local ones included. Addresses of services are not its own. */
+/**
+ * Returns the machine's own addresses, including loopback and link-local ones, without addresses of
+ * services.
+ */
 export const machineAddresses = (): readonly string[] =>
   Object.values(machineInterfaces()).flatMap((entries) =>
     (entries ?? []).map(({ address }) => address),
@@ -197,7 +207,7 @@ function userspace(
         '0.0.0.0',
         '::',
       ],
-    // Addresses of load balancers that this machine announces are served like its own.
+    // Addresses of load balancers that this machine announces are served like its own addresses.
     machineAddresses: allAddresses,
     addresses: canAddAddresses ? new LoopbackAddresses({ serviceCidrs, logger }) : undefined,
     clock,
@@ -206,7 +216,7 @@ function userspace(
   });
 }
 
-/** Returns why the proxy cannot use nftables here; undefined if it can. Nothing is changed to find out. */
+/** Returns the reason why nftables cannot be used here; undefined if it can. Changes nothing. */
 function obstacleToNftables(settings: NodeProxySettings, nft: Nft): Promise<string | undefined> {
   const network: ProxierNetwork = { nodeIPs: () => [], serviceCidrs: () => [] };
   const commands = PROXY_FAMILIES.flatMap((family) =>
@@ -215,7 +225,9 @@ function obstacleToNftables(settings: NodeProxySettings, nft: Nft): Promise<stri
   return obstacleToNft(nft, `${commands.join('\n')}\n`);
 }
 
-/** Checked under a name of its own: a table that is there already says nothing about what can be made. */
+/**
+ * Checks with a name of its own: an existing table does not prove that a new one can be created.
+ */
 const PROBE = (settings: NodeProxySettings): NodeProxySettings => ({
   ...settings,
   table: `${settings.table}-probe`,

@@ -1,4 +1,4 @@
-// The component against an API server: what is decided, when, and what a back end gets.
+// The proxier with an API server: decisions, their timing, and the updates of a back end.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nodes, services } from '#api/groups/core/v1/index.ts';
@@ -37,7 +37,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** As the account that the proxy has: its role must allow all that it does. */
+/** Uses the proxy's account: its role must allow every request. */
 function start(): void {
   const client = server.clientOf({ name: 'system:kube-proxy', groups: ['system:authenticated'] });
   const proxier = new Proxier({
@@ -85,7 +85,10 @@ const createSlice = (addresses: string[], of = 'web') =>
         nodeName: 'here',
       })),
     });
-/** Updates since the last call: 'complete' or 'partial', and each service with its targets. */
+/**
+ * Returns the updates since the last call: 'complete' or 'partial', and each service with its
+ * targets.
+ */
 async function seen(): Promise<string[]> {
   await clock.advance(100);
   return updates.splice(0).map(({ complete, changes }) => {
@@ -99,7 +102,7 @@ async function seen(): Promise<string[]> {
   });
 }
 
-test('the first update is complete, later ones have what has changed', async () => {
+test('the first update is complete, later ones contain changes', async () => {
   await createService();
   await createSlice(['10.0.0.1']);
   await createService('other');
@@ -118,7 +121,7 @@ test('the first update is complete, later ones have what has changed', async () 
   );
 });
 
-test('changes at the same time are one update', async () => {
+test('simultaneous changes are one update', async () => {
   start();
   await seen();
   await Promise.all(['a', 'b', 'c'].map((name) => createService(name)));
@@ -127,7 +130,7 @@ test('changes at the same time are one update', async () => {
   expect(changed).toContain('default/c=');
 });
 
-test('after a failure everything is applied anew, with growing delays', async () => {
+test('after a failure everything is applied again, with growing delays', async () => {
   await createService();
   fail = new Error('no');
   start();
@@ -148,7 +151,7 @@ test('after a failure everything is applied anew, with growing delays', async ()
   expect(updates.at(-1)?.complete).toBe(true);
 });
 
-test('a node with another zone or address decides all anew; other changes of it do not', async () => {
+test('a new zone or address of the node changes all decisions; other changes do not', async () => {
   const { client } = server;
   await createService();
   start();
@@ -171,7 +174,7 @@ test('a node with another zone or address decides all anew; other changes of it 
   expect(network?.serviceCidrs()).toHaveLength(1);
 });
 
-test('once an hour everything is compared with the system', async () => {
+test('once an hour the rules are compared with the system', async () => {
   start();
   await seen();
   await clock.advance('1h');

@@ -1,8 +1,10 @@
-// The proxy of a node: watches services, their EndpointSlices and the node, decides what has changed, and has a back end apply it.
+// The proxy of a node: watches services, their EndpointSlices and the node, decides for changed
+// services, and has a back end apply the result.
 //
-// Changes are collected by service while an update is being applied; then one update has all of them. After a failed update everything
-// is decided and applied anew, with a growing delay. Nothing is applied before the first lists are complete, so that a restart does not
-// remove rules that are still right.
+// Changes are collected by service while an update is applied; the next update contains all of
+// them. After a failed update everything is decided and applied again, with a growing delay.
+// Nothing is applied before the first lists are complete, so that a restart does not remove correct
+// rules.
 
 import { type Node, nodes, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
@@ -26,15 +28,18 @@ import type { Backend, NodeFacts, Service, ServiceRules, Slice } from './model.t
 export interface ProxierConfig {
   readonly client: Client;
   readonly nodeName: string;
-  /** Makes the back end; called once, at the start. `network` has what is known then, and later, of node and services. */
+  /**
+   * Creates the back end; called once at the start. `network`: returns current properties of node
+   * and services.
+   */
   readonly makeBackend: (network: ProxierNetwork) => Backend;
-  /** Addresses of this machine's interfaces. Read whenever the node changes. */
+  /** Returns the addresses of this machine's interfaces. Called whenever the node changes. */
   readonly machineAddresses: () => readonly string[];
-  /** 'tcp/6443': what the node's components listen on. */
+  /** Ports of the node's components, such as 'tcp/6443'. */
   readonly reservedPorts: readonly string[];
-  /** Which addresses of the node serve node ports, for health checks. */
+  /** The node's addresses that serve node ports, for health checks. */
   readonly nodePortAddresses: NodePortAddresses;
-  /** The least time between the beginnings of two updates. Default: 0. */
+  /** The minimum time between the starts of two updates, in milliseconds. Default: 0. */
   readonly minSyncPeriodMs?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,17 +48,20 @@ export interface ProxierConfig {
   readonly health: ProxyHealth;
 }
 
-/** 'primary': the node's InternalIPs. 'all': every address but loopback. Else the machine's addresses in these ranges. */
+/**
+ * 'primary': the node's InternalIPs. 'all': every address except loopback. Otherwise: the machine's
+ * addresses in these ranges.
+ */
 export type NodePortAddresses = 'primary' | 'all' | readonly string[];
 
-/** What back ends are told of the cluster. */
+/** Properties of the cluster that back ends read. */
 export interface ProxierNetwork {
-  /** InternalIPs of the Node object. */
+  /** Returns the InternalIPs of the Node object. */
   nodeIPs(): readonly string[];
   serviceCidrs(): readonly string[];
 }
 
-/** Where rules of other programs have changed ours, they are repaired after this time at the latest. As upstream's. */
+/** The maximum time until changes by other programs are repaired, as upstream. */
 const FULL_SYNC_PERIOD_MS = 3_600_000;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
@@ -67,11 +75,11 @@ export class Proxier {
   readonly #claims = new Claims();
   /** Ports without local endpoints, by service: 'internal IPv4' … */
   readonly #withoutLocal = new Map<string, readonly string[]>();
-  /** Services that the last decisions have seen. */
+  /** Services of the last decisions. */
   readonly #known = new Set<string>();
   #dirty = new Set<string>();
   #triggers: number[] = [];
-  /** All services have to be decided and applied anew. */
+  /** All services must be decided and applied again. */
   #complete = true;
   #node: NodeFacts;
   #nodeIPs: readonly string[] = [];
@@ -175,7 +183,7 @@ export class Proxier {
       if (!this.#complete && this.#dirty.size === 0) {
         await new Promise<void>((resolve) => (this.#wake = resolve));
         this.#wake = undefined;
-        // What one transaction of the API changes comes in one turn or the next.
+        // Events of one API transaction arrive in one turn or the next.
         await nextTurn();
         continue;
       }
@@ -224,12 +232,12 @@ export class Proxier {
     }
   }
 
-  /** Every service that is there, and what was there. */
+  /** Returns the keys of all existing and earlier services. */
   #allKeys(dirty: ReadonlySet<string>): ReadonlySet<string> {
     return new Set([...this.#known, ...dirty]);
   }
 
-  /** In parts, so that thousands of services do not hold up the process. */
+  /** Decides in parts, so that thousands of services do not block the process. */
   async #decide(
     keys: Iterable<string>,
     serviceOfKey: (key: string) => Service | undefined,
@@ -253,7 +261,10 @@ export class Proxier {
     return decided;
   }
 
-  /** Logs what was left out, once for each state of a service, and counts ports without local endpoints. */
+  /**
+   * Logs parts that were left out, once per state of a service, and counts ports without local
+   * endpoints.
+   */
   #note(changes: ReadonlyMap<string, ServiceRules | undefined>, complete: boolean): void {
     if (complete) this.#withoutLocal.clear();
     for (const [key, rules] of changes) {
@@ -338,12 +349,12 @@ export class Proxier {
   }
 }
 
-/** Decisions for so long in one turn of the event loop. */
+/** The time for decisions in one turn of the event loop, in milliseconds. */
 const TURN_MS = 10;
-/** Of one update; more of them say nothing new. */
+/** The maximum number of recorded times per update. */
 const MAX_TRIGGERS = 1000;
 
-/** Returns where node ports work; undefined: everywhere but at loopback. */
+/** Returns the addresses at which node ports work; undefined: all except loopback. */
 export function addressesForNodePorts(
   choice: NodePortAddresses,
   nodeIPs: readonly string[],
@@ -352,7 +363,7 @@ export function addressesForNodePorts(
   if (choice === 'all') return undefined;
   if (choice === 'primary') return nodeIPs;
   const ranges = choice.flatMap((text) => parseCidr(text) ?? []);
-  // A family without a range has all addresses, as upstream's.
+  // A family without a range uses all addresses, as upstream.
   const everything = (['IPv4', 'IPv6'] as const).filter(
     (family) => !ranges.some((range) => range.family === family),
   );

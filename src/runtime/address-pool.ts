@@ -1,5 +1,5 @@
-// Hands out the addresses of a CIDR in order, and a freed one only after all the others had their turn, so that an address
-// seen in a log is not soon that of another pod.
+// Allocates the addresses of a CIDR in order, and reuses a released one only after all others, so
+// that an address in a log does not soon belong to another pod.
 
 import { isIP } from 'node:net';
 import { CriError } from '#cri/index.ts';
@@ -28,19 +28,25 @@ function formatIPv6(value: bigint): string {
   const groups = Array.from({ length: 8 }, (_, i) =>
     ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16),
   );
-  // The URL parser knows RFC 5952's short form.
+  // The URL parser produces RFC 5952's short form.
   return new URL(`http://[${groups.join(':')}]/`).hostname.slice(1, -1);
 }
 
 export class AddressPool {
   readonly #version: 4 | 6;
-  /** The first and last address that may be handed out: the network's own, its gateway and its broadcast address are not. */
+  /**
+   * The first and last address that may be allocated: those of the network, its gateway and its
+   * broadcast are excluded.
+   */
   readonly #first: bigint;
   readonly #last: bigint;
   #next: bigint;
   readonly #used = new Set<string>();
 
-  /** `cidr`: IPv4 or IPv6 (without an embedded IPv4 part). The first address after the network's own is the gateway's. */
+  /**
+   * Creates the pool. `cidr`: IPv4 or IPv6 (without an embedded IPv4 part). The first address after
+   * the network's own is the gateway's.
+   */
   constructor(cidr: string) {
     const [address = '', length = ''] = cidr.split('/');
     const version = isIP(address);
@@ -64,7 +70,7 @@ export class AddressPool {
     this.#next = this.#first;
   }
 
-  /** A free address. Throws ResourceExhausted if there is none. */
+  /** Allocates a free address. Throws ResourceExhausted if there is none. */
   allocate(): string {
     const size = this.#last - this.#first + 1n;
     for (let tries = 0n; tries < size && BigInt(this.#used.size) < size; tries++) {
@@ -78,12 +84,15 @@ export class AddressPool {
     throw new CriError('ResourceExhausted', 'no pod address is left');
   }
 
-  /** The address is in use: it is not handed out until it is released. One outside of the range, or '', has no effect. */
+  /**
+   * Marks the address as used until it is released. An address outside of the range, or '', has no
+   * effect.
+   */
   reserve(address: string): void {
     if (address !== '') this.#used.add(address);
   }
 
-  /** Gives an address back; one that was not handed out is ignored. */
+  /** Releases an address; a free one is ignored. */
   release(address: string): void {
     this.#used.delete(address);
   }

@@ -1,8 +1,9 @@
-// One producer, any number of listeners, each with its own queue: how a runtime of our own hands out container events.
+// A broadcast: one producer, any number of listeners, each with its own queue. Our runtimes publish
+// container events with it.
 
 import { setMaxListeners } from 'node:events';
 
-/** A listener that is this far behind has to list again. */
+/** A listener that lags this far behind is ended, and has to list again. */
 const MAX_PENDING = 100_000;
 
 class Subscription<T> {
@@ -49,20 +50,24 @@ export class Broadcast<T> {
     return this.#subscriptions.size > 0;
   }
 
-  /** Hands `item` to every listener there is now. */
+  /** Publishes `item` to all present listeners. */
   publish(item: T): void {
     for (const subscription of this.#subscriptions) subscription.push(item);
   }
 
-  /** Every item published from now (not from the first read) on, until `signal` aborts or the broadcast is closed. */
+  /**
+   * Yields every item published after this call (not only after the first read), until `signal`
+   * aborts or the broadcast is closed.
+   */
   subscribe(signal: AbortSignal): AsyncIterable<T> {
     const subscription = new Subscription<T>();
     const subscriptions = this.#subscriptions;
-    // Many may wait on one signal, as all the nodes of a cluster do: that is no leak.
+    // Many listeners share one signal, one for each node of a cluster: this is not a leak.
     setMaxListeners(0, signal, this.#closed.signal);
     if (!signal.aborted) {
       subscriptions.add(subscription);
-      // Not only in the iterator's end: a listener that never starts to read must not be remembered for ever.
+      // Removed here, too, because a listener that never starts to read would otherwise stay for
+      // ever.
       signal.addEventListener('abort', () => subscriptions.delete(subscription), { once: true });
     }
     const closed = this.#closed.signal;
@@ -77,7 +82,7 @@ export class Broadcast<T> {
     };
   }
 
-  /** Ends every listener's iteration once it has read what was published. */
+  /** Ends each listener's iteration after it has read all published items. */
   close(): void {
     this.#closed.abort();
   }

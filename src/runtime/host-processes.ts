@@ -1,27 +1,36 @@
-// The processes of this host, from /proc: found by what they are, and ended together. Where there is no /proc, none is found.
+// The processes of this host, from /proc: finds and kills groups of processes. Without /proc, none
+// is found.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Clock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
-import { identify, isAlive, readStat, signalProcess } from './process-identity.ts';
-import type { ProcessIdentity } from './process-identity.ts';
+import {
+  identify,
+  isAlive,
+  type ProcessIdentity,
+  readStat,
+  signalProcess,
+} from './process-identity.ts';
 
-/** A process that ran when the list was made. Each reader returns an empty value once the process has ended, or is not readable. */
+/**
+ * A process that ran when the list was made. Each method returns an empty value once the process
+ * has ended, or if it is not readable.
+ */
 export interface HostProcess {
   readonly pid: number;
   readonly parent: number;
   readonly processGroup: number;
-  /** The command line; empty for threads of the kernel. */
+  /** The command line; empty for kernel threads. */
   readonly args: readonly string[];
-  /** NAME=VALUE, as at the start of the program. */
+  /** Returns the environment as NAME=VALUE, as at the start of the program. */
   environment(): readonly string[];
-  /** Targets of its open file descriptors. */
+  /** Returns the targets of its open file descriptors. */
   openFiles(): readonly string[];
-  /** The text of a file in /proc/PID, such as 'cgroup' or 'mountinfo'. */
+  /** Returns the text of a file in /proc/PID, such as 'cgroup' or 'mountinfo'. */
   info(name: string): string;
 }
 
-/** Lists every process of this host but this one. */
+/** Lists every process of this host except this one. */
 export function hostProcesses(): readonly HostProcess[] {
   return names('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -43,7 +52,9 @@ export function hostProcesses(): readonly HostProcess[] {
     });
 }
 
-/** Returns the processes of `all` that descend from one of `ancestors`, without those themselves. */
+/**
+ * Returns the processes of `all` that descend from `ancestors`, without the ancestors themselves.
+ */
 export function descendantsOf(
   ancestors: ReadonlySet<number>,
   all: readonly HostProcess[],
@@ -62,12 +73,13 @@ export function descendantsOf(
   return [...found].filter(({ pid }) => !ancestors.has(pid));
 }
 
-/** How long a killed process may take to end. */
+/** How long a killed process may take to end, in milliseconds. */
 const KILL_TIMEOUT_MS = 10_000;
 
 /**
- * Kills the processes that `find` returns, and looks again until it returns none: they may start others meanwhile. Returns how many
- * were killed. Rejects if one does not end within ten seconds (it waits for a device, or is not ours to signal).
+ * Kills the processes that `find` returns, and repeats until it returns none, because they may
+ * start others meanwhile. Returns the number of killed processes. Rejects if one does not end
+ * within ten seconds (it waits for a device, or belongs to another user).
  */
 export async function killAll(find: () => readonly number[], clock: Clock): Promise<number> {
   const killed = new Set<number>();
@@ -98,7 +110,7 @@ export async function killAll(find: () => readonly number[], clock: Clock): Prom
 const list = (processes: readonly ProcessIdentity[]): string =>
   `process ${processes.map(({ pid }) => pid).join(', ')}`;
 
-// A process may end, or be another user's, at any of these: there is then nothing to read.
+// A process may end at any time, or belong to another user: the text is then empty.
 function text(path: string): string {
   return readOr('', () => readFileSync(path, 'utf8'));
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LabelIndex } from './label-index.ts';
 
-test('candidates are all that have the first label, in order, whenever it was first asked for', () => {
+test('candidates are all entries with the first label, in order, also for the first selector', () => {
   const label = fc.constantFrom('a', 'b');
   const labels = fc.dictionary(label, fc.constantFrom('1', '2'));
   const step = fc.oneof(

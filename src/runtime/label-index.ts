@@ -1,14 +1,15 @@
-// Finds entries by labels without a scan: for each label that was used in a selector, the entries by its values.
+// Finds entries by labels without a scan: for each label key that was used in a selector, it has
+// the entries by value.
 
 type Labels = Readonly<Record<string, string>>;
 
 export class LabelIndex<T> {
   readonly #labelsOf: (item: T) => Labels | undefined;
   readonly #items = new Set<T>();
-  /** Key → value → what has it. Only keys that were asked for. */
+  /** Key → value → entries. It has only keys that were used in a selector. */
   readonly #byKey = new Map<string, Map<string, Set<T>>>();
 
-  /** `labelsOf`: never changes for an item. */
+  /** Creates an empty index. `labelsOf`: must not change for an item. */
   constructor(labelsOf: (item: T) => Labels | undefined) {
     this.#labelsOf = labelsOf;
   }
@@ -29,7 +30,10 @@ export class LabelIndex<T> {
     }
   }
 
-  /** Returns the entries with the first of these labels, in insertion order; all if there is none. The caller checks the other labels. */
+  /**
+   * Returns the entries with the first of these labels, in insertion order; all if there is none.
+   * The caller checks the other labels.
+   */
   candidates(selector: Labels | undefined): Iterable<T> {
     const [first] = Object.entries(selector ?? {});
     if (first === undefined) return this.#items;

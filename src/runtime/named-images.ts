@@ -1,45 +1,53 @@
-// Images for runtimes that need none: every name is there, unless removeImage or a simulation says otherwise. Ids and
-// digests follow from the names alone.
+// Images for runtimes that need no image content: every name exists, unless it was removed or a
+// simulation says otherwise. IDs and digests are derived from the names.
 
 import { createHash } from 'node:crypto';
-import { complete, CriError, toNanoseconds } from '#cri/index.ts';
-import type {
-  CallOptions,
-  Image,
-  ImageFilter,
-  ImageFsInfo,
-  ImageService,
-  ImageSpec,
-  ImageStatusResponse,
-  Input,
+import {
+  type CallOptions,
+  complete,
+  CriError,
+  type Image,
+  type ImageFilter,
+  type ImageFsInfo,
+  type ImageService,
+  type ImageSpec,
+  type ImageStatusResponse,
+  type Input,
+  toNanoseconds,
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 
 /** The reported size of every image, in bytes. */
 const IMAGE_SIZE = 10_000_000;
 
-/** How an image behaves that is only played. */
+/** The simulated behaviour of an image. */
 export interface ImageSimulation {
-  /** The image is not there, and pulling it fails with these words; with `not found` in them it is ImageNotFound. */
+  /**
+   * The image does not exist, and a pull fails with this message; if it contains `not found`, the
+   * reason is ImageNotFound.
+   */
   readonly pullError: string | undefined;
-  /** The image is not there at first, and pulling it takes this long. */
+  /** The image is not on the node initially, and a pull takes this long. */
   readonly pullDurationMs: number | undefined;
 }
 
 export interface NamedImagesConfig {
   readonly clock: Clock;
-  /** How an image behaves, by its canonical name and what the annotations of its spec ask for. Default: every image is simply there. */
+  /**
+   * Returns the behaviour of an image by its canonical name and the annotations of its spec.
+   * Default: every image exists on the node.
+   */
   readonly simulation?: (
     name: string,
     annotations: Readonly<Record<string, string>> | undefined,
   ) => ImageSimulation;
-  /** The file system that images are said to be on. Default: a made-up one. */
+  /** Returns the usage of the image file system. Default: constants. */
   readonly usage?: () => Promise<Input<'FilesystemUsage'>>;
 }
 
 const plain: ImageSimulation = { pullError: undefined, pullDurationMs: undefined };
 
-/** The full name: docker.io/library/busybox:latest for busybox. */
+/** Returns the full name: docker.io/library/busybox:latest for busybox. */
 function canonicalImageName(name: string): string {
   const [first = '', ...rest] = name.split('/');
   const hasRegistry =
@@ -53,7 +61,7 @@ function canonicalImageName(name: string): string {
   return full;
 }
 
-/** A digest that is the same for the same name, wherever and whenever. */
+/** Returns a digest that is derived from the name alone. */
 function digestOf(name: string): string {
   return `sha256:${createHash('sha256').update(name).digest('hex')}`;
 }
@@ -73,7 +81,10 @@ export class NamedImages implements ImageService {
     this.#usage = usage ?? (() => Promise.resolve(this.#playedUsage()));
   }
 
-  /** The reference of the image for a container to be made from. Throws ImageNotFound if it is not there. */
+  /**
+   * Returns the reference to the image of a new container. Throws ImageNotFound if it does not
+   * exist.
+   */
   use(spec: ImageSpec): string {
     const image = this.#find(spec);
     if (image === undefined)
@@ -142,7 +153,7 @@ export class NamedImages implements ImageService {
     };
   }
 
-  /** The canonical name of an image that was asked for by name, digest reference or id. */
+  /** Returns the canonical name of an image, given by name, digest reference or ID. */
   #name(name: string): string {
     for (const [known, image] of this.#known) {
       if (image.id === name || image.repoDigests.includes(name)) return known;

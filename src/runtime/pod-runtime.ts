@@ -1,48 +1,57 @@
-// The common part of the runtimes process and simulated: the part of the RuntimeService that follows from the records of
-// sandboxes and containers alone.
+// The common part of the runtimes process and simulated: the methods of RuntimeService that depend
+// only on records of sandboxes and containers.
 
-import { PassThrough } from 'node:stream';
-import type { Readable } from 'node:stream';
-import { CriError } from '#cri/index.ts';
-import type {
-  CallOptions,
-  Container,
-  ContainerConfig,
-  ContainerEvent,
-  ContainerFilter,
-  ContainerStatusResponse,
-  ExecResult,
-  ExecStreams,
-  ExecSyncResult,
-  LogStream,
-  PodSandbox,
-  PodSandboxConfig,
-  PodSandboxFilter,
-  PodSandboxStatusResponse,
-  VersionResponse,
+import { PassThrough, type Readable } from 'node:stream';
+import {
+  type CallOptions,
+  type Container,
+  type ContainerConfig,
+  type ContainerEvent,
+  type ContainerFilter,
+  type ContainerStatusResponse,
+  CriError,
+  type ExecResult,
+  type ExecStreams,
+  type ExecSyncResult,
+  type LogStream,
+  type PodSandbox,
+  type PodSandboxConfig,
+  type PodSandboxFilter,
+  type PodSandboxStatusResponse,
+  type VersionResponse,
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import type { NamedImages } from './named-images.ts';
 import type { PodTable, Recorded, Sandbox } from './pod-table.ts';
-import { containerLogPath, notStarted } from './records.ts';
-import type { ContainerRecord, SandboxRecord } from './records.ts';
+import {
+  containerLogPath,
+  type ContainerRecord,
+  notStarted,
+  type SandboxRecord,
+} from './records.ts';
 
-/** The most bytes of each stream that execSync returns. */
+/** The maximum number of bytes of each stream that execSync returns. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** A container as a runtime manages it. */
+/** A container that the runtime manages. */
 export interface ManagedContainer extends Recorded {
-  /** Sends SIGTERM, and SIGKILL after the grace period. Resolves when the container has exited; at once if it has already. */
+  /**
+   * Sends SIGTERM, and SIGKILL after the grace period. Resolves when the container has exited; at
+   * once if it has already.
+   */
   stop(graceMs: number): Promise<void>;
-  /** Calls back on exit, at once if the container has exited. Returns a function that removes the callback. */
+  /**
+   * Calls back on exit, at once if the container has exited. Returns a function that removes the
+   * callback.
+   */
   onExit(callback: () => void): () => void;
-  /** Calls back for every piece of output from now on. Returns a function that removes the listener. */
+  /** Calls back for all output from now on. Returns a function that removes the callback. */
   onOutput(listener: (stream: LogStream, chunk: Buffer) => void): () => void;
 }
 
 export interface PodRuntimeConfig<C extends ManagedContainer> {
-  /** Such as 'process'. */
+  /** For example 'process'. */
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -61,10 +70,10 @@ export abstract class PodRuntime<C extends ManagedContainer> {
 
   abstract stopPodSandbox(podSandboxId: string): Promise<void>;
 
-  /** Deletes what the runtime keeps of a sandbox outside of the table. Its containers are removed already. */
+  /** Deletes state of a sandbox outside of the table. Its containers are removed already. */
   protected abstract sandboxRemoved(podSandboxId: string): void;
 
-  /** Deletes what the runtime keeps of a container outside of the table. */
+  /** Deletes state of a container outside of the table. */
   protected abstract containerRemoved(containerId: string): void;
 
   version(): Promise<VersionResponse> {
@@ -82,7 +91,7 @@ export abstract class PodRuntime<C extends ManagedContainer> {
     if (sandbox === undefined) return;
     await this.stopPodSandbox(podSandboxId);
     for (const id of sandbox.containers.keys()) this.#remove(sandbox, id);
-    // Another call may have removed it meanwhile.
+    // Another call may have removed the sandbox meanwhile.
     if (this.#pods.findSandbox(podSandboxId) === undefined) return;
     this.sandboxRemoved(podSandboxId);
     this.#pods.removeSandbox(podSandboxId);
@@ -121,7 +130,7 @@ export abstract class PodRuntime<C extends ManagedContainer> {
     return this.#pods.events(signal);
   }
 
-  /** Returns the record of a sandbox that is ready. `ip`: empty with the host's network. */
+  /** Returns the record of a ready sandbox. `ip`: empty in the host's network. */
   protected newSandboxRecord(
     config: PodSandboxConfig,
     runtimeHandler: string,
@@ -137,7 +146,10 @@ export abstract class PodRuntime<C extends ManagedContainer> {
     };
   }
 
-  /** Returns the record of a container that is not started. Throws NotFound if its image is not on the node. */
+  /**
+   * Returns the record of a container before its start. Throws NotFound if its image is not on the
+   * node.
+   */
   protected newContainerRecord(
     podSandboxId: string,
     config: ContainerConfig,
@@ -154,7 +166,7 @@ export abstract class PodRuntime<C extends ManagedContainer> {
     };
   }
 
-  /** Publishes that a sandbox was created, and runs. */
+  /** Publishes that a sandbox was created and runs. */
   protected publishSandbox(sandbox: Sandbox<C>): void {
     const { id } = sandbox.record;
     this.#pods.publish(sandbox, id, 'CONTAINER_CREATED_EVENT');
@@ -166,8 +178,9 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   }
 
   /**
-   * Runs a command by `exec` and returns its output, at most MAX_OUTPUT_BYTES of each stream. `exec` must end both streams, and reject
-   * when one of the signals aborts. Rejects with DeadlineExceeded after `options.timeoutMs`.
+   * Runs a command by `exec` and returns its output, at most MAX_OUTPUT_BYTES of each stream.
+   * `exec` must end both streams, and reject when one of the signals aborts. Rejects with
+   * DeadlineExceeded after `options.timeoutMs`.
    */
   protected async collectOutput(
     options: CallOptions | undefined,
@@ -198,7 +211,10 @@ export abstract class PodRuntime<C extends ManagedContainer> {
     }
   }
 
-  /** Copies the output of a running container from now on, until it exits. Ends the streams. Rejects when the signal aborts. */
+  /**
+   * Copies the output of a running container from now on, until it exits. Ends the streams. Rejects
+   * when the signal aborts.
+   */
   protected async followOutput(
     container: C,
     { stdout, stderr }: ExecStreams,

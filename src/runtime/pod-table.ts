@@ -1,32 +1,36 @@
-// The sandboxes and containers of a runtime of our own, by id and by identity, with the CRI answers that follow from their
-// records and the events that tell of their changes. What a container does is the runtime's business.
+// The sandboxes and containers of one of our runtimes, by ID and by identity, with the CRI
+// responses and events that are derived from their records. The behaviour of containers belongs to
+// the runtime.
 
-import { complete, CriError, toNanoseconds } from '#cri/index.ts';
-import type {
-  Container,
-  ContainerEvent,
-  ContainerEventType,
-  ContainerFilter,
-  ContainerStatusResponse,
-  Input,
-  PodSandbox,
-  PodSandboxFilter,
-  PodSandboxStatusResponse,
+import {
+  complete,
+  type Container,
+  type ContainerEvent,
+  type ContainerEventType,
+  type ContainerFilter,
+  type ContainerStatusResponse,
+  CriError,
+  type Input,
+  type PodSandbox,
+  type PodSandboxFilter,
+  type PodSandboxStatusResponse,
+  toNanoseconds,
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { Broadcast } from './broadcast.ts';
 import { LabelIndex } from './label-index.ts';
 import {
   containerKey,
+  type ContainerRecord,
   matchesContainer,
   matchesSandbox,
   sandboxKey,
+  type SandboxRecord,
   toContainer,
   toContainerStatus,
   toPodSandbox,
   toPodSandboxStatus,
 } from './records.ts';
-import type { ContainerRecord, SandboxRecord } from './records.ts';
 
 export interface Recorded {
   readonly record: ContainerRecord;
@@ -34,7 +38,7 @@ export interface Recorded {
 
 export interface Sandbox<C extends Recorded> {
   readonly record: SandboxRecord;
-  /** By id. */
+  /** Containers by ID. */
   readonly containers: ReadonlyMap<string, C>;
 }
 
@@ -44,13 +48,13 @@ interface OpenSandbox<C extends Recorded> extends Sandbox<C> {
 
 export class PodTable<C extends Recorded> {
   readonly #clock: Clock;
-  /** By id. */
+  /** Sandboxes by ID. */
   readonly #sandboxes = new Map<string, OpenSandbox<C>>();
-  /** By id; the same containers that hang in their sandboxes. */
+  /** Containers by ID; their sandboxes refer to the same objects. */
   readonly #containers = new Map<string, C>();
   readonly #sandboxesByLabel = new LabelIndex<OpenSandbox<C>>(({ record }) => record.config.labels);
   readonly #containersByLabel = new LabelIndex<C>(({ record }) => record.config.labels);
-  /** The identities that are taken, of sandboxes and of containers. */
+  /** The identities in use, of sandboxes and containers. */
   readonly #keys = new Set<string>();
   readonly #events = new Broadcast<ContainerEvent>();
 
@@ -58,12 +62,12 @@ export class PodTable<C extends Recorded> {
     this.#clock = clock;
   }
 
-  /** Now, as a CRI timestamp. */
+  /** Returns the current time as a CRI timestamp. */
   now(): number {
     return toNanoseconds(this.#clock.now());
   }
 
-  /** Throws AlreadyExists if its identity is taken. */
+  /** Adds a sandbox. Throws AlreadyExists if its identity is taken. */
   addSandbox(record: SandboxRecord): Sandbox<C> {
     this.#claim(sandboxKey(record.config), 'sandbox');
     const sandbox = { record, containers: new Map<string, C>() };
@@ -72,7 +76,10 @@ export class PodTable<C extends Recorded> {
     return sandbox;
   }
 
-  /** Throws NotFound without its sandbox, AlreadyExists if its identity is taken. */
+  /**
+   * Adds a container. Throws NotFound if its sandbox does not exist, AlreadyExists if its identity
+   * is taken.
+   */
   addContainer(container: C): void {
     const { id, podSandboxId, config } = container.record;
     const sandbox = this.#open(podSandboxId);
@@ -82,7 +89,7 @@ export class PodTable<C extends Recorded> {
     this.#containersByLabel.add(container);
   }
 
-  /** Undefined if there is none. */
+  /** Returns the sandbox; undefined if it does not exist. */
   findSandbox(id: string): Sandbox<C> | undefined {
     return this.#sandboxes.get(id);
   }
@@ -91,12 +98,12 @@ export class PodTable<C extends Recorded> {
     return this.#containers.get(id);
   }
 
-  /** Throws NotFound. */
+  /** Returns the sandbox. Throws NotFound. */
   sandbox(id: string): Sandbox<C> {
     return this.#open(id);
   }
 
-  /** The sandbox, if it runs. Throws NotFound or FailedPrecondition. */
+  /** Returns the sandbox if it runs. Throws NotFound or FailedPrecondition. */
   readySandbox(id: string): Sandbox<C> {
     const sandbox = this.#open(id);
     if (sandbox.record.state !== 'SANDBOX_READY')
@@ -104,7 +111,7 @@ export class PodTable<C extends Recorded> {
     return sandbox;
   }
 
-  /** Throws NotFound. */
+  /** Returns the container. Throws NotFound. */
   container(id: string): C {
     const container = this.#containers.get(id);
     if (container === undefined)
@@ -112,7 +119,7 @@ export class PodTable<C extends Recorded> {
     return container;
   }
 
-  /** The container, if it runs. Throws NotFound or FailedPrecondition. */
+  /** Returns the container if it runs. Throws NotFound or FailedPrecondition. */
   runningContainer(id: string): C {
     const container = this.container(id);
     if (container.record.state !== 'CONTAINER_RUNNING')
@@ -134,7 +141,7 @@ export class PodTable<C extends Recorded> {
     return found;
   }
 
-  /** False if it was gone already. */
+  /** Removes the container. Returns false if it did not exist. */
   removeContainer(id: string): boolean {
     const container = this.#containers.get(id);
     if (container === undefined) return false;
@@ -146,7 +153,9 @@ export class PodTable<C extends Recorded> {
     return true;
   }
 
-  /** Without its containers, which are to be removed before. False if it was gone already. */
+  /**
+   * Removes the sandbox; its containers must be removed before. Returns false if it did not exist.
+   */
   removeSandbox(id: string): boolean {
     const sandbox = this.#sandboxes.get(id);
     if (sandbox === undefined) return false;
@@ -199,7 +208,7 @@ export class PodTable<C extends Recorded> {
     return this.#events.subscribe(signal);
   }
 
-  /** Ends everybody's events. */
+  /** Ends all event streams. */
   close(): void {
     this.#events.close();
   }
@@ -217,7 +226,7 @@ export class PodTable<C extends Recorded> {
   }
 }
 
-/** The attributes in a container's or a sandbox's stats. */
+/** Returns the attributes for a container's or sandbox's stats. */
 export function attributesOf({
   id,
   config,

@@ -1,12 +1,12 @@
-// A process that outlives the one that started it, found again: by pid and the time at which it was started, since a pid alone
-// may belong to another process by now.
+// Identifies a process across restarts of this program: by pid and start time, since a pid alone
+// may be reused.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks after boot with the boot's id, from /proc; where there is no /proc, the date that ps says. */
+  /** Clock ticks after boot with the boot's ID, from /proc; without /proc, the date from ps. */
   readonly startTime: string;
 }
 
@@ -22,11 +22,11 @@ export interface ProcessStat {
   readonly parent: number;
   readonly processGroup: number;
   readonly startTicks: string;
-  /** The CPU time of the process and of the children that it has waited for, in ticks (a hundredth of a second). */
+  /** The CPU time of the process and of its awaited children, in ticks (hundredths of a second). */
   readonly cpuTicks: number;
 }
 
-/** Reads a process from /proc. Returns undefined if there is no such process, or no /proc. */
+/** Reads a process from /proc. Returns undefined if the process or /proc does not exist. */
 export function readStat(pid: number): ProcessStat | undefined {
   let stat: string;
   try {
@@ -34,7 +34,7 @@ export function readStat(pid: number): ProcessStat | undefined {
   } catch {
     return undefined;
   }
-  // The second field is the program's name in parentheses, which may contain anything.
+  // The second field is the program's name in parentheses, which may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const cpuTicks = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
   return {
@@ -48,7 +48,7 @@ export function readStat(pid: number): ProcessStat | undefined {
 
 const hasProc = existsSync('/proc/self/stat');
 
-/** The same from ps, for systems without /proc. */
+/** Identifies a process with ps, for systems without /proc. */
 function identifyByPs(pid: number): ProcessIdentity | undefined {
   let line: string;
   try {
@@ -56,7 +56,7 @@ function identifyByPs(pid: number): ProcessIdentity | undefined {
       encoding: 'utf8',
     }).trim();
   } catch {
-    // ps fails if there is no such process.
+    // ps fails if the process does not exist.
     return undefined;
   }
   const [state, ...started] = line.split(/\s+/);
@@ -65,7 +65,7 @@ function identifyByPs(pid: number): ProcessIdentity | undefined {
     : { pid, startTime: started.join(' ') };
 }
 
-/** The identity of a process that runs; undefined if it does not (a zombie does not run). */
+/** Returns the identity of a running process; undefined if it does not run (a zombie does not). */
 export function identify(pid: number): ProcessIdentity | undefined {
   if (!hasProc) return identifyByPs(pid);
   const stat = readStat(pid);
@@ -73,12 +73,15 @@ export function identify(pid: number): ProcessIdentity | undefined {
   return { pid, startTime: `${currentBootId()}:${stat.startTicks}` };
 }
 
-/** Whether that very process still runs. */
+/** Reports whether the process with this identity still runs. */
 export function isAlive(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.startTime === identity.startTime;
 }
 
-/** Sends a signal to that very process, or with `group` to its process group. False if it is gone. */
+/**
+ * Sends a signal to the process with this identity, or with `group` to its process group. Returns
+ * false if it is gone.
+ */
 export function signalProcess(
   identity: ProcessIdentity,
   signal: NodeJS.Signals | number,

@@ -1,27 +1,28 @@
-// What a runtime of our own (process, simulated) remembers of a sandbox and of a container, as plain JSON, and the CRI
-// answers and filters that follow from it. Pure: records in, messages out.
+// The records of sandboxes and containers of our runtimes (process, simulated), as plain JSON, and
+// the CRI responses and filters that are derived from them. Pure: records in, messages out.
 
-import { complete, CriError } from '#cri/index.ts';
-import type {
-  Container,
-  ContainerConfig,
-  ContainerFilter,
-  ContainerState,
-  ContainerStatus,
-  PodSandbox,
-  PodSandboxConfig,
-  PodSandboxFilter,
-  PodSandboxState,
-  PodSandboxStatus,
+import {
+  complete,
+  type Container,
+  type ContainerConfig,
+  type ContainerFilter,
+  type ContainerState,
+  type ContainerStatus,
+  CriError,
+  type PodSandbox,
+  type PodSandboxConfig,
+  type PodSandboxFilter,
+  type PodSandboxState,
+  type PodSandboxStatus,
 } from '#cri/index.ts';
 
 export interface SandboxRecord {
   readonly id: string;
   readonly config: PodSandboxConfig;
   readonly runtimeHandler: string;
-  /** Nanoseconds since the epoch, as all times here. */
+  /** Nanoseconds since the epoch, as all times in this file. */
   readonly createdAt: number;
-  /** Empty with the host's network. */
+  /** Empty in the host's network. */
   readonly ip: string;
   state: PodSandboxState;
 }
@@ -31,20 +32,20 @@ export interface ContainerRecord {
   readonly podSandboxId: string;
   readonly config: ContainerConfig;
   readonly imageRef: string;
-  /** Absolute path of the log file, or empty. */
+  /** The absolute path of the log file, or empty. */
   readonly logPath: string;
   readonly createdAt: number;
   state: ContainerState;
-  /** 0 until it was started. */
+  /** 0 before the start. */
   startedAt: number;
-  /** 0 until it has exited. */
+  /** 0 before the exit. */
   finishedAt: number;
   exitCode: number;
   reason: string;
   message: string;
 }
 
-/** The part of a record that a container begins with. */
+/** The initial state of a container. */
 export const notStarted = {
   state: 'CONTAINER_CREATED',
   startedAt: 0,
@@ -54,7 +55,7 @@ export const notStarted = {
   message: '',
 } as const;
 
-/** The identity that may exist once at a time. */
+/** Returns the identity of a sandbox, which is unique at a time. */
 export function sandboxKey(config: PodSandboxConfig): string {
   const metadata = config.metadata;
   if (!metadata?.name || !metadata.namespace || !metadata.uid) {
@@ -63,20 +64,20 @@ export function sandboxKey(config: PodSandboxConfig): string {
   return [metadata.name, metadata.namespace, metadata.uid, metadata.attempt ?? 0].join('_');
 }
 
-/** The identity that may exist once at a time within a sandbox. */
+/** Returns the identity of a container, which is unique in its sandbox at a time. */
 export function containerKey(podSandboxId: string, config: ContainerConfig): string {
   if (!config.metadata?.name)
     throw new CriError('InvalidArgument', 'container metadata must have a name');
   return [podSandboxId, config.metadata.name, config.metadata.attempt ?? 0].join('_');
 }
 
-/** The absolute path of a container's log, or empty if it wants none. */
+/** Returns the absolute path of a container's log; '' if it has none. */
 export function containerLogPath(sandbox: PodSandboxConfig, config: ContainerConfig): string {
   if (!sandbox.logDirectory || !config.logPath) return '';
   return `${sandbox.logDirectory.replace(/\/+$/, '')}/${config.logPath.replace(/^\/+/, '')}`;
 }
 
-/** Kubernetes' words for how a container ended. */
+/** Returns upstream's reason for an exit code. */
 export function exitReason(exitCode: number): string {
   return exitCode === 0 ? 'Completed' : 'Error';
 }

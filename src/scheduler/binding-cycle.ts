@@ -1,5 +1,6 @@
-// The binding cycles: from Permit to PostBind, side by side, while the next pods are scheduled. Each ends with the pod bound, or
-// back in the queue with everything given back that it held on its node.
+// The binding cycles: from Permit to PostBind, concurrently with the scheduling of the next pods.
+// Each cycle ends with the pod bound, or requeued after everything that it reserved on its node was
+// released.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
@@ -46,16 +47,21 @@ export interface BindingCyclesConfig {
 
 export class BindingCycles {
   readonly #config: BindingCyclesConfig;
-  /** How many talk to the API server to bind their pod. Those that wait for Permit or PreBind are not counted. */
+  /**
+   * The number of cycles that are binding their pod through the API server. Cycles that wait for
+   * Permit or PreBind do not count.
+   */
   #binding = 0;
-  /** Called when one of these ends. */
+  /** Called when a binding ends. */
   #bindingEnded: () => void = () => undefined;
-  /** By UID: the node to which a pod was nominated, because its binding takes a while. */
+  /** By UID: the node to which a pod was nominated because its PreBind plugins take long. */
   readonly #nominated = new Map<string, string>();
   /** All cycles in flight. None rejects. */
   readonly #inFlight = new Set<Promise<void>>();
   #stopped = false;
-  /** Aborts with #stopped: PreBind plugins may wait for longer than a scheduler takes to stop. */
+  /**
+   * Aborts together with #stopped: PreBind plugins may wait longer than a scheduler takes to stop.
+   */
   readonly #stopping = new AbortController();
 
   constructor(config: BindingCyclesConfig) {
@@ -63,7 +69,7 @@ export class BindingCycles {
     sharedByMany(this.#stopping.signal);
   }
 
-  /** How many pods are being bound at present. */
+  /** The number of pods that are being bound. */
   get count(): number {
     return this.#binding;
   }
@@ -77,7 +83,7 @@ export class BindingCycles {
     }
   }
 
-  /** Aborts PreBind plugins. Bindings that are in flight go on. */
+  /** Aborts PreBind plugins. Bindings in flight continue. */
   stop(): void {
     this.#stopped = true;
     this.#stopping.abort(new Error('the scheduler stops'));
@@ -99,7 +105,7 @@ export class BindingCycles {
     this.#inFlight.add(run);
   }
 
-  /** Never rejects. */
+  /** Runs the cycle. Never rejects. */
   async #run(
     framework: Framework,
     state: CycleState,
@@ -118,7 +124,7 @@ export class BindingCycles {
         this.#undo(framework, state, queued, node, errorFailure(preBinds));
         return;
       }
-      // It may take minutes, and is not counted: others are bound meanwhile.
+      // PreBind may take minutes, so it does not count as binding: other pods are bound meanwhile.
       if (preBinds.length > 0 && !(await this.#preBind(preBinds, framework, state, queued, node)))
         return;
       this.#binding++;
@@ -136,7 +142,7 @@ export class BindingCycles {
     }
   }
 
-  /** Reports whether the pod may be bound; if not, it is back in the queue. */
+  /** Runs PreBind. Returns whether the pod may be bound; if not, it is back in the queue. */
   async #preBind(
     preBinds: readonly PreBindPlugin[],
     framework: Framework,
@@ -144,7 +150,7 @@ export class BindingCycles {
     queued: QueuedPod,
     node: string,
   ): Promise<boolean> {
-    // As in #bind.
+    // The pod is no longer in flight for the queue, as in #bind.
     this.#config.queue.done(queued.info.uid);
     await this.#nominate(queued.info, node);
     const failure = await framework.runPreBind(
@@ -155,7 +161,8 @@ export class BindingCycles {
       this.#stopping.signal,
     );
     if (failure === undefined) return true;
-    // The queue has not kept the events of the meantime, so a hint could be missed: the pod is tried again as after an error.
+    // The queue has not kept the events since then, so a hint could be missed: the pod is retried
+    // as after an error.
     this.#undo(framework, state, queued, node, {
       ...rejectedOn(node, failure),
       unschedulablePlugins: NONE,
@@ -164,7 +171,10 @@ export class BindingCycles {
     return false;
   }
 
-  /** Writes the node into the pod's status: clients, and a scheduler that is restarted, know it before the pod is bound. */
+  /**
+   * Writes the node into the pod's status, so that clients and a restarted scheduler see it before
+   * the pod is bound.
+   */
   async #nominate({ pod, uid }: PodInfo, node: string): Promise<void> {
     this.#nominated.set(uid, node);
     await this.#config.podStatus.nominate(pod, node);
@@ -178,9 +188,9 @@ export class BindingCycles {
   ): Promise<void> {
     const { queue, cache, podStatus, events, logger, metrics } = this.#config;
     const pod = queued.info;
-    // No plugin refuses the pod after this; what goes wrong now is tried again whatever happens in the cluster meanwhile.
+    // No plugin rejects the pod after this point; a failure is retried without an event.
     queue.done(pod.uid);
-    // An older «not scheduled» must not be written over the binding.
+    // An older «not scheduled» condition must not be written after the binding.
     await podStatus.settle(pod.uid);
     const failure = await this.#tryBind(framework, state, pod, node);
     if (failure !== undefined) {
@@ -207,7 +217,10 @@ export class BindingCycles {
     }
   }
 
-  /** Undefined once the pod is certainly bound to the node, a status once it is certainly not bound by this call. */
+  /**
+   * Returns undefined once the pod is certainly bound to the node, a status once it is certainly
+   * not bound by this call.
+   */
   async #tryBind(
     framework: Framework,
     state: CycleState,
@@ -216,11 +229,12 @@ export class BindingCycles {
   ): Promise<Status | undefined> {
     const failure = await this.#runBind(framework, state, pod, node);
     if (failure === undefined || certainlyRefused(failure.cause)) return failure;
-    // The answer may be lost and the binding done. To forget the pod now could fill the node beyond what it holds.
+    // The response may be lost and the binding done. Forgetting the pod now could overcommit the
+    // node.
     return (await this.#isBound(pod, node)) ? undefined : failure;
   }
 
-  /** An extender that binds goes before the profile's own plugins. */
+  /** Binds the pod: an extender that binds takes precedence over the profile's plugins. */
   async #runBind(
     framework: Framework,
     state: CycleState,
@@ -238,7 +252,7 @@ export class BindingCycles {
     return await framework.runBind(state, pod, node, signal);
   }
 
-  /** Asks the API server until it answers. */
+  /** Reads the pod until the API server responds. Returns whether it is bound to the node. */
   async #isBound(pod: PodInfo, node: string): Promise<boolean> {
     const { client, clock, random, logger, podLister, signal } = this.#config;
     const { namespace = '', name } = pod.pod.metadata;
@@ -267,7 +281,10 @@ export class BindingCycles {
     }
   }
 
-  /** Gives back what the pod held on the node, and wakes pods that may want it; then the failure is handled. */
+  /**
+   * Releases everything that the pod reserved on the node, and wakes pods that may need it; then
+   * handles the failure.
+   */
   #undo(
     framework: Framework,
     state: CycleState,
@@ -279,7 +296,7 @@ export class BindingCycles {
     const { info } = queued;
     framework.runUnreserve(state, info, node);
     const held = cache.forgetPod(info.uid);
-    // The pod itself is left out: it comes back into the queue below, and it had the room.
+    // The pod itself is left out: it is requeued below, and its own resources do not help it.
     if (held)
       queue.moveAll(
         assignedPodDelete,

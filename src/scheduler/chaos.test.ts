@@ -1,4 +1,4 @@
-// What must never happen, whatever goes wrong: a pod bound twice, a node filled beyond what it holds, a pod forgotten.
+// Invariants under random faults: no pod is bound twice, no node is overcommitted, no pod is lost.
 
 import { describe, expect, test } from 'vitest';
 import { type Pod, pods } from '#api/groups/core/v1/index.ts';
@@ -11,7 +11,7 @@ import { type Fault, startTestCluster } from './testing/cluster.ts';
 const NODES = 4;
 const CORES = 4;
 
-/** Requests fail before they arrive, after they were done, or come late, each now and then. */
+/** Makes requests fail before they arrive or after they took effect, or arrive late, at random. */
 function unreliable(
   random: SeededRandom,
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>,
@@ -35,7 +35,9 @@ function unreliable(
   };
 }
 
-/** The node of each pod that has one, by UID; throws if a pod has moved or a node holds too much. */
+/**
+ * Returns the node of each bound pod, by UID; throws if a pod has moved or a node is overcommitted.
+ */
 async function check(
   client: Client,
   before: ReadonlyMap<string, string>,
@@ -58,7 +60,7 @@ function coresOf(pod: Immutable<Pod>): number {
   return Number(pod.spec.containers[0]?.resources.requests?.['cpu']);
 }
 
-describe('the scheduler on a bad day', () => {
+describe('the scheduler with random faults', () => {
   test.each(Array.from({ length: 12 }, (_, i) => i))(
     'keeps its promises (seed %i)',
     async (seed) => {
@@ -102,7 +104,7 @@ describe('the scheduler on a bad day', () => {
         }
         bound = await check(cluster.client, bound);
       }
-      // In the end all that fits is somewhere: what still waits fits nowhere.
+      // Finally every pod that fits is bound: a pending pod fits nowhere.
       scheduler.setFault(undefined);
       await cluster.clock.advance('10m');
       bound = await check(cluster.client, bound);

@@ -1,5 +1,5 @@
-// Claims to devices and volumes, whatever goes wrong: no device and no volume is given away twice, a pod runs where its claims
-// are, and in the end all that can run does.
+// Claims to devices and volumes under random faults: no device and no volume is allocated twice, a
+// pod runs where its claims are, and finally every pod that can run does.
 
 import { describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
@@ -38,7 +38,7 @@ function unreliable(
 
 class World {
   readonly cluster: TestCluster;
-  /** By pod: how many devices, or 0 for a volume. */
+  /** By pod: the number of devices, or 0 for a volume. */
   readonly wants = new Map<string, number>();
 
   constructor(cluster: TestCluster) {
@@ -110,7 +110,10 @@ class World {
     }
   }
 
-  /** What controllers do: claims that volumes name are bound; devices of pods that are gone are given back. */
+  /**
+   * Acts as the controllers: binds claims that volumes name, and deallocates devices of deleted
+   * pods.
+   */
   async reconcile(): Promise<void> {
     const { items: all } = await this.pods.list();
     const alive = new Set(all.map(({ metadata }) => metadata.uid));
@@ -140,7 +143,10 @@ class World {
     }
   }
 
-  /** Throws if something was given away twice, or a pod is where its claims are not. Answers free devices by node. */
+  /**
+   * Throws if something was allocated twice, or a pod is not where its claims are. Returns free
+   * devices by node.
+   */
   async check(): Promise<ReadonlyMap<string, number>> {
     const users = new Map<string, string>();
     const places = new Map<string, string>();
@@ -169,7 +175,7 @@ class World {
   }
 }
 
-describe('claims on a bad day', () => {
+describe('claims with random faults', () => {
   test.each(Array.from({ length: 8 }, (_, i) => i))('are kept (seed %i)', async (seed) => {
     const random = new SeededRandom(`claims ${seed}`);
     const cluster = await startTestCluster();

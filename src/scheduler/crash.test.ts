@@ -1,5 +1,6 @@
-// The scheduler is killed at each of its writes in turn, before the write has arrived or after it was done, and another one goes on:
-// every pod gets one node, no node holds more than it has, and the important pod gets the room that was to be made for it.
+// The scheduler is killed at each of its writes in turn, before the write arrives or after it took
+// effect, and another one continues: every pod gets one node, no node is overcommitted, and the
+// important pod gets the resources that preemption freed for it.
 
 import { describe, expect, test } from 'vitest';
 import { type Pod, pods } from '#api/groups/core/v1/index.ts';
@@ -15,15 +16,15 @@ import {
 
 const CORES = 2;
 const node = { allocatable: { cpu: String(CORES), memory: '8Gi', pods: '10' } };
-/** At once, so that nobody has to play the kubelet. */
+/** Deleted at once, so that the test needs no kubelet. */
 const low = { terminationGracePeriodSeconds: 0 };
 const important = { priorityClassName: 'system-cluster-critical' };
 
-/** Events are told to nobody who waits for them. */
+/** Writes of events do not count. */
 const isWrite = ({ method, path }: TransportRequest): boolean =>
   method !== 'GET' && !path.endsWith('/events');
 
-/** Fills two nodes, and then asks for one of them. Answers where pods were at the end. */
+/** Fills two nodes, and then requests one of them. Returns the final nodes of the pods. */
 async function happen(
   cluster: TestCluster,
   until: (done: () => Promise<boolean>) => Promise<void>,
@@ -56,7 +57,7 @@ async function happen(
       ({ metadata, spec }) => metadata.name === 'important' && spec.nodeName !== undefined,
     );
   });
-  // Nobody had to go in vain.
+  // No pod was preempted needlessly.
   expect(await all()).toHaveLength(3);
 }
 
@@ -65,7 +66,7 @@ describe('a scheduler that is killed at a write', () => {
     '%s leaves nothing undone',
     async (when) => {
       let killed = 0;
-      // Until there are fewer writes than that.
+      // Until the scheduler makes fewer writes.
       for (let at = 1; killed === at - 1; at++) {
         let writes = 0;
         const cluster = await startTestCluster();
@@ -82,7 +83,7 @@ describe('a scheduler that is killed at a write', () => {
           killed++;
           if (when === 'after it was done') await send();
           victim?.crash();
-          // What was on its way has arrived, or has not, by the time that another process is there.
+          // Requests in flight have arrived or failed before another process starts.
           await Promise.allSettled(sent);
           victim = cluster.startScheduler();
           throw apierrors.serviceUnavailable('killed');

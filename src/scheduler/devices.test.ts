@@ -1,4 +1,4 @@
-// Claims to devices through an API server: found, reserved, written, waited for, given back.
+// Claims to devices with an API server: allocated, reserved, written, awaited, deallocated.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { events, nodes, pods, type PodSpec } from '#api/groups/core/v1/index.ts';
@@ -56,7 +56,7 @@ describe('claims to devices', () => {
       ({ device }) => device,
     );
 
-  test('writes devices and pod into the claim, then binds the pod where they are', async () => {
+  test('writes devices and the reservation into the claim, then binds the pod to their node', async () => {
     await addSlice('on-b', 'b', { name: 'gpu-0' }, { name: 'gpu-1' });
     await addClaim('one');
     await addClaim('two');
@@ -79,7 +79,7 @@ describe('claims to devices', () => {
       reservedFor: [{ resource: 'pods', name: 'p', uid: pod.metadata.uid }],
     });
     expect(await devicesOf('two')).toEqual(['gpu-1']);
-    // There are no more.
+    // No more devices are left.
     await addPod('q', using('three'));
     await cluster.clock.advance('5s');
     expect((await cluster.condition('q'))?.message).toBe(
@@ -105,7 +105,7 @@ describe('claims to devices', () => {
     ).toEqual(['p', 'q']);
   });
 
-  test('waits for claims, classes and templates, and says so', async () => {
+  test('waits for claims, classes and templates, and reports it', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' }, { name: 'gpu-1' });
     cluster.startScheduler();
     await addClaim('other', [request('r', { deviceClassName: 'later' })]);
@@ -115,7 +115,7 @@ describe('claims to devices', () => {
     expect((await cluster.condition('p'))?.message).toMatch(
       /^0\/2 nodes are available: request r: device class later does not exist\. no new claims to deallocate, /,
     );
-    // It is not even tried.
+    // The pod is not even attempted.
     expect(await cluster.condition('q')).toBeUndefined();
     await cluster.client.resource(deviceClasses).create(fresh(makeDeviceClass('later')));
     await addClaim('nope');
@@ -147,7 +147,7 @@ describe('claims to devices', () => {
     expect(await cluster.nodeOf('made')).toBe('b');
   });
 
-  test('gives devices back that are where the pod cannot run', async () => {
+  test('deallocates devices on a node where the pod cannot run', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addSlice('on-b', 'b', { name: 'gpu-0' });
     const nodeSelector = {
@@ -172,7 +172,7 @@ describe('claims to devices', () => {
     ).toHaveLength(2);
   });
 
-  test('prefers nodes where the first alternative can be had', async () => {
+  test('prefers nodes with the first alternative', async () => {
     await addSlice('on-a', 'a', { name: 'small', attributes: { large: { bool: false } } });
     await addSlice('on-b', 'b', { name: 'large', attributes: { large: { bool: true } } });
     const selectors = [{ cel: { expression: `device.attributes["${DRIVER}"].large` } }];
@@ -192,7 +192,7 @@ describe('claims to devices', () => {
     );
   });
 
-  test('frees the reserved devices if the pod cannot be bound', async () => {
+  test('releases the reserved devices if the pod cannot be bound', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const { setFault } = cluster.startScheduler();
@@ -213,7 +213,7 @@ describe('claims to devices', () => {
     expect((await claims().get('c')).status.reservedFor).toHaveLength(1);
   });
 
-  test('gets along with the controller that gives devices back', async () => {
+  test('works with the controller that deallocates devices', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const stop = new AbortController();
@@ -247,7 +247,7 @@ describe('claims to devices', () => {
     await running;
   });
 
-  test('finds out what became of a write whose answer was lost', async () => {
+  test('determines the outcome of a write whose response was lost', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const { requests, setFault } = cluster.startScheduler();
@@ -266,7 +266,7 @@ describe('claims to devices', () => {
     expect([requests.filter(isWrite).length, asked]).toEqual([1, 3]);
   });
 
-  test('decides anew when a claim was changed while it was written', async () => {
+  test('decides again if a claim was changed during its write', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const { setFault } = cluster.startScheduler();
@@ -286,7 +286,7 @@ describe('claims to devices', () => {
     expect(await devicesOf('c')).toEqual(['gpu-0']);
   });
 
-  describe('that stand for extended resources', () => {
+  describe('for extended resources', () => {
     const asking = (...amounts: readonly number[]): Partial<PodSpec> => ({
       containers: amounts.map((amount, i) => {
         const list = { 'example.com/gpu': String(amount) };
@@ -303,7 +303,7 @@ describe('claims to devices', () => {
       await addSlice('on-b', 'b', { name: 'gpu-0' }, { name: 'gpu-1' }, { name: 'gpu-2' });
     });
 
-    test('are made when the pod is bound, and the pod is told', async () => {
+    test('are created when the pod is bound, and recorded in its status', async () => {
       const { logger } = cluster.startScheduler();
       await addPod('p', asking(1, 2));
       await cluster.untilBound('p');
@@ -348,7 +348,7 @@ describe('claims to devices', () => {
       expect(logger.problems).toEqual([]);
     });
 
-    test('are not needed where the node itself offers the resource', async () => {
+    test('are not needed if the node itself has the resource', async () => {
       await cluster.addNode('plugin', {
         allocatable: { cpu: '4', memory: '32Gi', pods: '110', 'example.com/gpu': '2' },
       });
@@ -361,7 +361,7 @@ describe('claims to devices', () => {
       expect((await cluster.condition('q'))?.message).toMatch(/1 Insufficient example\.com\/gpu/);
     });
 
-    test('go again if the pod cannot be bound', async () => {
+    test('are deleted if the pod cannot be bound', async () => {
       const { setFault } = cluster.startScheduler();
       setFault((one, send) =>
         one.path.endsWith('/p/binding')
@@ -376,7 +376,7 @@ describe('claims to devices', () => {
       expect(await special()).toHaveLength(1);
     });
 
-    test('go if they are left from a scheduler that was killed', async () => {
+    test('of a killed scheduler are deleted', async () => {
       const pod = await addPod('p', asking(1));
       const left = fresh(
         makeResourceClaim('p-extended-resources-x', [
@@ -400,7 +400,7 @@ describe('claims to devices', () => {
       expect(made[0]?.metadata.name).not.toBe('p-extended-resources-x');
     });
 
-    test('wait for the class that provides them', async () => {
+    test('wait for the class of the resource', async () => {
       cluster.startScheduler();
       const list = { 'example.com/tpu': '1' };
       await addPod('p', {
@@ -414,7 +414,7 @@ describe('claims to devices', () => {
     });
   });
 
-  /** What a driver does: the condition is true of the device on node a. */
+  /** Sets the condition of the device on node a to true, as a driver does. */
   async function tell(name: string, type: string): Promise<void> {
     const claim = await claims().get(name);
     const device: AllocatedDeviceStatus = {
@@ -438,7 +438,7 @@ describe('claims to devices', () => {
     await claims().updateStatus({ ...claim, status });
   }
 
-  test('waits until devices are made ready, and looks elsewhere if they cannot be', async () => {
+  test('waits until devices are ready, and tries other nodes if they fail', async () => {
     const attached: Device = {
       name: 'gpu-0',
       bindsToNode: true,
@@ -458,7 +458,7 @@ describe('claims to devices', () => {
     expect((await cluster.condition('p'))?.message).toBe(
       'running PreBind plugin "DynamicResources": claim default/c binding failed: reason=Because, message="so"',
     );
-    // Nothing but chance would keep it from the same device otherwise.
+    // Otherwise only chance would keep the pod from the same device.
     const cordon = (unschedulable: boolean) =>
       cluster.client
         .resource(nodes)

@@ -14,9 +14,9 @@ export interface EventHandlersConfig {
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;
   readonly waitingPods: WaitingPods;
-  /** Whether one of the profiles schedules the pods of this scheduler name. */
+  /** Reports whether a profile schedules pods with this scheduler name. */
   readonly schedules: (schedulerName: string) => boolean;
-  /** Default: nothing is measured. */
+  /** Default: no metrics. */
   readonly metrics?: SchedulerMetrics;
 }
 
@@ -28,7 +28,7 @@ export function addEventHandlers(
 ): readonly HandlerRegistration[] {
   const handlers = new EventHandlers(config);
   const { metrics } = config;
-  /** `handle`, timed. */
+  /** Wraps `handle` to measure its duration. */
   const timed = <A extends readonly unknown[]>(
     event: string,
     handle: (...args: A) => void,
@@ -41,7 +41,7 @@ export function addEventHandlers(
     };
   };
   return [
-    // Nodes first: a pod is counted on a node that is known.
+    // Nodes first, so that pods are added to known nodes.
     nodeInformer.addEventHandler({
       onAdd: timed('NodeAdd', (node: Node) => handlers.nodeAdded(node)),
       onUpdate: timed('NodeUpdate', (before: Node, after: Node) =>
@@ -94,11 +94,11 @@ export class EventHandlers {
     if (isFinished(pod)) return;
     if (pod.spec.nodeName) {
       this.#cache.putPod(new PodInfo(pod));
-      // Bound by another component while it was in the queue, or by this scheduler.
+      // The pod was bound while it was in the queue, by another component or this scheduler.
       const nominatedNode = this.#queue.nominatedNode(pod.metadata.uid);
       this.#queue.delete(pod.metadata.uid);
       this.#queue.moveAll(assignedPodAdd, { after: pod });
-      // It does not need the room on its nominated node any more.
+      // The pod no longer needs the room on its nominated node.
       if (nominatedNode !== undefined && nominatedNode !== pod.spec.nodeName)
         this.#nominationFreed(pod);
     } else if (this.#schedules(pod.spec.schedulerName ?? '')) {
@@ -107,12 +107,12 @@ export class EventHandlers {
   }
 
   podUpdated(before: Pod, after: Pod): void {
-    // Deleted and made anew under its name, or finished: what it held is free.
+    // The pod was replaced by another one with its name, or has finished: its resources are free.
     if (before.metadata.uid !== after.metadata.uid || (isFinished(after) && !isFinished(before))) {
       this.podDeleted(before);
       this.podAdded(after);
     } else if (isFinished(after)) {
-      // It counts nothing, before and after.
+      // A finished pod counts nothing, before and after.
     } else if (isFinished(before) || (!before.spec.nodeName && after.spec.nodeName)) {
       this.podAdded(after);
     } else if (after.spec.nodeName) {
@@ -133,7 +133,8 @@ export class EventHandlers {
     }
     const counted = this.#cache.getPod(uid);
     this.#cache.removePod(uid);
-    // Whatever the last state seen: that it was counted on a node is what others wait for.
+    // The pod was counted on a node, which matters to other pods, whatever its last observed state
+    // is.
     if (counted !== undefined) this.#queue.moveAll(assignedPodDelete, { before: counted.info.pod });
     else if (nominatedNode) this.#nominationFreed(pod);
   }
@@ -161,7 +162,10 @@ export class EventHandlers {
     }
   }
 
-  /** Deleted after its node was chosen: what it holds there is free, although its binding may still be under way (and will fail). */
+  /**
+   * Handles a pod that was deleted after its node was chosen: its resources there are free,
+   * although its binding may be in flight (and will fail).
+   */
   #assumedPodGoes(pod: Pod): void {
     const { uid } = pod.metadata;
     const waiting = this.#waitingPods.get(uid);
@@ -170,7 +174,7 @@ export class EventHandlers {
     this.#queue.moveAll(assignedPodDelete, { before: pod });
   }
 
-  /** Pods of no higher priority had to leave room for it. */
+  /** Wakes pods of lower or equal priority that had to leave room for the nominated pod. */
   #nominationFreed(pod: Pod): void {
     const priority = pod.spec.priority ?? 0;
     this.#queue.moveAll(
@@ -181,7 +185,7 @@ export class EventHandlers {
   }
 }
 
-/** A pod whose containers have all ended for good holds nothing. */
+/** Reports whether all containers of the pod have ended for good, so that it uses no resources. */
 function isFinished(pod: Pod): boolean {
   return pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
 }

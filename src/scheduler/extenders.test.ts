@@ -1,4 +1,4 @@
-// A scheduler whose configuration names an extender, with an API server.
+// A scheduler with an extender in its configuration, and an API server.
 
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -58,7 +58,7 @@ describe('an extender', () => {
     },
   });
 
-  /** Answers come over a real network, whose time the cluster's clock does not know. */
+  /** Waits for responses over a real network, which do not depend on the virtual clock. */
   async function until(condition: () => Promise<boolean>): Promise<void> {
     while (!(await condition())) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -105,7 +105,7 @@ describe('an extender', () => {
     expect(asked).toEqual(['filter', 'prioritize', 'bind']);
   });
 
-  test('says why a pod has to wait, and is asked again when anything happens', async () => {
+  test('gives the reason why a pod has to wait, and is called again after any event', async () => {
     answers = {
       filter: ({ NodeNames = [] }) => ({
         NodeNames: [],
@@ -125,7 +125,7 @@ describe('an extender', () => {
     await until(isBound('p'));
   });
 
-  test('that is broken lets pods wait, and is tried again', async () => {
+  test('that fails makes pods wait, and is retried', async () => {
     answers = { filter: () => ({ Error: 'out of order' }) };
     cluster.startScheduler(configured({ filterVerb: 'filter' }));
     await cluster.addPod('p');

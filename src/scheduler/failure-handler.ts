@@ -19,7 +19,7 @@ import { diagnosisOf } from './scheduling-algorithm.ts';
 export interface Failure {
   readonly reason: 'Unschedulable' | 'SchedulerError';
   readonly message: string;
-  /** Both empty after an error. */
+  /** Empty after an error, like the next field. */
   readonly unschedulablePlugins: ReadonlySet<string>;
   readonly pendingPlugins: ReadonlySet<string>;
   /** '' removes the pod's nomination; undefined leaves it. */
@@ -70,14 +70,15 @@ export class FailureHandler {
     this.#config = config;
   }
 
-  /** From now on failures are not handled: the pods are left to the next scheduler. */
+  /** Stops handling failures: the pods are left to the next scheduler. */
   stop(): void {
     this.#stopped = true;
   }
 
   /**
-   * Puts the pod back into the queue, and reports why. A pod that is gone or bound is dropped. `nominated`: the node to which the
-   * binding cycle has nominated the pod, if it has; the informer may not show that yet.
+   * Requeues the pod, and reports the reason. A pod that is gone or bound is dropped. `nominated`:
+   * the node to which the binding cycle has nominated the pod, if it has; the informer may not show
+   * that yet.
    */
   handle(framework: Framework, queued: QueuedPod, failure: Failure, nominated?: string): void {
     const { queue, podLister, podStatus, events, logger, metrics } = this.#config;
@@ -90,7 +91,7 @@ export class FailureHandler {
     metrics.attemptEnded(result, framework.profileName, queued.attemptStart);
     const now = podLister.get(namespace, name);
     if (now === undefined || now.metadata.uid !== info.uid || now.spec.nodeName) {
-      // Gone, or bound: by another scheduler, or by a request that was thought to have failed.
+      // The pod is gone or bound: by another scheduler, or by a request that seemed to fail.
       queue.done(info.uid);
       return;
     }

@@ -1,6 +1,7 @@
-// A small cluster with nodes and pods of three priorities that come, go and change, while requests fail or their answers are lost,
-// watches are slow, break off or expire, and the scheduler is killed. At every moment: no pod moves from its node, no node holds more
-// than it has. In the end: a pod that waits fits nowhere, and nobody less important is in its way.
+// A small cluster with nodes and pods of three priorities that are added, changed and removed at
+// random, while requests fail or lose their responses, watches are slow, break or expire, and the
+// scheduler is killed. Invariants: no pod moves from its node, no node is overcommitted. Finally: a
+// waiting pod fits nowhere, and no less important pod blocks it.
 
 import { describe, expect, test } from 'vitest';
 import { nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
@@ -43,7 +44,7 @@ function badRequests(random: SeededRandom, clock: VirtualClock): Fault {
         await send();
         throw apierrors.internalError('the connection broke');
       case 4:
-        // From a server that is behind: nothing was done.
+        // A conflict from a lagging server: nothing was written.
         if (request.path.endsWith('/binding')) throw apierrors.conflict(POD, 'p', 'try again');
         return await send();
       case 5:
@@ -62,12 +63,12 @@ function badWatches(random: SeededRandom, clock: VirtualClock, calm: () => boole
       for await (const event of stream) {
         const what = calm() ? Number.POSITIVE_INFINITY : random.int(20);
         if (what === 0) {
-          // What comes now is missed: the client has to ask for it.
+          // Later events are missed: the client has to watch again from its version.
           stream.stop();
           break;
         }
         if (what === 1) {
-          // And this cannot even be asked for: it has to look at everything.
+          // The version has expired, too: the client has to list.
           slow.push({
             type: 'ERROR',
             object: apierrors.toStatus(apierrors.resourceExpired('too old resource version')),
@@ -166,7 +167,7 @@ class Model {
         break;
       }
       case 8: {
-        // With all that is on it, as what watches over pods of nodes that are gone would do later.
+        // Deletes the node with its pods, as the pod garbage collector would do later.
         const node = some((await allNodes.list()).items);
         if (node === undefined || random.int(3) > 0) break;
         await allNodes.delete(node.metadata.name);
@@ -189,7 +190,7 @@ class Model {
     await this.check();
   }
 
-  /** Pods that are told to end have ended. */
+  /** Ends the pods that are being deleted. */
   async kubelets(): Promise<void> {
     const inDefault = this.#cluster.client.resource(pods).namespace('default');
     for (const { metadata } of await this.#all()) {
@@ -215,7 +216,9 @@ class Model {
     return all;
   }
 
-  /** All goes well from now on, for less time than after which pods are tried in any case. */
+  /**
+   * Lets time pass without faults, for less than the time after which pods are retried in any case.
+   */
   async settle(): Promise<void> {
     this.#scheduler.setFault(undefined);
     this.#calm = true;
@@ -226,7 +229,7 @@ class Model {
     }
   }
 
-  /** What waits has to wait. */
+  /** Checks that waiting pods fit nowhere. */
   async finished(): Promise<void> {
     const all = await this.check();
     const open = (await this.#cluster.client.resource(nodes).list()).items.filter(
@@ -250,7 +253,7 @@ class Model {
   }
 }
 
-describe('the scheduler, whatever happens', () => {
+describe('the scheduler, with random events and faults', () => {
   test.each(Array.from({ length: SEEDS }, (_, i) => i))(
     'binds once what fits, and fills no node too far (seed %i)',
     async (seed) => {

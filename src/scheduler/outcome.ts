@@ -1,10 +1,11 @@
-// Whether a write that failed was done all the same.
+// Decides whether a failed write certainly had no effect.
 
 import * as apierrors from '#machinery/apierrors.ts';
 
 /**
- * Whether the API server has said no, so that nothing was done. Not if it broke or did not answer; nor if it found a conflict,
- * which is also what an earlier binding of a pod looks like, whose answer was lost.
+ * Reports whether the API server has certainly rejected the request. False for server errors and
+ * missing responses, and for a conflict, which may come from an earlier binding of the pod whose
+ * response was lost.
  */
 export function certainlyRefused(cause: unknown): boolean {
   return (

@@ -1,4 +1,5 @@
-// The changes that plugins have registered for besides those of pods and nodes: brought from informers to the queue.
+// Passes events of resources other than pods and nodes from informers to the queue, if plugins
+// registered for them.
 
 import {
   namespaces,
@@ -56,8 +57,8 @@ const INFORMERS: Readonly<Record<Watched, AddHandler>> = {
 };
 
 /**
- * Adds handlers for what is registered by name; a registration for everything asks for no informer of its own. What changed in
- * an update is not looked at: it is every kind of update, and the plugin's hint tells.
+ * Adds handlers for resources that are registered by name; a registration for everything starts no
+ * informer. An update counts as every type of update: the plugin's hint decides.
  */
 export function addPluginEventHandlers(
   registered: Iterable<ClusterEventWithHint>,

@@ -1,4 +1,5 @@
-// docs/writing-a-scheduler-plugin.md: its code is taken out of it and run, and its configuration read.
+// Tests docs/writing-a-scheduler-plugin.md: its code is extracted and run, and its configuration is
+// parsed.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +20,7 @@ function block(language: string): string {
   return found[0] ?? '';
 }
 
-/** Returns the code with the sources in place of the package. */
+/** Returns the code with imports of the sources instead of the package. */
 const fromSources = (code: string): string =>
   code
     .replace("from 'coxswain'", `from '${join(HERE, '../exports/index.ts')}'`)
@@ -39,7 +40,7 @@ describe('the page on plugins', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  test('has code that runs, and does what it says', async () => {
+  test('has code that runs and does what the page says', async () => {
     const said: string[] = [];
     vi.spyOn(console, 'log').mockImplementation((line: string) => said.push(line));
     const file = join(dir, 'tenants.ts');
@@ -49,7 +50,7 @@ describe('the page on plugins', () => {
     for (const line of said) expect(PAGE).toContain(`\`${line}\``);
   });
 
-  test('has a configuration under which nodes take turns', async () => {
+  test('has a configuration with which nodes take turns', async () => {
     const cluster = await startTestCluster();
     for (const name of ['n1', 'n2', 'n3']) await cluster.addNode(name);
     cluster.startScheduler({ configuration: parseYaml(block('yaml')) });

@@ -1,15 +1,15 @@
-// The events about pods, each in the name of the pod's scheduler.
+// Events about pods, each in the name of the pod's scheduler.
 
 import type { EventType, Recorder } from '#client/events/index.ts';
 import type { Pod } from './framework/objects.ts';
 
-/** The longest note that an event carries. */
+/** The maximum length of an event's note. */
 const MAX_NOTE_LENGTH = 1024;
 
 export class PodEvents {
   readonly #recorders: ReadonlyMap<string, Recorder>;
 
-  /** `recorders`: by profile. */
+  /** Creates the reporter. `recorders`: by profile. */
   constructor(recorders: ReadonlyMap<string, Recorder>) {
     this.#recorders = recorders;
   }
@@ -21,18 +21,18 @@ export class PodEvents {
   }
 }
 
-/** Pods from lists do not say what kind they are. */
+/** Returns a reference with the kind, which pods from lists lack. */
 function referenceTo({ metadata }: Pod) {
   const { namespace, name, uid, resourceVersion } = metadata;
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion };
 }
 
-/** Returns the message, cut to the bytes that an event carries. */
+/** Returns the message, truncated to the maximum number of bytes. */
 function truncated(message: string): string {
   const bytes = Buffer.from(message);
   if (bytes.length <= MAX_NOTE_LENGTH) return message;
   const suffix = ' ...';
-  // A character that is cut in two is left out.
+  // A character that would be cut is left out.
   return (
     bytes
       .subarray(0, MAX_NOTE_LENGTH - suffix.length)

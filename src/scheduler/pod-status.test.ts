@@ -22,7 +22,7 @@ const said = (more: Record<string, unknown> = {}) => ({
 });
 
 describe('patchFor', () => {
-  test('sets the condition of this very pod', () => {
+  test('sets the condition of the pod with this UID', () => {
     expect(patchFor(makePod('p', { generation: 3 }), unfit, now)).toEqual({
       metadata: { uid: 'uid-p' },
       status: {
@@ -31,13 +31,13 @@ describe('patchFor', () => {
     });
   });
 
-  test('is nothing if the pod says so already', () => {
+  test('is nothing if the condition is up to date', () => {
     expect(
       patchFor(makePod('p', { status: { conditions: [said()] } }), unfit, now),
     ).toBeUndefined();
   });
 
-  test('keeps the time of the transition while only the words change', () => {
+  test('keeps the transition time if only the message changes', () => {
     const pod = makePod('p', { status: { conditions: [said()] } });
     expect(patchFor(pod, { ...unfit, message: 'other' }, now)).toMatchObject({
       status: { conditions: [{ message: 'other', lastTransitionTime: '2026-01-01T00:00:00Z' }] },
@@ -75,7 +75,7 @@ describe('PodStatusWriter', () => {
         const end = (err?: unknown): void => (err === undefined ? resolve({}) : reject(err));
         patches.push({ name, message: body.status.conditions?.[0]?.message, end });
       });
-    // All that the writer calls.
+    // The methods that the writer calls.
     const resource = { namespace: () => resource, patch };
     const client: Client = { resource: () => resource as never, transport: undefined as never };
     return {
@@ -87,7 +87,7 @@ describe('PodStatusWriter', () => {
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const why = (message: string) => ({ reason: 'Unschedulable' as const, message });
 
-  test('writes a few at a time, and only the latest of what waits for a pod', async () => {
+  test('writes a few at a time, and only the newest pending write of a pod', async () => {
     const { writer, patches } = setUp(2);
     for (const name of ['a', 'b', 'c']) writer.notScheduled(makePod(name), why('1'));
     writer.notScheduled(makePod('a'), why('2'));
@@ -96,7 +96,7 @@ describe('PodStatusWriter', () => {
     expect(patches.map(({ name, message }) => `${name}${message}`)).toEqual(['a1', 'b1']);
     patches[1]?.end();
     await turn();
-    // Not a2: a1 is still under way.
+    // Not a2: a1 is still in flight.
     expect(patches.map(({ name, message }) => `${name}${message}`)).toEqual(['a1', 'b1', 'c3']);
     patches[0]?.end();
     await turn();
@@ -108,7 +108,7 @@ describe('PodStatusWriter', () => {
     ]);
   });
 
-  test('writes nothing any more once a pod is settled', async () => {
+  test('writes nothing for a settled pod', async () => {
     const { writer, patches } = setUp(1);
     writer.notScheduled(makePod('a'), why('1'));
     writer.notScheduled(makePod('a'), why('2'));
@@ -124,7 +124,7 @@ describe('PodStatusWriter', () => {
     expect(patches).toHaveLength(1);
   });
 
-  test('goes on when a write fails, and says so unless the pod is gone', async () => {
+  test('continues after a failed write, and logs it unless the pod is gone', async () => {
     const { writer, patches, logger } = setUp(1);
     for (const name of ['a', 'b', 'c']) writer.notScheduled(makePod(name), why('1'));
     patches[0]?.end(apierrors.notFound({ group: '', resource: 'pods' }, 'a'));

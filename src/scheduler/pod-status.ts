@@ -1,5 +1,5 @@
-// Tells a pod's status why the pod is not scheduled. Writing goes on behind the scheduler's back, a few at a time; while a
-// write waits, a newer one for the same pod takes its place.
+// Writes into a pod's status why the pod is not scheduled. Writes happen in the background, a few
+// at a time; a pending write is replaced by a newer one for the same pod.
 
 import { pods, type PodCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -14,7 +14,7 @@ export interface PodStatusWriterConfig {
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Writes under way at once. Default: 16. */
+  /** The number of writes in flight. Default: 16. */
   readonly concurrency?: number;
 }
 
@@ -35,9 +35,9 @@ export class PodStatusWriter {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #concurrency: number;
-  /** By UID, oldest first: not begun yet. */
+  /** By UID, oldest first: pending writes. */
   readonly #waiting = new Map<string, Write>();
-  /** By UID: under way. */
+  /** By UID: writes in flight. */
   readonly #running = new Map<string, Promise<void>>();
 
   constructor(config: PodStatusWriterConfig) {
@@ -47,7 +47,9 @@ export class PodStatusWriter {
     this.#concurrency = config.concurrency ?? 16;
   }
 
-  /** Sets the PodScheduled condition to False. Does nothing if the pod, as given, says the same already. */
+  /**
+   * Sets the PodScheduled condition to False. Does nothing if the pod's condition is up to date.
+   */
   notScheduled(pod: Pod, why: NotScheduled): void {
     this.#waiting.delete(pod.metadata.uid);
     if (patchFor(pod, why, this.#clock.now()) === undefined) return;
@@ -55,13 +57,19 @@ export class PodStatusWriter {
     this.#startMore();
   }
 
-  /** Drops what is not begun for this pod, and resolves when what is under way has ended: nothing is written after that. */
+  /**
+   * Drops the pending write for this pod, and resolves when a write in flight has ended: nothing is
+   * written after that.
+   */
   async settle(uid: string): Promise<void> {
     this.#waiting.delete(uid);
     await this.#running.get(uid);
   }
 
-  /** Tells the pod which node it is going to get: it may take a while until it is bound. Resolves when that is written. Never rejects. */
+  /**
+   * Writes the nominated node into the pod's status, since its binding may take long. Resolves when
+   * that is written. Never rejects.
+   */
   async nominate(pod: Pod, node: string): Promise<void> {
     const { uid } = pod.metadata;
     await this.settle(uid);
@@ -71,7 +79,7 @@ export class PodStatusWriter {
     await run;
   }
 
-  /** Drops everything that is not begun. */
+  /** Drops all pending writes. */
   stop(): void {
     this.#waiting.clear();
   }
@@ -79,14 +87,14 @@ export class PodStatusWriter {
   #startMore(): void {
     for (const [uid, write] of this.#waiting) {
       if (this.#running.size >= this.#concurrency) return;
-      // One at a time for one pod: the later one waits for its turn.
+      // At most one write per pod is in flight: the later one waits.
       if (this.#running.has(uid)) continue;
       this.#waiting.delete(uid);
       this.#run(uid, this.#write(write));
     }
   }
 
-  /** Nothing else is written for the pod until it ends. */
+  /** Runs a write. No other write for the pod begins until it ends. */
   #run(uid: string, write: Promise<void>): void {
     const run = write.finally(() => {
       this.#running.delete(uid);
@@ -117,7 +125,7 @@ export class PodStatusWriter {
   }
 }
 
-/** Undefined if there is nothing to change. `now`: milliseconds since the epoch. */
+/** Returns the patch; undefined if nothing changes. `now`: milliseconds since the epoch. */
 export function patchFor(pod: Pod, why: NotScheduled, now: number): unknown {
   const present = pod.status.conditions?.find((condition) => condition.type === 'PodScheduled');
   const { generation } = pod.metadata;
@@ -139,7 +147,7 @@ export function patchFor(pod: Pod, why: NotScheduled, now: number): unknown {
   const renominated = why.nominatedNode !== undefined && why.nominatedNode !== nominated;
   if (same && !renominated) return undefined;
   return {
-    // With the UID, a pod of the same name that has come since is left alone.
+    // The UID ensures that a new pod with the same name is left alone.
     metadata: { uid: pod.metadata.uid },
     status: {
       ...(!same && { conditions: [condition] }),

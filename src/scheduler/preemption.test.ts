@@ -1,4 +1,5 @@
-// Preemption through an API server: who has to go, what everybody is told, and that the pod gets the room that was made for it.
+// Preemption with an API server: victims, events and conditions, and the pod gets the freed
+// resources.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodes, pods, type PodSpec } from '#api/groups/core/v1/index.ts';
@@ -26,17 +27,17 @@ describe('preemption', () => {
   const inDefault = () => cluster.client.resource(pods).namespace('default');
   const names = async (): Promise<string[]> =>
     (await inDefault().list()).items.map((pod) => pod.metadata.name ?? '').sort();
-  /** What a kubelet does with a pod that is being deleted. */
+  /** Ends a pod that is being deleted, as a kubelet does. */
   const end = (name: string) => inDefault().delete(name, { gracePeriodSeconds: 0 });
 
-  test('makes a less important pod go, tells it why, and gives its room to the pod', async () => {
+  test('evicts a less important pod, records the reason, and gives its resources to the pod', async () => {
     await cluster.addNode('n', small);
     const { logger } = cluster.startScheduler();
     await cluster.addPod('low', { cpu: '2' });
     await cluster.untilBound('low');
     const high = await cluster.addPod('high', { cpu: '2' }, critical);
     await cluster.clock.advance('5s');
-    // It has thirty seconds to end; until then, the pod is nominated to the node.
+    // The victim has thirty seconds to end; until then, the pod is nominated to the node.
     const low = await inDefault().get('low');
     expect(low.metadata.deletionTimestamp).toBeDefined();
     expect(low.status.conditions?.find(({ type }) => type === 'DisruptionTarget')).toMatchObject({
@@ -62,7 +63,7 @@ describe('preemption', () => {
     expect(logger.problems).toEqual([]);
   });
 
-  test('takes no more than it needs, and the least important', async () => {
+  test('evicts no more pods than needed, and the least important ones', async () => {
     await cluster.addNode('n1', small);
     await cluster.addNode('n2', small);
     cluster.startScheduler();
@@ -82,24 +83,24 @@ describe('preemption', () => {
       (await inDefault().list()).items
         .filter((pod) => pod.metadata.deletionTimestamp)
         .map((pod) => pod.metadata.name ?? '');
-    // Two of no importance rather than one of none and a critical one.
+    // Two unimportant pods are preferred to one unimportant and a critical one.
     expect((await going()).sort()).toEqual(['n2-a', 'n2-b']);
     await end('n2-a');
     await end('n2-b');
     await cluster.untilBound('two');
     expect(await cluster.nodeOf('two')).toBe('n2');
-    // One pod is enough here, and there is one less important.
+    // One pod is enough here, and there is a less important one.
     await cluster.addPod('one', { cpu: '1' }, critical);
     await cluster.clock.advance('5s');
     expect(await going()).toEqual(['n1-b']);
   });
 
-  test('spares pods whose disruption budget does not allow them to go, if others will do', async () => {
+  test('spares pods whose disruption budget does not allow an eviction, if other victims exist', async () => {
     await cluster.addNode('n1', small);
     await cluster.addNode('n2', small);
     cluster.startScheduler();
     for (const node of ['n1', 'n2']) {
-      // The less important one is guarded.
+      // A budget protects the less important pod.
       const selected = { nodeSelector: { 'kubernetes.io/hostname': node } };
       await cluster.addPod(
         node,
@@ -123,7 +124,7 @@ describe('preemption', () => {
     expect((await inDefault().get('n1')).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('does not give the room on the nominated node to pods of lower priority, nor preempt twice', async () => {
+  test('does not give the room on the nominated node to pods of lower priority, and does not preempt twice', async () => {
     await cluster.addNode('n', small);
     const { requests } = cluster.startScheduler();
     await cluster.addPod('a', { cpu: '1' });
@@ -145,7 +146,7 @@ describe('preemption', () => {
     expect(requests.filter((request) => request.startsWith('DELETE'))).toHaveLength(2);
   });
 
-  test('leaves others alone if it must not preempt, or if that would not help', async () => {
+  test('evicts nothing if the pod must not preempt, or if preemption would not help', async () => {
     await cluster.addNode('n', small);
     cluster.startScheduler();
     await cluster.addPod('peer', { cpu: '2' }, critical);
@@ -166,7 +167,7 @@ describe('preemption', () => {
     expect((await inDefault().get('peer')).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('frees a pod of the anti-affinity of another, and of a skew', async () => {
+  test('resolves the anti-affinity of another pod, and a skew', async () => {
     const zone = 'topology.kubernetes.io/zone';
     await cluster.addNode('n1', { labels: { [zone]: 'z1' } });
     await cluster.addNode('n2', {
@@ -192,7 +193,7 @@ describe('preemption', () => {
     await cluster.clock.advance('5s');
     await end('hermit');
     await cluster.untilBound('web');
-    // A second one would be one too many in this zone: only in the place of the first.
+    // A second pod would exceed the skew in this zone: only the place of the first one is possible.
     await cluster.addPod(
       'web2',
       undefined,
@@ -205,7 +206,7 @@ describe('preemption', () => {
     await cluster.untilBound('web2');
   });
 
-  test('tries again when victims cannot be deleted', async () => {
+  test('retries when victims cannot be deleted', async () => {
     await cluster.addNode('n', small);
     let failures = 2;
     const { logger } = cluster.startScheduler({}, (request, send) => {
@@ -223,7 +224,7 @@ describe('preemption', () => {
     expect(await names()).toEqual(['high']);
   });
 
-  test('makes a pod look elsewhere when its nominated node goes to a pod of higher priority', async () => {
+  test('a pod chooses another node when its nominated node is given to a pod of higher priority', async () => {
     await cluster.addNode('n', small);
     cluster.startScheduler();
     await cluster.addPod('low', { cpu: '2' });
@@ -239,7 +240,7 @@ describe('preemption', () => {
     expect(await cluster.nodeOf('high')).toBeUndefined();
   });
 
-  test('frees the room on the nominated node if the pod finds its place elsewhere', async () => {
+  test('releases the room on the nominated node if the pod is bound elsewhere', async () => {
     const disk = (value: string) => ({ labels: { disk: value } });
     await cluster.addNode('n', { ...small, ...disk('a') });
     cluster.startScheduler({ popFromBackoff: false });
@@ -249,7 +250,7 @@ describe('preemption', () => {
     }
     await cluster.addPod('high', { cpu: '2' }, { ...critical, nodeSelector: { disk: 'a' } });
     await cluster.clock.advance('5s');
-    // Tried again after the first, to no avail; so it has to wait a little after the second.
+    // It was retried after the first victim's end, in vain; so it has to back off after the second.
     await end('low1');
     await cluster.clock.advance('100ms');
     await end('low2');

@@ -1,4 +1,4 @@
-// From what a profile says to the plugins that it runs, in order.
+// Resolves a profile to the ordered plugins that it runs.
 
 import * as field from '#machinery/validation/field.ts';
 import type { Handle } from './framework/handle.ts';
@@ -15,7 +15,10 @@ import { ConfigurationError } from './config/reader.ts';
 
 const NOTHING: PluginSet = { enabled: [], disabled: [] };
 
-/** Makes the profile's plugins. Throws ConfigurationError: unknown plugins, wrong arguments, plugins where they do not belong. */
+/**
+ * Creates the profile's plugins. Throws ConfigurationError for unknown plugins, invalid arguments,
+ * and plugins at unsupported extension points.
+ */
 export function resolveProfile(
   profile: ProfileConfiguration,
   registry: Registry,
@@ -53,7 +56,7 @@ export function resolveProfile(
   return plugins;
 }
 
-/** Never used: a profile without queue sort is refused. */
+/** Never used: a profile without queue sort is rejected. */
 const NO_QUEUE_SORT: PluginAt['queueSort'] = { name: '', less: () => false };
 
 interface Weighted<P extends ExtensionPoint> {
@@ -87,12 +90,15 @@ class Resolver {
           this.#unknown(this.#at.child('plugins', point, 'disabled'), name, registry);
       }
     }
-    // Arguments for a plugin that is not enabled are checked all the same.
+    // Arguments for a disabled plugin are validated, too.
     for (const name of profile.pluginConfig.keys()) names.add(name);
     for (const name of names) this.#create(name, registry, handle);
   }
 
-  /** Plugins named at the extension point that multiPoint has too, in the order there; then the others of multiPoint; then the rest. */
+  /**
+   * Returns the plugins in order: first plugins of multiPoint that the extension point also lists,
+   * in its order; then the other plugins of multiPoint; then the rest.
+   */
   resolve<P extends ExtensionPoint>(point: P): readonly Weighted<P>[] {
     const { enabled, disabled } = this.#profile.plugins[point] ?? NOTHING;
     const named = new Set(enabled.map((plugin) => plugin.name));
@@ -157,14 +163,14 @@ class Resolver {
   }
 }
 
-/** The default plugins as the profile leaves them, then those that it adds. */
+/** Returns the default plugins without disabled ones, then the additional plugins. */
 function mergedWithDefault(custom: PluginSet): readonly EnabledPlugin[] {
   const added = new Map(custom.enabled.map((plugin) => [plugin.name, plugin]));
   const all = custom.disabled.includes('*');
   const merged: EnabledPlugin[] = [];
   for (const plugin of defaultPlugins) {
     if (all || custom.disabled.includes(plugin.name)) continue;
-    // Named again, it stays in its place with the weight given now.
+    // A default plugin that is listed again keeps its place and gets the new weight.
     merged.push(added.get(plugin.name) ?? plugin);
     added.delete(plugin.name);
   }

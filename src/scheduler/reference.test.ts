@@ -1,6 +1,7 @@
-// The whole default profile against the plain reference, for random clusters to which things happen between one pod and the next:
-// which nodes take a pod and in which words the others refuse it, what every plugin scores, and whom preemption would push aside.
-// What the scheduler keeps from one pod to the next (snapshots, answers by template, counts) is what may go wrong here.
+// Tests the default profile against the plain reference implementation, for random clusters with
+// random changes between two pods: feasible nodes and reasons of rejections, scores of every
+// plugin, and victims of preemption. State that the scheduler keeps between pods (snapshots,
+// results by template, counts) is the likely source of errors.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -49,9 +50,9 @@ import {
 } from './testing/random-world.ts';
 import { staticInformers, type StaticInformers } from './testing/static-informers.ts';
 
-/** More of them for a longer look: REFERENCE_RUNS=5000. */
+/** More runs for a thorough test: REFERENCE_RUNS=5000. */
 const RUNS = Number(process.env['REFERENCE_RUNS'] ?? 80);
-/** So that one sum of weighted scores tells what each plugin gave. */
+/** Weights that make the sum of weighted scores reveal the score of each plugin. */
 const SCORING = [
   'TaintToleration',
   'NodeAffinity',
@@ -96,7 +97,7 @@ const strategy: fc.Arbitrary<ReferenceArgs['strategy']> = fc
 const args: fc.Arbitrary<ReferenceArgs> = fc
   .record(
     {
-      // Mostly none: it keeps most pods off most nodes.
+      // Usually none: it keeps most pods off most nodes.
       added: fc.oneof(
         { weight: 6, arbitrary: fc.constant({}) },
         { weight: 1, arbitrary: nodeAffinity },
@@ -168,7 +169,7 @@ interface Scenario {
   readonly args: ReferenceArgs;
   readonly nodes: readonly NodeOptions[];
   readonly start: readonly { readonly pod: AnyPod; readonly node: number }[];
-  /** One of them is looked at after each step. */
+  /** One of these pods is evaluated after each step. */
   readonly pods: readonly AnyPod[];
   readonly steps: readonly (readonly [step: Step, pod: number])[];
   readonly offset: number;
@@ -177,11 +178,11 @@ interface Scenario {
 interface Seen {
   passed: number;
   refused: number;
-  /** Plugins that did not give all nodes the same score. */
+  /** Plugins that gave nodes different scores. */
   readonly different: Set<string>;
   readonly reasons: Set<string>;
   preempted: number;
-  /** Of those: how often no budget could be kept. */
+  /** How often no budget could be respected. */
   violated: number;
   helpless: number;
 }
@@ -215,7 +216,7 @@ interface Written {
   readonly contentType: string | undefined;
 }
 
-/** Of the pods whose status the scheduler writes. */
+/** Records writes of pod statuses by the scheduler. */
 function recordingClient(written: Written[]) {
   const refuse = (): never => {
     throw new Error('not used here');
@@ -252,7 +253,7 @@ describe('the default profile', () => {
         spec: { selector },
       })),
     });
-    // Asks for the informers.
+    // Creates the plugins, so that they request their informers.
     const [first] = fc.sample(args, 1);
     if (first !== undefined) frameworkFor(new World(), first, []);
     await known.start();
@@ -285,7 +286,7 @@ describe('the default profile', () => {
     });
   }
 
-  /** Things happen, and after each of them a pod is looked at. Adds to `seen`. */
+  /** Applies random steps, and evaluates a pod after each. Adds to `seen`. */
   async function play(
     { args: made, nodes, start, pods, steps, offset }: Scenario,
     seen: Seen,
@@ -297,7 +298,7 @@ describe('the default profile', () => {
     const framework = frameworkFor(world, made, written);
 
     const check = async (template: AnyPod): Promise<void> => {
-      // Another pod each time, of the same template: so it meets what was kept of the last.
+      // A new pod each time, with the same template, so that it meets remembered results.
       const pod = new PodInfo(world.make({ ...template, deleting: false }));
       world.refresh();
       const { truth, snapshot } = world;
@@ -311,7 +312,7 @@ describe('the default profile', () => {
       const feasible: { readonly node: NodeInfo; readonly position: number }[] = [];
       const pre = framework.runPreFilter(state, pod, snapshot.nodes);
       if (pre.status !== undefined) {
-        // Refused whatever the node.
+        // Rejected for every node.
         expect(expected.every((one) => one !== undefined)).toBe(true);
         statuses.setAbsent(pre.status);
       } else {
@@ -349,7 +350,7 @@ describe('the default profile', () => {
       feasible: readonly { readonly node: NodeInfo; readonly position: number }[],
       truth: ReferenceWorld,
     ): void => {
-      // Not always all of them: the search may end before it has seen every node.
+      // Not always all nodes: the search may end before it has evaluated every node.
       const chosen =
         feasible.length < 3 ? feasible : feasible.filter((_, i) => i % 4 !== offset % 4);
       const infos = chosen.map(({ node }) => node);
@@ -414,7 +415,10 @@ describe('the default profile', () => {
     for (const template of pods) await check(template);
   }
 
-  /** What was met, so that a test can say that there was something to agree on. */
+  /**
+   * Runs the test, and returns which cases occurred, so that a test can check that the comparison
+   * was meaningful.
+   */
   async function agrees(
     pod: fc.Arbitrary<AnyPod>,
     node: fc.Arbitrary<NodeOptions>,
@@ -437,19 +441,19 @@ describe('the default profile', () => {
     return seen;
   }
 
-  test('agrees with the rules on nodes and scores, whatever happens between two pods', async () => {
+  test('agrees with the reference on nodes and scores, after any changes between two pods', async () => {
     const seen = await agrees(anyPod, anyNode, RUNS, { pods: 3, placed: 10 });
     expect(Math.min(seen.passed, seen.refused)).toBeGreaterThan(RUNS);
     expect(seen.different.size).toBeGreaterThan(3);
     expect(seen.reasons.size).toBeGreaterThan(6);
   });
 
-  test('agrees with the rules on who has to make room', async () => {
+  test('agrees with the reference on victims', async () => {
     const seen = await agrees(competingPod, smallNode, RUNS, { pods: 2, placed: 24 });
     expect(Math.min(seen.preempted, seen.helpless)).toBeGreaterThan(RUNS / 20);
   });
 
-  test('breaks budgets only where nothing else helps', async () => {
+  test('violates budgets only if nothing else helps', async () => {
     const of = (priority: number, labels: Readonly<Record<string, string>> = {}): AnyPod => ({
       namespace: 'red',
       labels,
@@ -466,7 +470,7 @@ describe('the default profile', () => {
       {
         args: DEFAULT_ARGS,
         nodes: [small, small],
-        // The budget lets none of the first go, although they are less important.
+        // The budget does not allow the first pods to be evicted, although they are less important.
         start: [
           { pod: of(-5, { tier: 'x' }), node: 0 },
           { pod: of(5), node: 1 },
@@ -480,7 +484,7 @@ describe('the default profile', () => {
     expect(seen).toMatchObject({ preempted: 3, violated: 2 });
   });
 
-  test('looks at when pods have started, also if nothing else has changed', async () => {
+  test('considers start times of pods, also if nothing else has changed', async () => {
     const of = (priority: number): AnyPod => ({
       namespace: 'red',
       labels: {},
@@ -505,7 +509,7 @@ describe('the default profile', () => {
           { pod: of(0), node: 1 },
         ],
         pods: [of(10)],
-        // Looked at until what is found is kept; then one starts, and the other one later.
+        // Evaluated until results are remembered; then one pod starts, and the other one later.
         steps: [nothing, nothing, start(0), start(1), nothing, nothing, nothing, nothing].map(
           (one) => [one, 0],
         ),

@@ -1,6 +1,7 @@
-// Schedules one pod: chooses its node (scheduling-algorithm.ts), assumes the pod to be there, reserves what it needs, and starts
-// its binding cycle (binding-cycle.ts). Whatever goes wrong, the pod ends in exactly one place: on its node, back in the queue
-// (failure-handler.ts), or dropped because it is gone or bound.
+// Schedules one pod: chooses its node (scheduling-algorithm.ts), assumes the pod on it, reserves
+// its resources, and starts its binding cycle (binding-cycle.ts). Even after an error, the pod ends
+// in exactly one place: on its node, back in the queue (failure-handler.ts), or dropped because it
+// is gone or bound.
 
 import type { Logger } from '#machinery/log.ts';
 import type { BindingCycles } from './binding-cycle.ts';
@@ -36,7 +37,10 @@ export interface PodSchedulerConfig {
   readonly frameworks: ReadonlyMap<string, Framework>;
 }
 
-/** Stands for a plugin among those that rejected a pod when there was no node at all: the first node wakes the pod. */
+/**
+ * Replaces a plugin among those that rejected a pod if the cluster had no nodes: the first node
+ * wakes the pod.
+ */
 export const NO_NODES = '(no nodes)';
 
 export class PodScheduler {
@@ -46,14 +50,18 @@ export class PodScheduler {
     this.#config = config;
   }
 
-  /** Schedules a pod that was popped from the queue. Resolves when the next one may follow; its binding cycle goes on. Never rejects. */
+  /**
+   * Schedules a popped pod. Resolves when the next one may follow, while its binding cycle
+   * continues. Never rejects.
+   */
   async scheduleOne(queued: QueuedPod): Promise<void> {
     const { cache, queue, frameworks, events, failures, bindings, logger, metrics } = this.#config;
     const { info } = queued;
     const framework = frameworks.get(info.pod.spec.schedulerName ?? '');
     const deleting = info.pod.metadata.deletionTimestamp !== undefined;
     if (framework === undefined || deleting || cache.isAssumed(info.uid)) {
-      // The pod is another scheduler's, is being deleted, or was assumed while an update brought it back.
+      // The pod belongs to another scheduler, is being deleted, or was assumed while an update
+      // requeued it.
       queue.done(info.uid);
       if (deleting)
         events.report(
@@ -84,7 +92,10 @@ export class PodScheduler {
     }
   }
 
-  /** Returns the node, with the pod assumed to be on it and everything reserved; or the failure, with nothing held. */
+  /**
+   * Returns the node, with the pod assumed on it and everything reserved; or the failure, with
+   * nothing reserved.
+   */
   async #schedulingCycle(
     framework: Framework,
     state: CycleState,
@@ -116,7 +127,7 @@ export class PodScheduler {
     cache.assumePod(pod, node);
     const nominated = queue.nominatedNode(pod.uid);
     queue.nominate(pod, '');
-    // The room on another nominated node is free: pods of no higher priority may use it now.
+    // The room on another nominated node is free: pods of lower or equal priority may use it now.
     if (nominated !== undefined && nominated !== node) {
       queue.moveAll(
         assignedPodDelete,
@@ -131,7 +142,7 @@ export class PodScheduler {
     return rejectedOn(node, rejection);
   }
 
-  /** Runs the PostFilter plugins. If one makes room, the pod is tried again when the room is there. */
+  /** Runs the PostFilter plugins. If one makes room, the pod is retried when the room is there. */
   async #makeRoom(
     framework: Framework,
     state: CycleState,
@@ -161,7 +172,10 @@ export class PodScheduler {
   }
 }
 
-/** Returns the status of a rejection. An error that a plugin throws is one too: what was reserved has to be given back. */
+/**
+ * Runs Reserve and Permit. Returns the status of a rejection; an exception of a plugin counts as
+ * one, because reservations have to be undone.
+ */
 function reserveAndPermit(
   framework: Framework,
   state: CycleState,

@@ -31,7 +31,7 @@ describe('the scheduler with an API server', () => {
     await cluster.stop();
   });
 
-  test('gives pods nodes, and says so', async () => {
+  test('binds pods to nodes, and records events', async () => {
     await cluster.addNode('n1');
     await cluster.addNode('n2');
     const { logger } = cluster.startScheduler();
@@ -52,7 +52,7 @@ describe('the scheduler with an API server', () => {
     expect(logger.problems).toEqual([]);
   });
 
-  test('says why a pod fits nowhere, and schedules it when there is room', async () => {
+  test('reports why a pod fits nowhere, and schedules it when there is room', async () => {
     await cluster.addNode('full', { allocatable: { cpu: '1', memory: '1Gi', pods: '10' } });
     await cluster.addNode('tainted', { taints: [{ key: 'k', effect: 'NoSchedule' }] });
     cluster.startScheduler();
@@ -76,7 +76,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.condition('p')).toMatchObject({ status: 'True' });
   });
 
-  test('says that there are no nodes, and schedules as soon as there is one', async () => {
+  test('reports that there are no nodes, and schedules as soon as there is one', async () => {
     cluster.startScheduler();
     await cluster.addPod('p');
     await cluster.clock.advance('1m');
@@ -92,7 +92,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.nodeOf('p')).toBe('n');
   });
 
-  test('fills the room that a deleted or finished pod leaves', async () => {
+  test('uses the room that a deleted or finished pod leaves', async () => {
     await cluster.addNode('n', { allocatable: { cpu: '1', memory: '4Gi', pods: '10' } });
     cluster.startScheduler();
     await cluster.addPod('first', { cpu: '1' });
@@ -110,7 +110,7 @@ describe('the scheduler with an API server', () => {
     await cluster.untilBound('third');
   });
 
-  test('leaves gated pods alone until their gates are gone', async () => {
+  test('leaves gated pods alone until their gates are removed', async () => {
     await cluster.addNode('n');
     const { requests } = cluster.startScheduler();
     await cluster.addPod('p', undefined, { schedulingGates: [{ name: 'example.com/gate' }] });
@@ -134,7 +134,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.eventsOf('mine')).toMatchObject([{ source: { component: 'mine' } }]);
   });
 
-  test('tries again after a backoff when binding fails', async () => {
+  test('retries with back-off when binding fails', async () => {
     await cluster.addNode('n');
     let failures = 3;
     const scheduler = cluster.startScheduler({}, (request, send) => {
@@ -145,7 +145,7 @@ describe('the scheduler with an API server', () => {
     const start = cluster.clock.now();
     await cluster.addPod('p');
     await cluster.untilBound('p');
-    // 1 s, 2 s and 4 s of backoff.
+    // 1 s, 2 s and 4 s of back-off.
     expect(cluster.clock.now() - start).toBe(7000);
     expect(bindings(scheduler.requests, 'p')).toBe(4);
     const failed = (await cluster.eventsOf('p')).filter(
@@ -157,7 +157,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.condition('p')).toMatchObject({ status: 'True' });
   });
 
-  test('tells a SchedulerError in the condition while binding fails', async () => {
+  test('sets the condition to SchedulerError while binding fails', async () => {
     await cluster.addNode('n');
     cluster.startScheduler({}, (request, send) => {
       if (isBinding(request))
@@ -172,7 +172,7 @@ describe('the scheduler with an API server', () => {
     });
   });
 
-  test('binds once when the answer to a binding is lost', async () => {
+  test('binds once if the response to a binding is lost', async () => {
     await cluster.addNode('n', { allocatable: { cpu: '1', memory: '4Gi', pods: '10' } });
     const scheduler = cluster.startScheduler({}, async (request, send) => {
       const answer = await send();
@@ -186,11 +186,12 @@ describe('the scheduler with an API server', () => {
     expect([await cluster.nodeOf('p'), await cluster.nodeOf('q')].filter(Boolean)).toEqual(['n']);
   });
 
-  test('keeps the room of a pod of which it cannot find out whether it is bound', async () => {
+  test('keeps the room of a pod while it is unknown whether it is bound', async () => {
     await cluster.addNode('n', { allocatable: { cpu: '1', memory: '4Gi', pods: '10' } });
     let down = true;
     const scheduler = cluster.startScheduler({}, (request, send) => {
-      // The binding does not arrive, but nobody can know that: the server answers nothing about the pod either.
+      // The binding does not arrive, but the scheduler cannot know that: the server does not
+      // respond about the pod either.
       if (down && request.path.includes('/pods/p')) throw apierrors.serviceUnavailable('no route');
       return send();
     });
@@ -226,11 +227,11 @@ describe('the scheduler with an API server', () => {
     await cluster.untilBound('p');
     expect(failures).toBeLessThan(0);
     await cluster.clock.advance('1s');
-    // Not one attempt before.
+    // There was no earlier attempt.
     expect((await cluster.eventsOf('p')).map((event) => event.reason)).toEqual(['Scheduled']);
   });
 
-  test('drops a pod that is deleted while its binding is under way', async () => {
+  test('drops a pod that is deleted while its binding is in flight', async () => {
     await cluster.addNode('n', { allocatable: { cpu: '1', memory: '4Gi', pods: '10' } });
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
@@ -244,7 +245,7 @@ describe('the scheduler with an API server', () => {
     await cluster.clock.settle();
     expect(bindings(scheduler.requests, 'p')).toBe(1);
     await cluster.client.resource(pods).namespace('default').delete('p');
-    // Its room is free at once.
+    // Its resources are free at once.
     await cluster.addPod('q', { cpu: '1' });
     await cluster.untilBound('q');
     release();
@@ -253,7 +254,7 @@ describe('the scheduler with an API server', () => {
     expect(scheduler.logger.problems).toEqual([]);
   });
 
-  test('accepts that somebody else has bound a pod', async () => {
+  test('accepts that another scheduler has bound a pod', async () => {
     await cluster.addNode('n');
     await cluster.addNode('m', { unschedulable: true });
     const scheduler = cluster.startScheduler({}, async (request, send) => {
@@ -277,12 +278,12 @@ describe('the scheduler with an API server', () => {
     expect(bindings(scheduler.requests, 'p')).toBe(1);
   });
 
-  test('goes on after a restart where it stopped: no pod twice, no node beyond what it holds', async () => {
+  test('continues after a restart: no pod is bound twice, no node is overcommitted', async () => {
     for (const name of ['n1', 'n2', 'n3'])
       await cluster.addNode(name, { allocatable: { cpu: '4', memory: '32Gi', pods: '110' } });
     const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
     for (const name of names) await cluster.addPod(name, { cpu: '1' });
-    // The first stops after some bindings; the answers of two of them are lost.
+    // The first one stops after some bindings; the responses of two of them are lost.
     let sent = 0;
     const first = cluster.startScheduler({ bindingConcurrency: 1 }, async (request, send) => {
       if (!isBinding(request)) return await send();
@@ -306,7 +307,7 @@ describe('the scheduler with an API server', () => {
     const bound = names.map(
       (name) => bindings(first.requests, name) + bindings(second.requests, name),
     );
-    // Only the one that was under way when the first stopped was asked for again.
+    // Only the binding in flight when the first one stopped was repeated.
     expect(bound.reduce((sum, count) => sum + count, 0)).toBe(5 + 1 + 7);
   });
 
@@ -325,7 +326,7 @@ describe('the scheduler with an API server', () => {
     expect([bindings(first.requests, 'b'), bindings(second.requests, 'b')]).toEqual([0, 1]);
   });
 
-  test('watches the cluster only while leading, if told so', async () => {
+  test('watches the cluster only while leading, if configured', async () => {
     await cluster.addNode('n');
     const configuration = profile({
       leaderElection: { leaderElect: true },
@@ -361,7 +362,7 @@ describe('the scheduler with an API server', () => {
     expect([...counts.values()]).not.toEqual([20, 20, 20]);
   });
 
-  test('refuses a plugin or field that it does not know', () => {
+  test('rejects an unknown plugin or field', () => {
     const start = (configuration: unknown) => () => cluster.startScheduler({ configuration });
     expect(start(profile({}, { plugins: { score: { enabled: [{ name: 'Best' }] } } }))).toThrow(
       /unknown plugin; there are DefaultBinder, /,
@@ -393,7 +394,7 @@ describe('the later extension points', () => {
     });
   }
 
-  test('are called in order, and undone in reverse when one refuses', async () => {
+  test('are called in order, and undone in reverse after a rejection', async () => {
     const calls: string[] = [];
     const tracing = (name: string, refuse: boolean): Late => ({
       reserve: () => {
@@ -417,7 +418,7 @@ describe('the later extension points', () => {
     });
   });
 
-  test('bind after PreBind, and tell PostBind', async () => {
+  test('bind after PreBind, and call PostBind', async () => {
     const calls: string[] = [];
     startWith({
       A: {
@@ -437,7 +438,7 @@ describe('the later extension points', () => {
     expect(calls).toEqual(['preBind undefined', 'postBind']);
   });
 
-  test('give back what was reserved when PreBind fails', async () => {
+  test('release reservations when PreBind fails', async () => {
     let failures = 1;
     let held = 0;
     startWith({
@@ -458,7 +459,7 @@ describe('the later extension points', () => {
     expect(held).toBe(1);
   });
 
-  test('hold a pod back as long as Permit says, with its room kept', async () => {
+  test('delay a pod as long as Permit requests, with its resources kept', async () => {
     startWith({
       A: {
         permit: (_state, pod) =>
@@ -479,12 +480,12 @@ describe('the later extension points', () => {
     );
   });
 
-  test('let a waiting pod go when its plugin allows it', async () => {
+  test('bind a waiting pod when its plugin allows it', async () => {
     const registration: PluginRegistration = {
       name: 'Pairs',
       create: (_args, { waitingPods }) => ({
         name: 'Pairs',
-        /** The first waits for the second. */
+        /** The first pod waits for the second. */
         permit(): ReturnType<PermitPlugin['permit']> {
           const [other] = waitingPods.values();
           if (other === undefined) return { status: new Status('Wait', []), timeoutMs: 60_000 };

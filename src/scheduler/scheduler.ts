@@ -1,4 +1,4 @@
-// The scheduler: finds a node for every pod that has none, and binds the pod to it.
+// The scheduler: chooses a node for every pod without one, and binds the pod to it.
 
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -18,22 +18,28 @@ import { Session } from './session.ts';
 
 export interface SchedulerConfig {
   readonly client: Client;
-  /** May be shared with other components: pods and nodes are read, all of them. */
+  /** The informers; may be shared with other components. The scheduler reads all pods and nodes. */
   readonly informers: SharedInformerFactory;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** A KubeSchedulerConfiguration (v1) as its YAML reads; see config/configuration.ts. Default: one profile with all defaults. */
+  /**
+   * A KubeSchedulerConfiguration (v1), parsed from YAML; see config/configuration.ts. Default: one
+   * profile with all defaults.
+   */
   readonly configuration?: unknown;
-  /** Plugins that profiles can name besides those in the tree. */
+  /** Additional plugins that profiles can name. */
   readonly plugins?: readonly PluginRegistration[];
   /** The metrics continue from one scheduler to the next. Default: new ones. */
   readonly metrics?: SchedulerMetrics;
   /** The identity in leader election. Default: a random one. */
   readonly identity?: string;
-  /** Where events go, by the name of the profile. Default: to the API server. */
+  /** Returns the recorder of events for a profile. Default: events are sent to the API server. */
   readonly recorder?: (profileName: string) => Recorder;
-  /** The number of concurrent bindings. With this many in flight, no further pod is scheduled. Default: 128. */
+  /**
+   * The number of concurrent bindings. With this many in flight, no further pod is scheduled.
+   * Default: 128.
+   */
   readonly bindingConcurrency?: number;
   /** See SchedulerCacheConfig. Default: 0, assumed pods do not expire. */
   readonly assumedPodTtlMs?: number;
@@ -41,27 +47,29 @@ export interface SchedulerConfig {
   readonly popFromBackoff?: boolean;
 }
 
-/** Events that may wait to be sent: a large ReplicaSet's worth. */
+/** The maximum number of events that wait to be sent: enough for a large ReplicaSet. */
 const EVENT_QUEUE_LIMIT = 20_000;
-/** How long the last of them may take when scheduling ends. */
+/** How long sending the last events may take when scheduling ends, in milliseconds. */
 const LAST_EVENTS_MS = 1000;
 
 export class Scheduler {
   readonly #config: SchedulerConfig;
   readonly #configuration: SchedulerConfiguration;
   readonly #registry: Registry;
-  /** Over all sessions. */
+  /** Shared by all sessions. */
   readonly #metrics: SchedulerMetrics;
   readonly #podInformer: SharedInformer<Pod>;
   readonly #nodeInformer: SharedInformer<Node>;
-  /** The next session, made already; each time of leading begins with nothing remembered. */
+  /**
+   * The next session, created in advance; each term of leadership begins without remembered state.
+   */
   #session: Session | undefined;
   /** The metrics source: the running session. */
   readonly #recorders: EventRecorder[] = [];
-  /** Set while it runs: informers stop when it aborts. */
+  /** Set during a run: informers stop when it aborts. */
   #running: AbortSignal | undefined;
 
-  /** Throws ConfigurationError if the configuration is wrong. */
+  /** Creates the scheduler. Throws ConfigurationError if the configuration is invalid. */
   constructor(config: SchedulerConfig) {
     this.#config = config;
     this.#configuration = readConfiguration(config.configuration);
@@ -76,8 +84,8 @@ export class Scheduler {
   }
 
   /**
-   * Schedules until the signal aborts, as leader only if the configuration asks for leader election. Resolves when all that
-   * was in flight has ended. Starts the informers if they do not run.
+   * Schedules until the signal aborts; only as the leader if the configuration requires leader
+   * election. Resolves when nothing is in flight. Starts the informers if they do not run.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, client, random, logger, informers } = this.#config;
@@ -100,7 +108,7 @@ export class Scheduler {
       ...durations,
       onStartedLeading: (leading) => this.#lead(leading),
     });
-    // Having lost the lease, it stands for election again.
+    // After losing the lease, the scheduler stands for election again.
     while (!signal.aborted) await elector.run(signal);
   }
 
@@ -117,7 +125,7 @@ export class Scheduler {
   async #lead(signal: AbortSignal): Promise<void> {
     const session = this.#session ?? this.#newSession();
     this.#session = undefined;
-    // They outlive this time of leading.
+    // The informers outlive this term of leadership.
     if (this.#running !== undefined) this.#config.informers.start(this.#running);
     await session.run(signal);
     await this.#sendLastEvents();

@@ -24,7 +24,9 @@ type TestPlugin = Partial<PreFilterPlugin & FilterPlugin & ScorePlugin>;
 interface SetUp {
   readonly nodes?: readonly Node[];
   readonly plugins?: Readonly<Record<string, TestPlugin>>;
-  /** Profile with the default plugins; false: with `plugins` only (and what a profile cannot do without). */
+  /**
+   * Uses a profile with the default plugins; false: with `plugins` only (and the required ones).
+   */
   readonly defaults?: boolean;
   readonly nominated?: Readonly<Record<string, readonly PodInfo[]>>;
   readonly percentageOfNodesToScore?: number;
@@ -111,11 +113,11 @@ const nodesNamed = (count: number): Node[] =>
   Array.from({ length: count }, (_, i) => makeNode(`n${i}`));
 
 describe('scheduling one pod', () => {
-  test('says that there are no nodes', () => {
+  test('reports that there are no nodes', () => {
     expect(setUp({}).schedule(makePodInfo('p'))).toEqual({ kind: 'noNodes' });
   });
 
-  test('takes the emptiest node by default', () => {
+  test('chooses the least allocated node by default', () => {
     const { cache, nodeFor } = setUp({ nodes: nodesNamed(3) });
     cache.putPod(
       makePodInfo('a', { requests: { cpu: '2', memory: '16Gi' }, spec: { nodeName: 'n0' } }),
@@ -126,7 +128,7 @@ describe('scheduling one pod', () => {
     expect(nodeFor(makePodInfo('p', { requests: { cpu: '1', memory: '8Gi' } }))).toBe('n1');
   });
 
-  test('words a refusal as Kubernetes does, without a word on preemption as nothing preempts', () => {
+  test('has upstream’s message for a rejection, without preemption since no plugin preempts', () => {
     const taints = [{ key: 'k', effect: 'NoSchedule' as const }];
     const { refusal } = setUp({
       nodes: [
@@ -140,7 +142,7 @@ describe('scheduling one pod', () => {
     );
   });
 
-  test('remembers which plugins refused', () => {
+  test('returns the plugins that rejected', () => {
     const { schedule } = setUp({ nodes: [makeNode('a'), makeNode('b', { unschedulable: true })] });
     const result = schedule(makePodInfo('p', { requests: { cpu: '5' } }));
     expect(result).toMatchObject({
@@ -149,7 +151,7 @@ describe('scheduling one pod', () => {
     });
   });
 
-  test('looks only at nodes that PreFilter names, and counts the others', () => {
+  test('evaluates only nodes that PreFilter names, and counts the others', () => {
     const affinity = (values: string[]) => ({
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
@@ -170,7 +172,7 @@ describe('scheduling one pod', () => {
     );
   });
 
-  test('names the plugins that leave no node together', () => {
+  test('names the plugins that together leave no node', () => {
     const only = (...names: string[]): TestPlugin => ({
       preFilter: () => ({ nodeNames: new Set(names) }),
     });
@@ -183,7 +185,7 @@ describe('scheduling one pod', () => {
     );
   });
 
-  test('lets PreFilter refuse whatever the node, and prefers the refusal that nothing can help', () => {
+  test('lets PreFilter reject all nodes, and prefers an unresolvable rejection', () => {
     const refusing = (
       code: 'Unschedulable' | 'UnschedulableAndUnresolvable',
       reason: string,
@@ -203,7 +205,7 @@ describe('scheduling one pod', () => {
     });
   });
 
-  test('leaves out the Filter of a plugin that skips in PreFilter', () => {
+  test('does not run the Filter of a plugin that skips in PreFilter', () => {
     const skipping: TestPlugin = {
       preFilter: () => new Status('Skip', []),
       filter: () => new Status('Unschedulable', ['must not be asked']),
@@ -213,7 +215,7 @@ describe('scheduling one pod', () => {
     ).toBe('n0');
   });
 
-  test('gives up with the words of a filter that breaks', () => {
+  test('fails with the message of a failing filter', () => {
     const breaking: TestPlugin = { filter: () => Status.error(new Error('boom')) };
     const { schedule } = setUp({ nodes: nodesNamed(1), plugins: { Breaking: breaking } });
     expect(schedule(makePodInfo('p'))).toMatchObject({
@@ -222,7 +224,7 @@ describe('scheduling one pod', () => {
     });
   });
 
-  test('refuses scores out of range', () => {
+  test('rejects scores out of range', () => {
     const { schedule } = setUp({ nodes: nodesNamed(2), plugins: { Wild: { score: () => 101 } } });
     expect(schedule(makePodInfo('p'))).toMatchObject({
       kind: 'error',
@@ -234,7 +236,7 @@ describe('scheduling one pod', () => {
     });
   });
 
-  test('takes the first node that fits if nothing scores', () => {
+  test('chooses the first feasible node without score plugins', () => {
     let asked = 0;
     const counting: TestPlugin = {
       filter: () => {
@@ -250,7 +252,7 @@ describe('scheduling one pod', () => {
     expect([nodeFor(makePodInfo('p')), nodeFor(makePodInfo('p')), asked]).toEqual(['n0', 'n1', 2]);
   });
 
-  test('takes any of the best, and the same with the same seed', () => {
+  test('chooses any of the best nodes, and the same one for the same seed', () => {
     const chosen = (seed: number): string[] => {
       const { nodeFor } = setUp({
         nodes: nodesNamed(4),
@@ -265,7 +267,7 @@ describe('scheduling one pod', () => {
     expect(chosen(1)).not.toEqual(chosen(2));
   });
 
-  test('looks at no more nodes than it has to, and goes on where it stopped', () => {
+  test('evaluates no more nodes than needed, and continues where it stopped', () => {
     const seen: string[] = [];
     const watching: TestPlugin = {
       filter: (_state, _pod, node) => {
@@ -280,13 +282,13 @@ describe('scheduling one pod', () => {
       defaults: false,
     });
     nodeFor(makePodInfo('p'));
-    // 300 nodes: 48%
+    // 48 % of 300 nodes.
     expect(seen).toEqual(nodesNamed(144).map((node) => node.metadata.name));
     nodeFor(makePodInfo('q'));
     expect([seen.length, seen[144]]).toEqual([288, 'n144']);
   });
 
-  test('leaves room for nominated pods of no lower priority', () => {
+  test('leaves room for nominated pods of equal or higher priority', () => {
     const nominated = makePodInfo('nominated', { requests: { cpu: '3' }, spec: { priority: 5 } });
     const { nodeFor, refusal } = setUp({ nodes: nodesNamed(1), nominated: { n0: [nominated] } });
     expect(refusal(makePodInfo('p', { requests: { cpu: '2' }, spec: { priority: 5 } }))).toBe(
@@ -296,7 +298,7 @@ describe('scheduling one pod', () => {
     expect(nodeFor(makePodInfo('p', { requests: { cpu: '1' } }))).toBe('n0');
   });
 
-  test('gives a pod its nominated node, if it fits', () => {
+  test('chooses the pod’s nominated node if it fits', () => {
     const { cache, nodeFor } = setUp({ nodes: nodesNamed(3) });
     cache.putPod(makePodInfo('x', { requests: { cpu: '2' }, spec: { nodeName: 'n1' } }));
     const nominated = { status: { nominatedNodeName: 'n1' } };
@@ -328,7 +330,7 @@ describe('scheduling any pods one after the other', () => {
     memory: fc.integer({ min: 1, max: 4 }),
   });
 
-  test('fills no node beyond what it has, and refuses only pods that fit nowhere', () => {
+  test('overcommits no node, and rejects only pods that fit nowhere', () => {
     fc.assert(
       fc.property(
         fc.array(size, { minLength: 1, maxLength: 6 }),

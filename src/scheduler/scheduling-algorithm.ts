@@ -1,5 +1,5 @@
-// The decision for one pod: which nodes it could run on, and which of them it gets. Nothing is changed here and nothing is
-// awaited; schedule-one.ts acts on the decision.
+// The decision for one pod: its feasible nodes, and the chosen one. It changes nothing and awaits
+// nothing; schedule-one.ts acts on the decision.
 
 import type { Random } from '#machinery/random.ts';
 import type { SnapshotReader } from './framework/snapshot.ts';
@@ -21,11 +21,11 @@ export type ScheduleResult =
       readonly evaluatedNodes: number;
       readonly feasibleNodes: number;
     }
-  /** There are no nodes at all. */
+  /** The cluster has no nodes. */
   | { readonly kind: 'noNodes' }
-  /** No node passes. */
+  /** No node is feasible. */
   | { readonly kind: 'unfit'; readonly diagnosis: Diagnosis }
-  /** Something broke. */
+  /** An error occurred. */
   | { readonly kind: 'error'; readonly status: Status };
 
 /** The nodes that plugins allow. */
@@ -33,7 +33,7 @@ interface Found {
   readonly feasible: NodeInfo[];
   readonly statuses: NodeToStatus;
   readonly evaluatedNodes: number;
-  /** All nodes were in question. */
+  /** All nodes were candidates. */
   readonly ofAll: boolean;
   readonly narrowedBy: ReadonlySet<string>;
 }
@@ -42,17 +42,17 @@ export interface SchedulingAlgorithmConfig {
   readonly snapshot: SnapshotReader;
   /** Chooses among nodes of the same score. */
   readonly random: Random;
-  /** For profiles that do not say it themselves; see numFeasibleNodesToFind. Default: 0. */
+  /** For profiles without their own value; see numFeasibleNodesToFind. Default: 0. */
   readonly percentageOfNodesToScore?: number;
 }
 
-/** At least so many feasible nodes are looked for, if there are as many nodes. */
+/** The minimum number of feasible nodes to find, if there are as many nodes. */
 const MIN_FEASIBLE_NODES = 100;
 const MIN_FEASIBLE_PERCENTAGE = 5;
 
 /**
- * After how many feasible nodes to stop looking. `percentage` 0: from half of the nodes, less the more there are (one percent
- * for each 125), to no less than 5%.
+ * Returns the number of feasible nodes after which the search stops. `percentage` 0: from half of
+ * the nodes, decreasing with their number (one percent for each 125), to no less than 5%.
  */
 export function numFeasibleNodesToFind(percentage: number, nodeCount: number): number {
   if (nodeCount < MIN_FEASIBLE_NODES) return nodeCount;
@@ -69,7 +69,9 @@ export class SchedulingAlgorithm {
   readonly #snapshot: SnapshotReader;
   readonly #random: Random;
   readonly #percentageOfNodesToScore: number;
-  /** Where to begin looking, so that all nodes get their turn although not all are looked at. */
+  /**
+   * Where the next search begins, so that all nodes are considered although not all are evaluated.
+   */
   #nextStart = 0;
   readonly #search = new NodeSearch();
 
@@ -79,7 +81,7 @@ export class SchedulingAlgorithm {
     this.#percentageOfNodesToScore = config.percentageOfNodesToScore ?? 0;
   }
 
-  /** Errors of plugins are thrown. */
+  /** Schedules the pod. Exceptions of plugins are thrown. */
   schedule(framework: Framework, state: CycleState, pod: PodInfo): ScheduleResult {
     const pre = this.#preFilter(framework, state, pod);
     if ('kind' in pre) return pre;
@@ -93,7 +95,10 @@ export class SchedulingAlgorithm {
     return nodeFound(node, found.evaluatedNodes, found.feasible.length);
   }
 
-  /** As schedule, with a say for extenders: about the nodes that the plugins leave. Rejects with what one throws that is needed. */
+  /**
+   * Schedules the pod with extenders, which are called with the nodes that the plugins leave.
+   * Rejects with the error of a required extender.
+   */
   async scheduleExtended(
     framework: Framework,
     state: CycleState,
@@ -120,7 +125,7 @@ export class SchedulingAlgorithm {
         ? found.feasible
         : await extenders.filter(pod, found.feasible, found.statuses);
     if (left.length === 0) return this.#unfit(found, found.feasible.length > 0);
-    // Positions are those of all that the plugins left.
+    // Positions refer to the complete list that the plugins left.
     const ofAll = found.ofAll && left.length === found.feasible.length;
     const node = await this.#bestExtended(framework, state, pod, left, ofAll, extenders);
     if (node instanceof Status) return { kind: 'error', status: node };
@@ -147,7 +152,10 @@ export class SchedulingAlgorithm {
     return { kind: 'unfit', diagnosis: { ...diagnosis, unschedulablePlugins } };
   }
 
-  /** `scoringNeeded`: nodes are going to be scored, or narrowed further, so one feasible node is not enough. */
+  /**
+   * Searches feasible nodes. `scoringNeeded`: nodes will be scored or filtered further, so one
+   * feasible node is not enough.
+   */
   #look(
     framework: Framework,
     state: CycleState,
@@ -172,7 +180,7 @@ export class SchedulingAlgorithm {
     return { feasible, statuses, evaluatedNodes, ofAll: nodes === all, narrowedBy: pre.narrowedBy };
   }
 
-  /** Returns the pod's nominated node, if it passes: room was made for the pod there. */
+  /** Returns the pod's nominated node if it passes: preemption made room there. */
   #nominatedNode(
     framework: Framework,
     state: CycleState,
@@ -192,7 +200,10 @@ export class SchedulingAlgorithm {
     return answer === undefined ? node : undefined;
   }
 
-  /** Returns the nodes that pass, until there are enough; the others that were evaluated go into `statuses`. */
+  /**
+   * Returns feasible nodes, until there are enough; the other evaluated nodes are added to
+   * `statuses`.
+   */
   #feasibleNodes(
     framework: Framework,
     state: CycleState,
@@ -239,7 +250,10 @@ export class SchedulingAlgorithm {
     return feasible;
   }
 
-  /** Evaluates the positions [from, to) of a list of nodes, until enough are feasible. Returns the status of an error. */
+  /**
+   * Evaluates the positions [from, to) of a list of nodes, until enough are feasible. Returns the
+   * status of an error.
+   */
   #searchList(
     framework: Framework,
     state: CycleState,
@@ -260,7 +274,10 @@ export class SchedulingAlgorithm {
     return undefined;
   }
 
-  /** As #searchList, for positions of the snapshot: what is remembered of a node is not computed again. */
+  /**
+   * Evaluates positions of the snapshot, like #searchList: remembered results are not computed
+   * again.
+   */
   #searchSnapshot(
     framework: Framework,
     filter: NodeFilter,
@@ -285,7 +302,7 @@ export class SchedulingAlgorithm {
         position !== nominatedPosition &&
         answers.get(position) === answer
       ) {
-        // Full nodes mostly follow one another: the whole run of remembered rejections is taken at once.
+        // Full nodes are often adjacent: a whole run of remembered rejections is handled at once.
         const end = nominatedPosition > position ? Math.min(nominatedPosition, to) : to;
         const run = 1 + answers.runFrom(position + 1, end);
         search.rejectRemembered(answer, run);
@@ -297,7 +314,10 @@ export class SchedulingAlgorithm {
     return undefined;
   }
 
-  /** Returns one of the nodes with the highest score, each with the same probability. `ofAll`: the search was over the snapshot. */
+  /**
+   * Returns one of the nodes with the highest score, each with the same probability. `ofAll`: the
+   * search was over the snapshot.
+   */
   #best(
     framework: Framework,
     state: CycleState,
@@ -356,20 +376,25 @@ export class SchedulingAlgorithm {
   }
 }
 
-/** The state of one search for feasible nodes. Reused by cycles, so that a cycle allocates no arrays. */
+/** The state of one search for feasible nodes. Reused, so that a cycle allocates no arrays. */
 class NodeSearch {
-  /** The feasible nodes, and their positions in the list that is searched. Beyond #passed: of earlier searches. */
+  /**
+   * The feasible nodes, and their positions in the searched list. Elements beyond #passed are of
+   * earlier searches.
+   */
   readonly #feasible: NodeInfo[] = [];
   readonly positions: number[] = [];
   #passed = 0;
   #wanted = 0;
   /** Nodes that have passed or were rejected. */
   evaluated = 0;
-  /** Rejected nodes that are not in #statuses by name: the filter remembers why. */
+  /** Rejected nodes that are not in #statuses by name: the filter remembers their status. */
   rememberedRejections = 0;
   #statuses = new NodeToStatus();
   #byPlugin = new Map<string, number>();
-  /** Rejections that are not yet in #byPlugin: mostly, many nodes in a row are rejected by the same plugin. */
+  /**
+   * Rejections that are not yet in #byPlugin: usually, the same plugin rejects many adjacent nodes.
+   */
   #lastPlugin: string | undefined;
   #lastCount = 0;
 
@@ -384,7 +409,7 @@ class NodeSearch {
     this.#lastCount = 0;
   }
 
-  /** Whether as many nodes have passed as were wanted. */
+  /** Reports whether enough nodes have passed. */
   get enough(): boolean {
     return this.#passed >= this.#wanted;
   }
@@ -395,13 +420,13 @@ class NodeSearch {
     this.evaluated++;
   }
 
-  /** `position`: that of the node in the snapshot, if it is known. */
+  /** Records a rejection. `position`: of the node in the snapshot, if known. */
   reject(node: NodeInfo, status: Status, position?: number): void {
     this.#statuses.set(node, status, position);
     this.#count(status, 1);
   }
 
-  /** Counts nodes in a row whose rejection the filter remembers. */
+  /** Counts adjacent nodes whose rejection the filter remembers. */
   rejectRemembered(first: Status, nodes: number): void {
     this.rememberedRejections += nodes;
     this.#count(first, nodes);
@@ -413,7 +438,7 @@ class NodeSearch {
     return this.#feasible;
   }
 
-  /** Returns how many nodes each plugin has rejected. */
+  /** Returns the number of nodes that each plugin has rejected. */
   rejectionsByPlugin(): ReadonlyMap<string, number> {
     const plugin = this.#lastPlugin ?? '';
     if (this.#lastCount > 0)
@@ -442,7 +467,7 @@ function preFilterRefusal(
   nodeCount: number,
 ): ScheduleResult {
   if (!status.rejected) return { kind: 'error', status };
-  // Every node gets this status, for lookups of single nodes; the message has it once.
+  // Every node has this status in lookups of single nodes; the message contains it once.
   statuses.setAbsent(status);
   const plugins = new Set(status.plugin === undefined ? [] : [status.plugin]);
   const pending = status.code === 'Pending';
@@ -457,7 +482,7 @@ function preFilterRefusal(
   return { kind: 'unfit', diagnosis };
 }
 
-/** `narrowedBy`: plugins that ruled nodes out before they were looked at. */
+/** Returns the diagnosis. `narrowedBy`: plugins that excluded nodes before their evaluation. */
 export function diagnosisOf(
   statuses: NodeToStatus,
   nodeCount: number,

@@ -1,5 +1,5 @@
-// Composes the scheduler for one term of leadership, and runs its loop. What an earlier leader remembered is stale, so each
-// session begins with what the API server says.
+// Composes the scheduler for one term of leadership, and runs its loop. State of an earlier leader
+// is stale, so each session begins with the API server's state.
 
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
@@ -40,7 +40,7 @@ import { SchedulingAlgorithm } from './scheduling-algorithm.ts';
 export interface SessionConfig {
   readonly client: Client;
   readonly informers: SharedInformerFactory;
-  /** Starts those that do not run yet; they outlive this session. */
+  /** Starts informers that do not run yet; they outlive this session. */
   readonly startInformers: () => void;
   readonly podInformer: SharedInformer<Pod>;
   readonly nodeInformer: SharedInformer<Node>;
@@ -56,12 +56,12 @@ export interface SessionConfig {
   readonly popFromBackoff: boolean;
 }
 
-/** So long, or for so many pods, scheduling goes on before everything else in the process gets its turn. */
+/** The maximum time and number of pods before scheduling yields to the rest of the process. */
 const SLICE_MS = 5;
 const SLICE_PODS = 100;
-/** How often assumed pods are looked at that may have expired. */
+/** The period of checking for expired assumed pods. */
 const EXPIRY_INTERVAL_MS = 1000;
-/** How long bindings under way may still take when scheduling ends. */
+/** How long bindings in flight may continue when scheduling ends, in milliseconds. */
 const STOP_GRACE_MS = 2000;
 
 export class Session {
@@ -74,12 +74,12 @@ export class Session {
   readonly #bindings: BindingCycles;
   readonly #failures: FailureHandler;
   readonly #podScheduler: PodScheduler;
-  /** Aborts the requests that outlive the grace after the end. */
+  /** Aborts requests that exceed the grace period at the end. */
   readonly #requests = new AbortController();
   /** Aborts when this session has ended. */
   readonly #ended = new AbortController();
 
-  /** Throws ConfigurationError if a profile is wrong. */
+  /** Creates the session. Throws ConfigurationError if a profile is invalid. */
   constructor(config: SessionConfig) {
     this.#config = config;
     const { client, clock, random, configuration } = config;
@@ -109,13 +109,15 @@ export class Session {
       nominator,
       waitingPods: this.#waitingPods,
       extenders,
-      // The queue needs the profiles' order, so it is made after them. No plugin activates pods before the first cycle.
+      // The queue needs the profiles' order, so it is created after them. No plugin activates pods
+      // before the first cycle.
       activate: (pods) => this.#queue.activate(pods),
       recorderOf: (profileName) => recorders.get(profileName),
       ended: sharedByMany(this.#ended.signal),
     });
     this.#queue = makeQueue(config, logger, this.#frameworks, nominator);
-    // Now, so that the informers start with those of pods and nodes. After the plugins' own handlers: hints see what those know.
+    // Requested now, so that these informers start with those of pods and nodes. The handlers run
+    // after the plugins' own, so that hints see the plugins' state.
     const clusterEvents = Array.from(this.#frameworks.values(), (framework) =>
       [...framework.eventRegistrations().values()].flat(),
     );
@@ -173,7 +175,10 @@ export class Session {
     });
   }
 
-  /** Once. Resolves when the signal has aborted and what was under way has ended. */
+  /**
+   * Runs the session; may be called once. Resolves when the signal has aborted and nothing is in
+   * flight.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, informers, podInformer, nodeInformer } = this.#config;
     const registrations = addEventHandlers(
@@ -195,7 +200,8 @@ export class Session {
       ? clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods())
       : undefined;
     try {
-      // Plugins may have asked for more informers. Before all pods are known, a node may look emptier than it is.
+      // Plugins may have requested more informers. Before all pods are listed, a node may seem less
+      // allocated than it is.
       informers.start(signal);
       await informers.waitForCacheSync(signal);
       await this.#loop(signal);
@@ -209,7 +215,7 @@ export class Session {
     }
   }
 
-  /** Failures are not handled from now on: the pods are left to the next scheduler. */
+  /** Stops handling failures: the pods are left to the next scheduler. */
   #stopCycles(): void {
     this.#failures.stop();
     this.#bindings.stop();
@@ -297,7 +303,7 @@ function makeFrameworks(config: SessionConfig, handle: Handle): ReadonlyMap<stri
     });
     frameworks.set(profile.schedulerName, framework);
   }
-  // There is one queue, so one order.
+  // There is one queue, so all profiles need the same order.
   const orders = Array.from(frameworks.values(), ({ plugins }) => plugins.queueSort.name);
   const errors = orders.flatMap((order, i) => {
     const at = field.path(profiles[i]?.path ?? 'profiles').child('plugins', 'queueSort');

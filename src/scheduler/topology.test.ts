@@ -1,4 +1,5 @@
-// Inter-pod affinity and topology spread through an API server: what pods are told, and which changes bring them back.
+// Inter-pod affinity and topology spread with an API server: messages of pods, and the changes that
+// requeue them.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -60,7 +61,7 @@ describe('pods that look at other pods', () => {
   const remove = (name: string) => inDefault().delete(name, { gracePeriodSeconds: 0 });
   const nodesOf = (...names: string[]) => Promise.all(names.map((name) => cluster.nodeOf(name)));
 
-  test('keeps pods apart, says so, and schedules the next one when one goes or a node comes', async () => {
+  test('keeps pods apart, reports it, and schedules the next one when one is deleted or a node is added', async () => {
     await cluster.addNode('n1');
     await cluster.addNode('n2');
     cluster.startScheduler();
@@ -85,7 +86,7 @@ describe('pods that look at other pods', () => {
     expect(await cluster.nodeOf('d')).toBe('n3');
   });
 
-  test('respects what pods demand that are there already', async () => {
+  test('respects terms of existing pods', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     cluster.startScheduler();
     await cluster.addPod('hermit', undefined, apart(term(web, ZONE)));
@@ -103,7 +104,7 @@ describe('pods that look at other pods', () => {
     await cluster.untilBound('p');
   });
 
-  test('puts a pod where the pod is that it has to be near, once there is one', async () => {
+  test('puts a pod near the pod that it requires, once there is one', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     await cluster.addNode('n2', { labels: { [ZONE]: 'z2' } });
     cluster.startScheduler();
@@ -119,7 +120,7 @@ describe('pods that look at other pods', () => {
     expect(await cluster.nodeOf('p')).toBe('n2');
   });
 
-  test('lets the first pod of a group with affinity to itself begin, and keeps the others with it', async () => {
+  test('schedules the first pod of a group with affinity to itself, and the others near it', async () => {
     for (const name of ['n1', 'n2', 'n3']) await cluster.addNode(name);
     cluster.startScheduler();
     for (const name of ['a', 'b', 'c']) await cluster.addPod(name, undefined, near(term(web)), web);
@@ -127,7 +128,7 @@ describe('pods that look at other pods', () => {
     expect(new Set(await nodesOf('a', 'b', 'c')).size).toBe(1);
   });
 
-  test('looks into namespaces selected by their labels, and hears when they change', async () => {
+  test('matches namespaces by labels, and reacts to changes of the labels', async () => {
     await cluster.addNode('n1');
     const spaces = cluster.client.resource(namespaces);
     await spaces.create({ metadata: { name: 'far' } });
@@ -169,7 +170,7 @@ describe('pods that look at other pods', () => {
     expect([c, d].sort()).toEqual(['n1', 'n2']);
   });
 
-  test('spreads pods over zones as far as it must, and says when it cannot', async () => {
+  test('spreads pods over zones by its constraints, and reports when it cannot', async () => {
     for (const [name, zone] of [
       ['n1', 'z1'],
       ['n2', 'z1'],
@@ -185,7 +186,7 @@ describe('pods that look at other pods', () => {
     await cluster.untilBound(...names);
     const zones = (await nodesOf(...names)).map((node) => (node === 'n3' ? 'z2' : 'z1'));
     expect(zones.sort()).toEqual(['z1', 'z1', 'z2', 'z2']);
-    // Now one zone has no room: the other must not get ahead by two.
+    // Now one zone has no room: the other one must not exceed it by two.
     await cluster.client
       .resource(nodes)
       .patch('n3', 'application/merge-patch+json', { spec: { unschedulable: true } });
@@ -207,7 +208,7 @@ describe('pods that look at other pods', () => {
     expect(await cluster.nodeOf('f')).toBe('n3');
   });
 
-  test('waits for as many domains as a pod demands', async () => {
+  test('waits for minDomains', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     cluster.startScheduler();
     for (const name of ['a', 'b'])
@@ -218,7 +219,7 @@ describe('pods that look at other pods', () => {
     await cluster.untilBound('a', 'b');
   });
 
-  test('takes the place of a pod that is being deleted', async () => {
+  test('uses the place of a pod that is being deleted', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     await cluster.addNode('full', {
       labels: { [ZONE]: 'z2' },
@@ -230,14 +231,14 @@ describe('pods that look at other pods', () => {
     await cluster.clock.advance('10s');
     expect((await nodesOf('a', 'b')).filter(Boolean)).toEqual(['n1']);
     const first = (await cluster.nodeOf('a')) === undefined ? 'b' : 'a';
-    // It is still there: its containers have thirty seconds to end.
+    // The pod still exists: its containers have thirty seconds to end.
     await inDefault().delete(first, { gracePeriodSeconds: 30 });
     await cluster.untilBound('a', 'b');
     expect((await inDefault().get(first)).metadata.deletionTimestamp).toBeDefined();
   });
 
-  test('spreads the pods of a service over zones and hosts although they say nothing', async () => {
-    // The images make the first node the better one for all else.
+  test('spreads the pods of a service over zones and hosts by default', async () => {
+    // The images make the first node better by all other criteria.
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     await cluster.addNode('n2', { labels: { [ZONE]: 'z1' } });
     await cluster.addNode('n3', { labels: { [ZONE]: 'z2' } });
@@ -263,12 +264,12 @@ describe('pods that look at other pods', () => {
       await cluster.untilBound(name);
     }
     const [a, b, c] = await nodesOf('a', 'b', 'c');
-    // The second in the zone without a pod; the third not on the host that has one of two.
+    // The second is in the zone without a pod; the third is not on the host that has one of two.
     expect(a === 'n3').not.toBe(b === 'n3');
     expect(new Set([a, b, c]).size).toBe(3);
   });
 
-  test('spreads the pods of a replica set by constraints that the profile adds', async () => {
+  test('spreads the pods of a replica set by the profile’s default constraints', async () => {
     await cluster.addNode('n1');
     await cluster.addNode('n2');
     const set = await cluster.client
@@ -288,7 +289,8 @@ describe('pods that look at other pods', () => {
       { maxSkew: 1, topologyKey: HOST, whenUnsatisfiable: 'DoNotSchedule' },
     ];
     const args = { defaultingType: 'List', defaultConstraints };
-    // Stateful sets are asked for as well, which this API server does not serve: such constraints wait for them.
+    // Stateful sets are listed as well, which this API server does not serve: such constraints wait
+    // for them.
     const scheduler = cluster.startScheduler(
       {
         configuration: {

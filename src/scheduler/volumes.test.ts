@@ -1,4 +1,5 @@
-// Volumes through an API server: the scheduler says where they are needed, waits until they are bound, and binds the pod then.
+// Volumes with an API server: the scheduler selects a node, waits until the volumes are bound, and
+// then binds the pod.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
@@ -53,7 +54,7 @@ describe('volumes', () => {
     });
     await volumes().updateStatus({ ...created, status: { phase: 'Available' } });
   }
-  /** What the binder of volumes does once the volume names the claim. */
+  /** Acts as the volume binder once the volume names the claim. */
   async function bindClaim(claim: string, volume: string): Promise<void> {
     const now = await claims().get(claim);
     const annotations = { ...now.metadata.annotations, 'pv.kubernetes.io/bind-completed': 'yes' };
@@ -64,7 +65,7 @@ describe('volumes', () => {
     });
   }
 
-  test('gives a claim the volume on the chosen node, and binds the pod when the claim is bound', async () => {
+  test('binds a claim to a volume on the chosen node, and binds the pod when the claim is bound', async () => {
     await addClass('kubernetes.io/no-provisioner');
     await addClaim('c');
     await addVolume('v', 'b');
@@ -85,7 +86,7 @@ describe('volumes', () => {
     const nominated = async () =>
       (await cluster.client.resource(pods).namespace('default').get('p')).status.nominatedNodeName;
     expect(await nominated()).toBe('b');
-    // Others are scheduled meanwhile.
+    // Other pods are scheduled meanwhile.
     await cluster.addPod('q');
     await cluster.untilBound('q');
     await bindClaim('c', 'v');
@@ -95,7 +96,7 @@ describe('volumes', () => {
     expect(logger.problems).toEqual([]);
   });
 
-  test('says for which node a volume is to be made; if it cannot be made there, the pod is scheduled anew', async () => {
+  test('sets the selected node for provisioning; if provisioning fails there, the pod is scheduled again', async () => {
     await addClass('example.com/disk');
     await addClaim('c');
     const { metricsText } = cluster.startScheduler();
@@ -128,7 +129,7 @@ describe('volumes', () => {
     expect(await cluster.nodeOf('p')).toBe('a');
   });
 
-  test('waits no longer than it was told, nor for a pod that is gone', async () => {
+  test('waits no longer than its timeout, and not for a deleted pod', async () => {
     await addClass('example.com/disk');
     await addClaim('c');
     await addClaim('d');
@@ -155,7 +156,7 @@ describe('volumes', () => {
     expect(requests.filter((request) => request.endsWith('gone/binding'))).toEqual([]);
   });
 
-  test('does not bind a pod whose volume went to another claim at the last moment', async () => {
+  test('does not bind a pod whose volume was bound to another claim in the last moment', async () => {
     await addClass('kubernetes.io/no-provisioner');
     await addClaim('c');
     await addVolume('v');
@@ -183,7 +184,7 @@ describe('volumes', () => {
     await cluster.untilBound('p');
   });
 
-  test('is woken by the claim that it waits for', async () => {
+  test('is woken by its claim', async () => {
     cluster.startScheduler();
     await cluster.addPod('p', undefined, mounting('c'));
     await cluster.clock.advance('2s');

@@ -1,5 +1,6 @@
-// Which events bring a pod back that fitted nowhere, for random clusters: every one after which it fits (a pod that sleeps on would
-// wait for minutes), and by far not every one (each try costs a cycle). Compared with the plain rules, and with waking it up always.
+// Tests which events requeue an unschedulable pod, for random clusters: every event after which it
+// fits (otherwise the pod would wait for minutes), and far from every event (each attempt costs a
+// cycle). Compared with the reference rules, and with a scheduler that always requeues.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -33,7 +34,7 @@ import { COLORS, index, SERVICES, type Step, stepsOf, World } from './testing/ra
 import { type ReferenceArgs, refusal } from './testing/reference-scheduler.ts';
 import { staticInformers, type StaticInformers } from './testing/static-informers.ts';
 
-/** More of them for a longer look: REFERENCE_RUNS=5000. */
+/** More runs for a thorough test: REFERENCE_RUNS=5000. */
 const RUNS = Number(process.env['REFERENCE_RUNS'] ?? 80);
 
 const ARGS: ReferenceArgs = {
@@ -44,7 +45,7 @@ const ARGS: ReferenceArgs = {
   ignorePreferredTermsOfExistingPods: false,
 };
 
-/** What happens to the pod that waits. */
+/** Changes of the waiting pod itself. */
 type OwnStep =
   | { readonly kind: 'ownLabels'; readonly labels: Readonly<Record<string, string>> }
   | { readonly kind: 'ownTolerations'; readonly tolerations: NonNullable<PodSpec['tolerations']> }
@@ -86,14 +87,14 @@ interface Scenario {
     readonly nominated: boolean;
   }[];
   readonly pod: AnyPod;
-  /** `during`: while the pod is being tried, not while it waits. */
+  /** `during`: the change happens during an attempt, not while the pod waits. */
   readonly steps: readonly { readonly step: Step | OwnStep; readonly during: boolean }[];
 }
 
 interface Tally {
   events: number;
   woken: number;
-  /** Of the events: after how many the pod fitted somewhere. */
+  /** The number of events after which the pod fitted somewhere. */
   helped: number;
 }
 
@@ -119,7 +120,7 @@ describe('a pod that fits nowhere', () => {
       string,
       ReadonlyMap<string, readonly { readonly event: typeof nodeAdd }[]>
     >();
-    // What is asked for first is the pod that is looked at.
+    // The pod under test is popped first.
     const less = (a: { info: PodInfo }): boolean =>
       a.info.pod.metadata.labels?.['waits'] === 'true';
     const world = new World({ registrations: registrations satisfies EventRegistrations, less });
@@ -167,7 +168,7 @@ describe('a pod that fits nowhere', () => {
       if (queued?.info.uid !== uid) throw new Error('another pod came first');
       return queued;
     };
-    /** Whether it fits nowhere; then it notes why. */
+    /** Reports whether the pod fits nowhere, and records the reason. */
     const refused = (queued: QueuedPod): boolean => {
       world.refresh();
       const result = algorithm.schedule(framework, new CycleState(), queued.info);
@@ -207,7 +208,7 @@ describe('a pod that fits nowhere', () => {
     let inFlight = true;
     for (const { step, during } of steps) {
       if (during && !inFlight) {
-        // Tried once more, to no avail, since nothing has changed.
+        // Attempted once more without success, since nothing has changed.
         queued = take();
         expect(refused(queued)).toBe(true);
         inFlight = true;
@@ -270,7 +271,7 @@ describe('a pod that fits nowhere', () => {
         { numRuns: RUNS },
       );
       expect(tally.helped).toBeGreaterThan(0);
-      // Who wakes it up always wakes it up so much more often than is of use.
+      // Always requeuing would cause many more needless attempts.
       const always = tally.events - tally.helped;
       expect(tally.woken - tally.helped).toBeLessThan(always / 2);
     },

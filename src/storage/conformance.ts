@@ -1,18 +1,19 @@
-// The suite that every storage engine must pass. The test of an engine calls storageConformance with a function that creates it.
+// The suite that every storage engine must pass. An engine's test calls storageConformance with a
+// function that creates the engine.
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WatchStream } from '#machinery/watch.ts';
-import type {
-  IndexListOptions,
-  KeyValue,
-  Revision,
-  Storage,
-  StorageErrorReason,
-  StorageEvent,
-  UpdateDecision,
+import {
+  type IndexListOptions,
+  type KeyValue,
+  type Revision,
+  type Storage,
+  StorageError,
+  type StorageErrorReason,
+  type StorageEvent,
+  type UpdateDecision,
 } from './interface.ts';
-import { StorageError } from './interface.ts';
 import { listByScan } from './list-by-scan.ts';
 
 export interface HarnessOptions {
@@ -23,13 +24,19 @@ export interface HarnessOptions {
 /** An engine with an empty store, and what a test needs around it. */
 export interface StorageHarness {
   readonly storage: Storage;
-  /** Lets this much time go by for the engine (divided by `timeScale`). */
+  /** Advances the engine's time by this many milliseconds, divided by `timeScale`. */
   readonly advance: (ms: number) => Promise<void>;
-  /** For an engine that lives in real time: by how much the suite's times are divided, to live and between progress. Default: 1. */
+  /**
+   * The factor by which the suite divides its durations (time to live, progress intervals). Set for
+   * an engine that runs in real time. Default: 1.
+   */
   readonly timeScale?: number;
-  /** The engine has no indexes: their lists read every key. */
+  /** The engine has no indexes; an index list reads every key. */
   readonly scans?: boolean;
-  /** Closes the engine and opens it again on what it kept. Absent: the engine keeps nothing. */
+  /**
+   * Closes the engine and opens it again with the data that it kept. Absent: the engine keeps
+   * nothing.
+   */
   readonly reopen?: () => Promise<Storage>;
   /** Closes the engine and removes everything. */
   readonly dispose: () => Promise<void>;
@@ -41,7 +48,10 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (value: Uint8Array | undefined): string | undefined =>
   value === undefined ? undefined : new TextDecoder().decode(value);
 
-/** The reason that the operation fails with; the test fails if it succeeds, or throws anything else. */
+/**
+ * Returns the StorageError that the operation fails with. Fails the test if the operation succeeds
+ * or throws another error.
+ */
 async function failure(operation: Promise<unknown>): Promise<StorageError> {
   const error: unknown = await operation.then(
     () => new Error('the operation succeeded'),
@@ -55,7 +65,7 @@ async function reasonOf(operation: Promise<unknown>): Promise<StorageErrorReason
   return (await failure(operation)).reason;
 }
 
-/** The next `count` events, in short form; stops the watch. */
+/** Returns the next `count` events in short form, then stops the watch. */
 async function take(stream: WatchStream<StorageEvent>, count: number): Promise<string[]> {
   const events: string[] = [];
   if (count > 0) {
@@ -104,7 +114,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('create and get', () => {
-      test('answers what was created, and reads it back', async () => {
+      test('returns the created value, and reads it back', async () => {
         const storage = await open();
         const before = await storage.currentRevision();
         const created = await storage.create('/a/x', bytes('one'));
@@ -135,7 +145,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect((await storage.get('/a/none'))?.value.length).toBe(0);
       });
 
-      test('refuses a key that exists, and writes nothing', async () => {
+      test('rejects a key that exists, and writes nothing', async () => {
         const storage = await open();
         const created = await storage.create('/a/x', bytes('one'));
         const error = await failure(storage.create('/a/x', bytes('two')));
@@ -179,7 +189,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(seen[4]).toMatchObject({ createRevision: three, modRevision: three });
       });
 
-      test('refuses to read the future', async () => {
+      test('rejects reads of a future revision', async () => {
         const storage = await open();
         const revision = await put(storage, '/a/x', 'one');
         const error = await failure(storage.get('/a/x', { revision: revision + 1 }));
@@ -219,7 +229,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.get('/a/x')).toBeUndefined();
       });
 
-      test('changes nothing if the update function says so, or if there is nothing to delete', async () => {
+      test('writes nothing for "keep", or if there is nothing to delete', async () => {
         const storage = await open();
         const revision = await put(storage, '/a/x', 'one');
         const kept = await storage.guaranteedUpdate('/a/x', () => ({ action: 'keep' }));
@@ -234,7 +244,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.currentRevision()).toBe(revision);
       });
 
-      test('throws what the update throws, and writes nothing', async () => {
+      test('rethrows an error of the update function, and writes nothing', async () => {
         const storage = await open();
         const revision = await put(storage, '/a/x', 'one');
         const refuse = (): never => {
@@ -449,10 +459,10 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
       const valueOf = ({ value }: KeyValue): string => {
         const [before, after] = (text(value) ?? '').split(':');
         if (after === undefined) throw new Error('unreadable');
-        return before as string;
+        return before!;
       };
 
-      test('list what a scan of everything lists, at every revision, page by page, whatever is written meanwhile', async () => {
+      test('lists what a full scan lists, at every revision, page by page, during writes', async () => {
         const storage = await open();
         const definition = { prefix, valueOf };
         const scan = (value: string, options?: IndexListOptions) =>
@@ -551,7 +561,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(items.map(({ key }) => key)).toEqual(expected);
       });
 
-      test('do not look at the values of what they do not list', async ({ skip }) => {
+      test('do not read the values of keys that they do not list', async ({ skip }) => {
         const { storage, scans } = await make();
         if (scans === true) return skip('this engine has no indexes');
         let looked = 0;
@@ -580,7 +590,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           startAfter: page.items.at(-1)?.key,
         });
         expect(rest.items).toHaveLength(5);
-        // One state was written.
+        // The index reads the one changed key at most.
         expect(looked).toBeLessThanOrEqual(1);
       });
 
@@ -593,7 +603,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('watch', () => {
-      test('tells every change under the prefix, once, in order, with the value before', async () => {
+      test('delivers every change under the prefix, once, in order, with the value before', async () => {
         const storage = await open();
         const revision = await put(storage, '/p/old', '0');
         const stream = storage.watch('/p/', { afterRevision: revision });
@@ -666,7 +676,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         await writer;
       });
 
-      test('begins anywhere from 100 revisions ago to 100 from now, also when history is cut and while writers run', async () => {
+      test('begins up to 100 revisions in the past or future, also during writes and after compaction', async () => {
         const storage = await open();
         for (let i = 0; i < 60; i++) await put(storage, `/p/${i % 7}`, String(i));
         const compacted = await storage.currentRevision();
@@ -703,7 +713,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         }
       });
 
-      test('waits for a revision that is still to come', async () => {
+      test('waits for a future revision', async () => {
         const storage = await open();
         const revision = await put(storage, '/p/a', '1');
         const stream = storage.watch('/p/', { afterRevision: revision + 2 });
@@ -713,7 +723,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await take(stream, 1)).toEqual([`${revision + 3} /p/a: 3 -> 4`]);
       });
 
-      test('tells progress at once and while idle, never before the events that it covers', async () => {
+      test('sends progress at once and while idle, never before the events that it covers', async () => {
         const { storage, advance, timeScale = 1 } = await make();
         const revision = await put(storage, '/p/a', '1');
         const progressIntervalMs = Math.max(50, 5000 / timeScale);
@@ -740,7 +750,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await iterator.next()).toMatchObject({ done: true });
       });
 
-      test('cuts off a slow watcher alone, after what was waiting for it', async () => {
+      test('cuts off only the slow watcher, after its unread events', async () => {
         const { storage } = await make({ watchBufferEvents: 10 });
         const begin = await storage.currentRevision();
         const slow = storage.watch('/p/', { afterRevision: begin });
@@ -758,7 +768,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const revisions = seen.map((event) => event.revision);
         expect(revisions).toEqual(revisions.map((_, i) => begin + 1 + i));
         expect(revisions.length).toBeLessThan(50);
-        // It resumes from the last revision that it saw.
+        // The watch resumes from the last revision that it delivered.
         const resumed = await take(
           storage.watch('/p/', { afterRevision: revisions.at(-1) ?? begin }),
           50 - revisions.length,
@@ -777,7 +787,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('compact', () => {
-      test('forgets what was before, and nothing else', async () => {
+      test('forgets only what is older than the revision', async () => {
         const storage = await open();
         const begin = await storage.currentRevision();
         const revisions: Revision[] = [];
@@ -789,7 +799,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         );
         const events = await take(storage.watch('/p/', { afterRevision: begin }), revisions.length);
         for (const at of [3, 10, 11, 20]) {
-          const compacted = revisions[at] as Revision;
+          const compacted = revisions[at]!;
           await storage.compact(compacted);
           await storage.compact(compacted);
           const check = async (index: number, revision: Revision): Promise<void> => {
@@ -797,7 +807,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
               const error = await failure(storage.list('/p/', { revision }));
               expect(error).toMatchObject({ reason: 'Expired', revision: compacted });
               expect(await reasonOf(storage.get('/p/0', { revision }))).toBe('Expired');
-              // Right before the compaction revision an engine may still have the event.
+              // An engine may still have the event at the revision before the compaction revision.
               if (index < at - 1)
                 expect(
                   await reasonOf(take(storage.watch('/p/', { afterRevision: revision }), 1)),
@@ -825,14 +835,14 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await take(stream, 6)).toHaveLength(6);
       });
 
-      test('refuses the future', async () => {
+      test('rejects a future revision', async () => {
         const storage = await open();
         expect(await reasonOf(storage.compact((await storage.currentRevision()) + 1))).toBe(
           'FutureRevision',
         );
       });
 
-      test('keeps what was created again after a deletion', async () => {
+      test('keeps a key that was created again after a deletion', async () => {
         const storage = await open();
         await put(storage, '/p/a', '1');
         await storage.delete('/p/a');
@@ -848,17 +858,17 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('time to live', () => {
-      test('deletes the key by itself, and tells watchers', async () => {
+      test('deletes the key when its time is over, and notifies watchers', async () => {
         const { storage, advance, timeScale = 1 } = await make();
         const { modRevision } = await storage.create('/p/a', bytes('1'), {
           ttlMs: 60_000 / timeScale,
         });
         await put(storage, '/p/b', 'stays');
-        const gone = take(storage.watch('/p/', { afterRevision: modRevision + 1 }), 1);
+        const expired = take(storage.watch('/p/', { afterRevision: modRevision + 1 }), 1);
         await advance(30_000);
         expect(text((await storage.get('/p/a'))?.value)).toBe('1');
         await advance(31_000);
-        expect(await gone).toEqual([`${modRevision + 2} /p/a: 1 -> gone`]);
+        expect(await expired).toEqual([`${modRevision + 2} /p/a: 1 -> gone`]);
         expect(await storage.get('/p/a')).toBeUndefined();
         expect(await storage.count('/p/')).toBe(1);
       });
@@ -876,9 +886,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const last = await storage.create('/p/again', bytes('2'));
         await advance(40_000);
         expect(await storage.count('/p/')).toBe(3);
-        const gone = take(storage.watch('/p/', { afterRevision: last.modRevision }), 1);
+        const expired = take(storage.watch('/p/', { afterRevision: last.modRevision }), 1);
         await advance(40_000);
-        expect(await gone).toEqual([`${last.modRevision + 1} /p/renewed: 2 -> gone`]);
+        expect(await expired).toEqual([`${last.modRevision + 1} /p/renewed: 2 -> gone`]);
       });
     });
 
@@ -915,7 +925,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('close', () => {
-      test('ends watches and refuses operations with Closed, and may be called again', async () => {
+      test('ends watches and rejects operations with Closed, and is idempotent', async () => {
         const { storage } = await make();
         await put(storage, '/p/a', '1');
         const stream = storage.watch('/p/');
@@ -950,9 +960,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
       });
     });
 
-    test('does what a simple model does', async () => {
+    test('behaves like a simple model', async () => {
       const harness = await make();
-      // To open a durable engine takes its time.
+      // Opening a durable engine is slow, so it gets fewer runs.
       const numRuns = harness.reopen === undefined ? 60 : 10;
       const key = fc.constantFrom('/p/a', '/p/b', '/p/c/d', '/p/c/e', '/q/a');
       const value = fc.nat({ max: 99 }).map(String);
@@ -1034,7 +1044,10 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('restart', () => {
-      /** The engine, or a skip that says why. */
+      /**
+       * Creates an engine that can be reopened; skips the test, with the reason, if the engine
+       * keeps nothing.
+       */
       const durable = async (
         skip: (note?: string) => never,
       ): Promise<StorageHarness & { reopen: () => Promise<Storage> }> => {
@@ -1076,7 +1089,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await put(again, '/p/b', '5')).toBe(revision + 1);
       });
 
-      test('never goes back, even if the last write was a deletion that is compacted', async ({
+      test('the revision never decreases, even if the last write was a compacted deletion', async ({
         skip,
       }) => {
         const { storage, reopen } = await durable(skip);
@@ -1099,9 +1112,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         await advance(40_000);
         const again = await reopen();
         expect(await again.count('/p/')).toBe(2);
-        const gone = take(again.watch('/p/', { afterRevision: revision }), 1);
+        const expired = take(again.watch('/p/', { afterRevision: revision }), 1);
         await advance(40_000);
-        expect(await gone).toEqual([`${revision + 1} /p/a: 1 -> gone`]);
+        expect(await expired).toEqual([`${revision + 1} /p/a: 1 -> gone`]);
       });
     });
   });

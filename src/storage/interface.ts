@@ -1,18 +1,23 @@
-// The storage contract, shared by every engine (memory, embedded, etcd): etcd's model of revisions, compare-and-swap writes
-// and watches from a revision. Values are opaque bytes: storage does not know what a Pod is.
+// The storage contract, shared by every engine (memory, embedded, etcd): etcd's model of revisions,
+// compare-and-swap writes and watches from a revision. Values are opaque bytes: storage does not
+// know what a Pod is.
 //
-// Promised: strict serializability of single-key operations; revisions grow by one per write, store-wide; a watch is
-// ordered by revision, unique and without gaps, and can be resumed from the last revision seen; an acknowledged write of a
-// durable engine is on disk. Not promised: that a list and a later get see the same revision, or that a watch is prompt.
+// Guaranteed: operations on one key are strictly serializable; each write takes the next revision
+// of the store; a watch delivers events in order of revision, without duplicates and gaps, and can
+// be resumed from the last revision seen; an acknowledged write of a durable engine is on disk.
+// Not guaranteed: that a list and a later get read the same revision, or that a watch is prompt.
 //
-// Errors are StorageError (below), a closed set of reasons; anything else thrown is a bug.
+// Errors are StorageError (below), a closed set of reasons. Any other error is a bug.
 
 import type { WatchStream } from '#machinery/watch.ts';
 
-/** A store-wide revision, >= 1 once anything was written. Exact in a JS number (below 2^53). */
+/**
+ * A store-wide revision: at least 1 after the first write, and below 2^53, so exact in a JavaScript
+ * number.
+ */
 export type Revision = number;
 
-/** One key's value at a revision. `value` must never be modified by anyone: it is shared by all readers. */
+/** The value of one key at a revision. All readers share `value`; it must never be modified. */
 export interface KeyValue {
   readonly key: string;
   readonly value: Uint8Array;
@@ -21,35 +26,35 @@ export interface KeyValue {
 }
 
 export interface GetOptions {
-  /** Read the state as of this revision; 0 or absent: the latest. */
+  /** The revision to read at. 0 or absent: the latest. */
   readonly revision?: Revision;
 }
 
 export interface ListOptions {
-  /** Read the state as of this revision; 0 or absent: the latest. */
+  /** The revision to read at. 0 or absent: the latest. */
   readonly revision?: Revision;
-  /** At most this many items (0 or absent: all). */
+  /** The maximum number of items. 0 or absent: all. */
   readonly limit?: number;
-  /** Only keys strictly greater than this one (the last key of the page before). */
+  /** Lists only keys strictly greater than this one, which is the last key of the previous page. */
   readonly startAfter?: string;
 }
 
 export interface ListResult {
-  /** In ascending order of key (by UTF-8 bytes). */
+  /** Items in ascending order of key, compared as UTF-8 bytes. */
   readonly items: readonly KeyValue[];
   /** The revision the list was read at. */
   readonly revision: Revision;
-  /** Keys under the prefix, after the last item returned, at that revision. */
+  /** The number of keys under the prefix after the last returned item, at that revision. */
   readonly remaining: number;
 }
 
-/** How keys are found by something that their values say. */
+/** Defines an index: keys grouped by a string that is derived from their values. */
 export interface IndexDefinition {
   /** Only keys under this prefix are indexed; it ends in '/'. */
   readonly prefix: string;
   /**
-   * Returns the value of a key in the index: a pure function of its state. If it throws, the key is listed under every value, so that readers
-   * find the error.
+   * Returns the value of a key in the index; a pure function of the key's state. If it throws, the
+   * index lists the key under every value, so that readers get the error.
    */
   readonly valueOf: (kv: KeyValue) => string;
 }
@@ -60,28 +65,29 @@ export interface IndexListOptions extends ListOptions {
 }
 
 export interface IndexListResult {
-  /** In ascending order of key (by UTF-8 bytes). */
+  /** Items in ascending order of key, compared as UTF-8 bytes. */
   readonly items: readonly KeyValue[];
   /** The revision the list was read at. */
   readonly revision: Revision;
-  /** There may be keys with this value after the last item. */
+  /** More keys with this value may follow the last item. */
   readonly more: boolean;
 }
 
 /**
- * An index lists what `Storage.list` of its prefix would, without the keys of other values, and with the same promises. It is built when it
- * is first used. The cost of a list does not depend on the keys of other values, except of a list at a revision from before the index was
- * built, or one that the engine does not remember.
+ * An index lists what `Storage.list` of its prefix would list, restricted to the keys with one
+ * value, and with the same guarantees. The engine builds it at the first list. A list costs the
+ * same however many keys have other values. Exceptions are a list at a revision from before the
+ * index was built, and a list at a revision that the engine no longer has in memory.
  */
 export interface StorageIndex {
-  /** Throws Expired, FutureRevision, Closed. */
+  /** Returns the keys with this value. Throws Expired, FutureRevision, Closed. */
   list(value: string, options?: IndexListOptions): Promise<IndexListResult>;
-  /** Writes do not update the index any more; a later list builds it again. Idempotent. */
+  /** Stops updating the index on writes and frees it. A later list builds it again. Idempotent. */
   close(): void;
 }
 
 export type StorageEvent =
-  /** `previous` is absent exactly when the key was created. */
+  /** `previous` is absent exactly when this write created the key. */
   | {
       readonly type: 'put';
       readonly revision: Revision;
@@ -96,60 +102,77 @@ export type StorageEvent =
       readonly key: string;
       readonly previous: KeyValue;
       /**
-       * True: another event with the same revision follows, so a watch must be resumed from before it. Only expiry does that
-       * (on etcd keys that share a lease go at once), and only in a watch of everything that a lease may have is it sure to end.
+       * True if another event with the same revision follows, so that a watch must be resumed from
+       * before this revision. Only expiry produces such events: on etcd, keys that share a lease
+       * expire at one revision. The last event of the revision is certain to arrive only in a watch
+       * whose prefix covers every key with a lease.
        */
       readonly more?: boolean;
     }
-  /** Nothing under the prefix up to and including `revision` is still to come. */
+  /** No event under the prefix with a revision up to and including `revision` is still to come. */
   | { readonly type: 'progress'; readonly revision: Revision };
 
 export interface WatchOptions {
-  /** Events with a revision strictly greater than this one. 0 or absent: from now (whatever is written after the call). */
+  /**
+   * Delivers events with a revision strictly greater than this one. 0 or absent: events of writes
+   * after this call.
+   */
   readonly afterRevision?: Revision;
-  /** Ask for a progress event at once, and then at least this often while idle (absent: none). */
+  /**
+   * Sends a progress event at once, and then at least this often while the watch is idle. Absent:
+   * no progress events.
+   */
   readonly progressIntervalMs?: number;
 }
 
-/** The decision of an update function about the current value. `undefined` current: the key does not exist. */
+/**
+ * The decision of an update function about the current value. `current` is undefined if the key
+ * does not exist.
+ */
 export type UpdateDecision =
   | { readonly action: 'put'; readonly value: Uint8Array; readonly ttlMs?: number }
   | { readonly action: 'delete' }
-  /** Leave as it is; the operation answers the current value. */
+  /** Writes nothing. The operation returns the current value. */
   | { readonly action: 'keep' };
 
 export interface UpdateResult {
-  /** The value now stored; absent when the key was deleted or never existed. */
+  /** The value stored after the operation. Absent if the key was deleted or does not exist. */
   readonly kv?: KeyValue;
-  /** The value before. */
+  /** The value before the operation. */
   readonly previous?: KeyValue;
-  /** The revision of the write, or the current one if nothing was written. */
+  /** The revision of the write, or the current revision if nothing was written. */
   readonly revision: Revision;
 }
 
-/** The latest committed state. Throws Closed. */
+/** Synchronous reads of the latest committed state. They throw Closed. */
 export interface StorageNow {
   get(key: string): KeyValue | undefined;
-  /** In ascending order of key. `prefix` ends in '/'. */
+  /** Returns the keys in ascending order. `prefix` ends in '/'. */
   list(prefix: string): readonly KeyValue[];
 }
 
 export interface Storage {
-  /** Undefined if the key does not exist at that revision. Throws Expired, FutureRevision. */
+  /**
+   * Returns undefined if the key does not exist at that revision. Throws Expired, FutureRevision.
+   */
   get(key: string, options?: GetOptions): Promise<KeyValue | undefined>;
-  /** Every key that starts with `prefix` (which ends in '/'). Throws Expired, FutureRevision. */
+  /**
+   * Returns every key that starts with `prefix`, which ends in '/'. Throws Expired, FutureRevision.
+   */
   list(prefix: string, options?: ListOptions): Promise<ListResult>;
   addIndex(definition: IndexDefinition): StorageIndex;
 
-  /** The number of keys under the prefix now. */
+  /** Returns the number of keys under the prefix now. */
   count(prefix: string): Promise<number>;
-  /** Throws KeyExists. `ttlMs`: the key goes by itself after that time. */
+  /** Creates the key, which expires after `ttlMs` if that is set. Throws KeyExists. */
   create(key: string, value: Uint8Array, options?: { readonly ttlMs?: number }): Promise<KeyValue>;
   /**
-   * Reads the current value, calls `update`, and writes its decision only if the value has not changed since; otherwise
-   * reads again and calls `update` again. `update` may be called several times and must have no effects; what it throws is
-   * thrown to the caller and nothing is written. `guess`: a recent value that saves the first read; if `update` throws on a
-   * stale guess it is called again with a fresh value.
+   * Reads the current value, calls `update`, and writes its decision only if the value has not
+   * changed since. Otherwise reads again and calls `update` again.
+   *
+   * `update` may be called several times and must have no side effects. An error that it throws is
+   * rethrown to the caller, and nothing is written. `guess` is a recent value, which saves the
+   * first read. If `update` throws for a stale guess, it is called again with the current value.
    */
   guaranteedUpdate(
     key: string,
@@ -157,32 +180,50 @@ export interface Storage {
     options?: { readonly guess?: KeyValue },
   ): Promise<UpdateResult>;
   /**
-   * Deletes the key if its modRevision is `expectedRevision` (absent: whatever it is); answers the value deleted.
-   * Throws KeyNotFound, Conflict. `revision` is that of the deletion.
+   * Deletes the key if its modRevision is `expectedRevision` (absent: at any revision). Returns the
+   * deleted value and the revision of the deletion. Throws KeyNotFound, Conflict.
    */
   delete(
     key: string,
     options?: { readonly expectedRevision?: Revision },
   ): Promise<{ readonly previous: KeyValue; readonly revision: Revision }>;
   /**
-   * Events of the keys under `prefix`. Throws for a prefix that does not end in '/' (a programmer's error), and nothing else: all errors come
-   * from the iterator of the stream, also those that the engine knows at once. They are Expired (events after `afterRevision` have been compacted), Closed, and SlowWatcher (the consumer did
-   * not keep up); the consumer then resumes from the last revision it saw, or, after Expired, begins anew with a list.
+   * Watches the keys under `prefix`. Throws only for a prefix that does not end in '/', which is a
+   * bug of the caller. All other errors come from the iterator of the stream, even those that the
+   * engine detects during this call:
+   * - Expired: events after `afterRevision` have been compacted; the consumer lists again.
+   * - SlowWatcher: the consumer did not keep up; it resumes from the last revision it saw.
+   * - Closed.
    */
   watch(prefix: string, options?: WatchOptions): WatchStream<StorageEvent>;
-  /** Forgets history before `revision`: reads and watches from before it answer Expired. The current state is untouched. */
+  /**
+   * Forgets history before `revision`: reads and watches from before it fail with Expired. The
+   * current state does not change.
+   */
   compact(revision: Revision): Promise<void>;
-  /** The latest committed revision. */
+  /** Returns the latest committed revision. */
   currentRevision(): Promise<Revision>;
-  /** `get` and `list` without a promise, for engines whose state is in this process. Absent: the engine has to read it. */
+  /**
+   * Synchronous `get` and `list`, for engines whose state is in this process. Absent: a read needs
+   * I/O.
+   */
   readonly now?: StorageNow;
-  /** Requests that watches with progress get it soon, even if nothing happens. Absent: their progress is always current. */
+  /**
+   * Requests that watches with progress get a progress event soon, even if nothing is written.
+   * Absent: their progress is always current.
+   */
   readonly requestProgress?: () => void;
-  /** How many bytes the database has allocated. Rejects with StorageError. Absent: the engine keeps nothing but memory. */
+  /**
+   * Returns how many bytes the database has allocated. Rejects with StorageError. Absent: the
+   * engine is in memory only.
+   */
   readonly sizeBytes?: () => Promise<number>;
-  /** Throws StorageError if writes could not be served now (for /readyz). */
+  /** Throws StorageError if writes cannot be served now (for /readyz). */
   health(): Promise<void>;
-  /** Acknowledged writes are kept; operations still under way fail with Closed. Idempotent. */
+  /**
+   * Closes the engine. Acknowledged writes are kept; operations in flight fail with Closed.
+   * Idempotent.
+   */
   close(): Promise<void>;
 }
 
@@ -191,26 +232,26 @@ export type StorageErrorReason =
   | 'KeyNotFound'
   /** A precondition did not hold. */
   | 'Conflict'
-  /** The revision asked for has been compacted. */
+  /** The requested revision has been compacted. */
   | 'Expired'
-  /** The revision asked for has not been reached (and was not within the engine's wait). */
+  /** The store has not reached the requested revision within the engine's wait. */
   | 'FutureRevision'
   | 'Closed'
   /** A watcher did not keep up and was cut off. */
   | 'SlowWatcher'
-  /** No room on the device: the write was not made; reads go on. */
+  /** The device has no space: the write was not made, and reads still work. */
   | 'NoSpace'
-  /** The data on disk is damaged or was written by another version; the message says what to do. */
+  /** The data on disk is damaged, or another version wrote it. The message says what to do. */
   | 'Corrupt'
-  /** The engine failed in a way that leaves the outcome of the operation unknown. */
+  /** The engine failed, and the outcome of the operation is unknown. */
   | 'Unavailable';
 
 export class StorageError extends Error {
   readonly reason: StorageErrorReason;
   readonly key: string | undefined;
-  /** For Conflict: the value found. For Expired: undefined. */
+  /** For Conflict: the current value. For Expired: undefined. */
   readonly current: KeyValue | undefined;
-  /** For Expired: the oldest revision that can still be read; for FutureRevision: the current revision. */
+  /** For Expired: the oldest readable revision. For FutureRevision: the current revision. */
   readonly revision: Revision | undefined;
 
   constructor(

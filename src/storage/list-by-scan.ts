@@ -1,5 +1,6 @@
-// Lists as an index does, without one: every key under the prefix is read. For engines that have no index, and for revisions that an
-// index does not reach back to. It is also the plain version that tests compare indexes with.
+// Lists the keys that have one index value by reading every key under the prefix. Used for engines
+// without indexes, and for revisions older than an index. Tests compare indexes with this plain
+// version.
 
 import type {
   IndexDefinition,
@@ -12,7 +13,7 @@ import type {
 const FIRST_PAGE = 500;
 const MAX_PAGE = 10_000;
 
-/** Throws what `list` throws. */
+/** Returns a page of the keys whose index value is `value`. Throws the errors of `list`. */
 export async function listByScan(
   list: Storage['list'],
   { prefix, valueOf }: IndexDefinition,
@@ -40,7 +41,7 @@ function has(kv: KeyValue, value: string, valueOf: IndexDefinition['valueOf']): 
   try {
     return valueOf(kv) === value;
   } catch {
-    // See IndexDefinition.
+    // A key whose value cannot be read is listed under every value (see IndexDefinition).
     return true;
   }
 }

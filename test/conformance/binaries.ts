@@ -1,5 +1,6 @@
-// Upstream's programs, built from its published Go module: the suite, the ginkgo that runs it in parallel, and the kubectl that it calls.
-// They and Go's cache stay outside of the repository; one build serves until go.mod names another version.
+// Upstream's programs, built from its published Go module: the suite, the ginkgo that runs it in
+// parallel, and the kubectl that it calls. They and Go's cache stay outside of the repository; one
+// build serves until go.mod names another version.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -7,7 +8,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '#cluster/install.ts';
-import { featureSets } from './needs.ts';
+import { readNeeds, testKey } from './needs.ts';
 import { UserError } from '#cluster/user-error.ts';
 
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
@@ -67,7 +68,10 @@ export function ensureBinaries(progress: (text: string) => void): Binaries {
   return binaries;
 }
 
-/** Returns the path of one of upstream's commands, such as `kubectl`. It is built when it is used for the first time. */
+/**
+ * Returns the path of one of upstream's commands, such as `kubectl`. It is built when it is used
+ * for the first time.
+ */
 export function ensureCommand(name: string, progress: (text: string) => void): string {
   const path = join(cacheDir(requiredVersion()), name);
   build(path, ['build', `k8s.io/kubernetes/cmd/${name}`], progress);
@@ -82,7 +86,9 @@ export function etcdVersion(goMod = readFileSync(join(etcdModuleDir, 'go.mod'), 
   return version;
 }
 
-/** Returns the path of etcd, which needs no library. It is built when it is used for the first time. */
+/**
+ * Returns the path of etcd, which needs no library. It is built when it is used for the first time.
+ */
 export function ensureEtcd(progress: (text: string) => void): string {
   const path = join(cacheDir(requiredVersion()), `etcd-${etcdVersion()}`);
   if (existsSync(path)) return path;
@@ -95,7 +101,10 @@ export function ensureEtcd(progress: (text: string) => void): string {
   return path;
 }
 
-/** Builds a program unless it is there. `go` is the verb with its arguments; the last one is the package. */
+/**
+ * Builds a program unless it is there. `go` is the verb with its arguments; the last one is the
+ * package.
+ */
 function build(output: string, go: readonly string[], progress: (text: string) => void): void {
   if (existsSync(output)) return;
   requireGo();
@@ -139,7 +148,10 @@ export function goBuild(packagePath: string, output: string): void {
   goRun(['build', '-ldflags', '-s -w', '-o', output, packagePath], packagePath);
 }
 
-/** Runs `go` in a module, one package at a time. Programs are static. Throws a UserError if that fails. */
+/**
+ * Runs `go` in a module, one package at a time. Programs are static. Throws a UserError if that
+ * fails.
+ */
 function goRun([verb = '', ...args]: readonly string[], what: string, module = moduleDir): void {
   const env = { ...process.env, CGO_ENABLED: '0' };
   const { status } = spawnSync('go', [verb, '-p', '1', ...args], {
@@ -165,23 +177,24 @@ export function moduleSource(): string {
   return stdout.trim();
 }
 
-/** The names of the suite's conformance tests, sorted. */
-export function conformanceTests({ suite }: Binaries): string[] {
+/** Returns the names of the suite's conformance tests and of the tests in needs.tsv, sorted. */
+export function suiteTests({ suite }: Binaries): string[] {
   const { stdout, status, stderr } = spawnSync(suite, ['--list-tests'], {
     encoding: 'utf8',
     maxBuffer: 64 << 20,
   });
   if (status !== 0) throw new Error(`${suite} --list-tests ended with ${status}: ${stderr}`);
-  return parseTestList(stdout);
+  return parseTestList(stdout, new Set(readNeeds().keys()));
 }
 
-const LABELS = ['[Conformance]', ...Object.values(featureSets)];
-
-/** Returns conformance tests and those of other sets. Each test is a line `    FILE:LINE: NAME`. */
-export function parseTestList(text: string): string[] {
+/**
+ * Returns the conformance tests of a list, and the tests with one of `keys`. Each test is a line
+ * `    FILE:LINE: NAME`.
+ */
+export function parseTestList(text: string, keys: ReadonlySet<string>): string[] {
   return text
     .split('\n')
     .map((line) => /^\s+\S+:\d+: (.+)$/.exec(line)?.[1] ?? '')
-    .filter((name) => LABELS.some((label) => name.includes(label)))
+    .filter((name) => name.includes('[Conformance]') || keys.has(testKey(name)))
     .sort();
 }

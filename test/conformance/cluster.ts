@@ -1,4 +1,5 @@
-// The cluster that a run is made on, started by README's command in a data directory that goes with it.
+// The cluster that a run is made on, started by README's command in a data directory that goes with
+// it.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -19,7 +20,10 @@ export interface RunningCluster {
   stop(): Promise<void>;
 }
 
-/** Flags of `npm run up`. Nodes are several, as tests move pods between them. Real ones are this machine, where another cluster may have the addresses of the default. */
+/**
+ * Flags of `npm run up`. Nodes are several, as tests move pods between them. Real ones are this
+ * machine, where another cluster may have the addresses of the default.
+ */
 export const upFlags = (simulated: boolean): readonly string[] =>
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
@@ -34,7 +38,10 @@ export interface ClusterConfig {
   readonly kubectl: string;
 }
 
-/** Resolves when the cluster is ready. Rejects with a UserError, which has the last of what it said, where it ends instead. */
+/**
+ * Resolves when the cluster is ready. Rejects with a UserError, which has the last of what it said,
+ * where it ends instead.
+ */
 export async function startCluster({
   simulated,
   logFile,
@@ -113,7 +120,10 @@ async function startUp(
   return stop;
 }
 
-/** A cluster that stops leaves its containers running; what an interrupted run has not removed must not stay. */
+/**
+ * A cluster that stops leaves its containers running; what an interrupted run has not removed must
+ * not stay.
+ */
 function removeNamespaces(kubectl: string, kubeconfig: string): void {
   const on = [`--kubeconfig=${kubeconfig}`, '--request-timeout=10s'];
   const { stdout } = spawnSync(kubectl, [...on, 'get', 'namespaces', '-o', 'name'], {

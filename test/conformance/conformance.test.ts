@@ -1,9 +1,10 @@
-// What the runner makes of names, reports and results; the suite itself is not needed for any of it.
+// What the runner makes of names, reports and results; the suite itself is not needed for any of
+// it.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseTestList, requiredVersion } from './binaries.ts';
-import { conformanceDocument, parseCauses } from './document.ts';
+import { conformanceDocument, othersDocument, parseCauses } from './document.ts';
 import { parseNeeds, readNeeds, runsSimulated, sigOf, testKey } from './needs.ts';
 import {
   formatResult,
@@ -91,8 +92,11 @@ describe('choosing tests', () => {
 
   test('the list of the binary', () => {
     const list =
-      'The following spec names can be used with …:\n    test/a.go:12: [sig-b] b [Conformance]\n    test/a.go:9: [sig-a] a\n';
-    expect(parseTestList(list)).toEqual(['[sig-b] b [Conformance]']);
+      'The following spec names can be used with …:\n    test/a.go:12: [sig-b] b [Conformance]\n    test/a.go:9: [sig-a] a\n    test/a.go:9: [sig-a] c [Slow]\n';
+    expect(parseTestList(list, new Set(['[sig-a] c']))).toEqual([
+      '[sig-a] c [Slow]',
+      '[sig-b] b [Conformance]',
+    ]);
   });
 
   test('go.mod says which version it is, and all its staging modules are of the same', () => {
@@ -210,9 +214,11 @@ describe('results', () => {
   });
 
   test('the page counts every test and tells causes', () => {
-    const page = conformanceDocument({
+    const input = {
       version: 'v1.36.3',
-      needs: parseNeeds('A\t[sig-a] one\nA\t[sig-a] two\nK\t[sig-b] *three*\nN\t[sig-b] four'),
+      needs: parseNeeds(
+        'A\t[sig-a] one\nA\t[sig-a] two\nK\t[sig-b] *three*\nN\t[sig-b] four\ndefault\t[sig-c] five',
+      ),
       results: [
         { name: '[sig-a] one [Conformance]', outcome: 'passed', seconds: 1, reason: '' },
         {
@@ -222,9 +228,16 @@ describe('results', () => {
           reason: 'no | such kind',
         },
         { name: '[sig-b] *three* [Conformance]', outcome: 'failed', seconds: 1, reason: 'odd' },
+        { name: '[sig-c] five', outcome: 'failed', seconds: 1, reason: 'no such kind' },
       ],
       causes: parseCauses('such kind\tthe kind is not served\tserving it'),
-    });
+    } as const;
+    const page = conformanceDocument(input);
+    expect(page).toContain('| enabled by default beyond conformance | 0 | 1 | 0 | 0 | 1 |');
+    expect(page).not.toContain('five');
+    expect(othersDocument(input)).toContain(
+      '| default | \\[sig-c\\] five | the kind is not served | serving it |',
+    );
     expect(page).toContain('| A: API server | 1 | 1 | 0 | 0 | 2 |');
     expect(page).toContain('| sig-b | 0 | 1 | 0 | 1 | 2 |');
     expect(page).toContain('| all | 1 | 2 | 0 | 1 | 4 |');

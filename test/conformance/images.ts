@@ -1,5 +1,6 @@
-// The images that the suite's pods name, made on this machine, since a registry can often not be reached: one root file system of Debian
-// packages, upstream's own test programs on top of it, and the names and entry points that the tests expect.
+// The images that the suite's pods name, made on this machine, since a registry can often not be
+// reached: one root file system of Debian packages, upstream's own test programs on top of it, and
+// the names and entry points that the tests expect.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -33,6 +34,7 @@ const PACKAGES = [
   'curl',
   'dnsutils',
   'iproute2',
+  'net-tools',
   'netcat-openbsd',
   'procps',
   'busybox-static',
@@ -118,7 +120,7 @@ const IMAGES: readonly Image[] = [
   { names: ['registry.k8s.io/etcd:3.6.8-0'], layers: ['base', 'etcd'], cmd: [] },
   {
     names: [`${REGISTRY}/nginx:1.27-0`, `${REGISTRY}/nginx:1.15-4`],
-    layers: ['base'],
+    layers: ['base', 'nginx'],
     cmd: ['nginx', '-g', 'daemon off;'],
   },
 ];
@@ -155,6 +157,12 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     for (const file of ['localhost.crt', 'localhost.key'])
       copyFileSync(source(`agnhost/porter/${file}`), join(dir, file));
   },
+  /** Tests ask for a page of this name, which the published image has. */
+  nginx(dir) {
+    const page = join(dir, 'var/www/html/index.html');
+    mkdirSync(dirname(page), { recursive: true });
+    writeFileSync(page, '<html><body>nginx</body></html>\n');
+  },
   nautilus: (dir) => copyPage('nautilus', dir),
   kitten: (dir) => copyPage('kitten', dir),
   nonewprivs(dir) {
@@ -190,8 +198,8 @@ function copyPage(animal: string, dir: string): void {
 }
 
 /**
- * The archives of all images, for `ctr images import`; made and kept in `cache` if they are not there yet. Rejects with a UserError where a
- * program that makes them is missing.
+ * The archives of all images, for `ctr images import`; made and kept in `cache` if they are not
+ * there yet. Rejects with a UserError where a program that makes them is missing.
  */
 export async function ensureImages(
   cache: string,
@@ -239,8 +247,9 @@ function recipe(): string {
 }
 
 /**
- * Tests expect what the published busybox does: its shell hands on variables such as `data-1`, which Debian patches out of its own. So this one is
- * made of the release's sources, as they are in Debian's archive.
+ * Tests expect what the published busybox does: its shell hands on variables such as `data-1`,
+ * which Debian patches out of its own. So this one is made of the release's sources, as they are in
+ * Debian's archive.
  */
 function writeBusybox(cache: string, output: string): void {
   for (const program of ['gcc', 'make', 'bzip2']) {

@@ -1,14 +1,15 @@
-// Which tests are conformance tests, and what each needs of a cluster: reads needs.tsv. The set decides on which runtime a test is run.
+// Which tests are conformance tests, and what each needs of a cluster: reads needs.tsv. The set
+// decides on which runtime a test is run.
 
 import { readFileSync } from 'node:fs';
 
 export const conformanceSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
-/** Sets of tests that are no conformance tests: run only where --set names them. By the label that such a test has. */
-export const featureSets = { policy: '[Feature:NetworkPolicy]' } as const;
-export const testSets = [...conformanceSets, 'policy'] as const;
+/** Sets of tests that are not conformance tests. They run only where --set names them. */
+export const otherSets = ['default', 'slow', 'policy'] as const;
+export const testSets = [...conformanceSets, ...otherSets] as const;
 export type TestSet = (typeof testSets)[number];
 
-/** What README and the generated page call them. */
+/** The names of the sets in README and on the generated page. */
 export const setDescriptions: Readonly<Record<TestSet, string>> = {
   A: 'API server',
   C: 'controllers',
@@ -16,15 +17,17 @@ export const setDescriptions: Readonly<Record<TestSet, string>> = {
   P: 'pod status, on simulated nodes',
   K: 'real containers',
   N: 'network and services',
+  default: 'enabled by default beyond conformance',
+  slow: 'enabled by default, labelled [Slow]',
   policy: 'network policies',
 };
 
-/** Sets that need nothing but pods that pretend. */
+/** Reports whether the tests of a set need only pods that pretend to run. */
 export const runsSimulated = (set: TestSet): boolean =>
-  set !== 'K' && set !== 'N' && !isFeatureSet(set);
+  set !== 'K' && set !== 'N' && !isOtherSet(set);
 
-export const isFeatureSet = (set: TestSet | undefined): boolean =>
-  set !== undefined && set in featureSets;
+export const isOtherSet = (set: TestSet | undefined): boolean =>
+  (otherSets as readonly (TestSet | undefined)[]).includes(set);
 
 /** Labels that upstream appends to names; where in the name they stand changes between versions. */
 const labels = / \[(?:Conformance|NodeConformance|Serial|Slow|Disruptive)\]/g;

@@ -1,4 +1,5 @@
-// What became of each test: read from the JSON report that ginkgo writes, kept as one line per test.
+// What became of each test: read from the JSON report that ginkgo writes, kept as one line per
+// test.
 
 import { testKey } from './needs.ts';
 
@@ -78,7 +79,10 @@ export function parseReport(json: string): Report {
   return { results, suiteFailures };
 }
 
-/** Undefined: it was not run to its end, by choice or because somebody interrupted the run. A test that ran out of time has failed. */
+/**
+ * Undefined: it was not run to its end, by choice or because somebody interrupted the run. A test
+ * that ran out of time has failed.
+ */
 function outcomeOf(state: string): Outcome | undefined {
   if (state === 'passed' || state === 'skipped') return state;
   return ['pending', 'interrupted', 'aborted', 'invalid', ''].includes(state)
@@ -87,8 +91,8 @@ function outcomeOf(state: string): Outcome | undefined {
 }
 
 /**
- * Tests of webhooks return as if they had passed when they cannot make the custom resource that they are about. They have shown nothing, so
- * they do not count.
+ * Tests of webhooks return as if they had passed when they cannot make the custom resource that
+ * they are about. They have shown nothing, so they do not count.
  */
 function gaveUpBecause({ State, CapturedGinkgoWriterOutput = '' }: GinkgoSpec): string | undefined {
   if (State !== 'passed') return undefined;

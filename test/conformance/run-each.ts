@@ -1,4 +1,5 @@
-// Runs of the suite with one test each, so that none takes longer than it may: ginkgo bounds only whole runs.
+// Runs of the suite with one test each, so that none takes longer than it may: ginkgo bounds only
+// whole runs.
 
 import { join } from 'node:path';
 import { runSuite, type RunConfig } from './run.ts';
@@ -9,13 +10,19 @@ export interface RunEachConfig extends RunConfig {
   readonly timeoutSeconds?: number;
 }
 
-/** What ginkgo says of a run that took too long; it is the test's failure, not another one beside it. */
+/**
+ * What ginkgo says of a run that took too long; it is the test's failure, not another one beside
+ * it.
+ */
 const ENDED_BY_TIMEOUT = /timeout/i;
 
 /** Runs one test by itself; runSuite, but for tests of this. */
 type RunOne = (config: RunConfig) => Promise<Report>;
 
-/** Serial tests come after the others, one at a time. Each test's files are in a folder of `outputDir` that is named by its place in `tests`. */
+/**
+ * Serial tests come after the others, one at a time. Each test's files are in a folder of
+ * `outputDir` that is named by its place in `tests`.
+ */
 export async function runEach(config: RunEachConfig, runOne: RunOne = runSuite): Promise<Report> {
   const results: TestResult[] = [];
   const suiteFailures: string[] = [];

@@ -1,5 +1,6 @@
-// One run of the suite: ginkgo spreads the tests over processes and runs the serial ones alone after them; each finished test is told
-// at once, from what ginkgo prints; what became of them all is in its JSON report.
+// One run of the suite: ginkgo spreads the tests over processes and runs the serial ones alone
+// after them; each finished test is told at once, from what ginkgo prints; what became of them all
+// is in its JSON report.
 
 import { spawn } from 'node:child_process';
 import {
@@ -26,9 +27,15 @@ export interface RunConfig {
   readonly parallel: number;
   /** Where report.json and output.log are written. */
   readonly outputDir: string;
-  /** Called when a test has ended, in the order in which they do. Skipped ones are only in the report. */
+  /**
+   * Called when a test has ended, in the order in which they do. Skipped ones are only in the
+   * report.
+   */
   readonly onTest: (name: string, outcome: Outcome) => void;
-  /** After so long the whole run is ended, and the tests that were going on have failed. Default: twelve hours. */
+  /**
+   * After so long the whole run is ended, and the tests that were going on have failed. Default:
+   * twelve hours.
+   */
   readonly timeoutSeconds?: number;
   /** Ends the run early; what was finished is reported. */
   readonly signal: AbortSignal;
@@ -52,7 +59,8 @@ export async function runSuite(config: RunConfig): Promise<Report> {
     const child = spawn(
       binaries.ginkgo,
       [
-        // In one process ginkgo prints while a test runs, in an order that the reader of its progress does not understand.
+        // In one process ginkgo prints while a test runs, in an order that the reader of its
+        // progress does not understand.
         `--procs=${alone ? 1 : Math.max(config.parallel, 2)}`,
         '-v',
         '--silence-skips',
@@ -90,7 +98,10 @@ export async function runSuite(config: RunConfig): Promise<Report> {
   return parsed;
 }
 
-/** Tells of finished tests from ginkgo's verbose output: `• [1.2 seconds]` or `• [FAILED] [1.2 seconds]`, on the next line the name. */
+/**
+ * Tells of finished tests from ginkgo's verbose output: `• [1.2 seconds]` or `• [FAILED] [1.2
+ * seconds]`, on the next line the name.
+ */
 export function progressReader(
   tests: readonly string[],
   onTest: RunConfig['onTest'],
@@ -98,7 +109,8 @@ export function progressReader(
   let outcome: Outcome | undefined;
   return (line) => {
     if (outcome !== undefined) {
-      // Before the last part of a failed test's name stands the kind of node that failed; after the name come labels.
+      // Before the last part of a failed test's name stands the kind of node that failed; after the
+      // name come labels.
       const said = line.replace(/ \[(?:It|BeforeEach|AfterEach|DeferCleanup \(Each\))\]/, '');
       const name = tests.find((test) => said.startsWith(test));
       if (name !== undefined) onTest(name, outcome);

@@ -1,6 +1,7 @@
-// A second real node on one machine: a kubelet with a containerd of its own and a service proxy, in a network namespace of their own.
-// It joins the cluster as docs/running-apart.md describes. A pair of interfaces is the cable between the two machines; routes to each
-// other's pods are the product's.
+// A second real node on one machine: a kubelet with a containerd of its own and a service proxy, in
+// a network namespace of their own. It joins the cluster as docs/running-apart.md describes. A pair
+// of interfaces is the cable between the two machines; routes to each other's pods are the
+// product's.
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
@@ -25,7 +26,10 @@ const CABLE = 'coxconf0';
 /** What the second node sends anywhere else, to a registry for instance, goes as the machine's. */
 const MASQUERADED = ['POSTROUTING', '-s', SECOND_ADDRESS, '!', '-o', CABLE, '-j', 'MASQUERADE'];
 
-/** Lays the cable; to be called before the cluster starts, as the API server listens on this end of it. Throws a UserError where it cannot. */
+/**
+ * Lays the cable; to be called before the cluster starts, as the API server listens on this end of
+ * it. Throws a UserError where it cannot.
+ */
 export function layCable(): void {
   for (const program of ['ip', 'iptables', 'nsenter']) {
     if (findProgram(program) === undefined) {
@@ -68,8 +72,9 @@ export interface SecondNode {
 }
 
 /**
- * Starts the node in `dir`; `clusterDir` is the data directory of the cluster that it joins, whose kubeconfig names an address that it can
- * reach. Resolves when it says that it is ready; rejects with a UserError where it ends instead.
+ * Starts the node in `dir`; `clusterDir` is the data directory of the cluster that it joins, whose
+ * kubeconfig names an address that it can reach. Resolves when it says that it is ready; rejects
+ * with a UserError where it ends instead.
  */
 export async function startSecondNode(
   dir: string,
@@ -144,7 +149,10 @@ interface Role {
   stop(): Promise<void>;
 }
 
-/** Starts `cox ROLE` in the node's network namespace. Resolves when it says that it is ready; rejects with a UserError when it ends instead. */
+/**
+ * Starts `cox ROLE` in the node's network namespace. Resolves when it says that it is ready;
+ * rejects with a UserError when it ends instead.
+ */
 async function startRole(
   name: string,
   logFile: string,

@@ -1,7 +1,7 @@
 // Which tests the flags choose.
 
 import { UserError } from '#cluster/user-error.ts';
-import { isFeatureSet, isTestSet, testKey, testSets, type TestSet } from './needs.ts';
+import { isOtherSet, isTestSet, testKey, testSets, type TestSet } from './needs.ts';
 import { smokeTests } from './smoke.ts';
 
 export interface Selection {
@@ -14,10 +14,10 @@ export interface Selection {
 }
 
 interface SelectionFlags {
-  readonly focus?: string | undefined;
-  readonly skip?: string | undefined;
-  readonly set?: string | undefined;
-  readonly smoke?: boolean | undefined;
+  readonly focus?: string;
+  readonly skip?: string;
+  readonly set?: string;
+  readonly smoke?: boolean;
 }
 
 /** Throws a UserError that names the flag which cannot be read. */
@@ -60,7 +60,7 @@ export function chooseTests(
   return tests.filter((name) => {
     const set = needs.get(testKey(name));
     if (smoke && !smokeTests.has(testKey(name))) return false;
-    if (sets === undefined && isFeatureSet(set)) return false;
+    if (sets === undefined && isOtherSet(set)) return false;
     if (sets !== undefined && (set === undefined || !sets.has(set))) return false;
     return (focus?.test(name) ?? true) && !skip?.test(name);
   });

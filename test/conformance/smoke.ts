@@ -1,4 +1,5 @@
-// Twenty quick tests of several SIGs, on simulated nodes, that every run of the project's own tests makes where the suite has been built.
+// Twenty quick tests of several SIGs, on simulated nodes, that every run of the project's own tests
+// makes where the suite has been built.
 
 /** By key. */
 export const smokeTests: ReadonlySet<string> = new Set([

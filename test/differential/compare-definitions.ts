@@ -1,12 +1,12 @@
-// Sends the definitions of definition-cases.ts to two servers, and reports where the answers differ: status, reason, message, causes,
-// warnings, and the object. Nothing remains: creations and updates are dry runs, and what they update is removed.
+// Sends the definitions of definition-cases.ts to two servers, and reports where the answers
+// differ: status, reason, message, causes, warnings, and the object. Nothing remains: creations and
+// updates are dry runs, and what they update is removed.
 
 import { systemClock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import * as wait from '#machinery/wait.ts';
 import type { Answer } from './compare.ts';
-import { definitionCases } from './definition-cases.ts';
-import type { DefinitionCase } from './definition-cases.ts';
+import { type DefinitionCase, definitionCases } from './definition-cases.ts';
 import type { Shot } from './shots.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -15,7 +15,10 @@ const PREFIX = '/registry/apiextensions.k8s.io/customresourcedefinitions/';
 /** A server, and a way past its API into its storage. */
 export interface Server {
   send(shot: Shot): Promise<Answer>;
-  /** Writes an object (`json`), or deletes it. Absent: cases that need a stored definition are left out. */
+  /**
+   * Writes an object (`json`), or deletes it. Absent: cases that need a stored definition are left
+   * out.
+   */
   readonly store?: ((key: string, json: string | undefined) => Promise<void>) | undefined;
 }
 
@@ -32,7 +35,10 @@ interface Body {
   };
 }
 
-/** Compares the answers to all cases, or to those whose name contains `only`. Returns how many were compared. */
+/**
+ * Compares the answers to all cases, or to those whose name contains `only`. Returns how many were
+ * compared.
+ */
 export async function compareDefinitions(
   ours: Server,
   reference: Server,
@@ -61,7 +67,9 @@ export interface Outcome {
   readonly message?: string;
 }
 
-/** Returns what an answer comes to: the causes of a refusal, sorted; its message, if it has none. */
+/**
+ * Returns what an answer comes to: the causes of a refusal, sorted; its message, if it has none.
+ */
 export function outcomeOf({ code, body, warnings }: Answer): Outcome {
   const causes = causesOf(body as Status).toSorted();
   return {

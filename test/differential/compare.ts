@@ -1,4 +1,5 @@
-// Whether two answers are the same, but for what two servers cannot have in common: identities, times, and addresses that they give out.
+// Whether two answers are the same, but for what two servers cannot have in common: identities,
+// times, and addresses that they give out.
 
 export interface Answer {
   readonly code: number;
@@ -7,7 +8,10 @@ export interface Answer {
   readonly warnings: readonly string[];
 }
 
-/** Returns the value of the JSON text, the list of values if each line is JSON (the events of a watch), or else the text itself. */
+/**
+ * Returns the value of the JSON text, the list of values if each line is JSON (the events of a
+ * watch), or else the text itself.
+ */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -71,8 +75,9 @@ interface Cause {
 }
 
 /**
- * The causes of an invalid object are compared as a set. Go visits maps in any order, several layers of the reference find the same
- * mistake, and what it calls a value (a dump of its own structures, a diff of two) is not meant to be read by programs.
+ * The causes of an invalid object are compared as a set. Go visits maps in any order, several
+ * layers of the reference find the same mistake, and what it calls a value (a dump of its own
+ * structures, a diff of two) is not meant to be read by programs.
  */
 function withSortedCauses(body: unknown): unknown {
   if (!isObject(body) || body['reason'] !== 'Invalid') return body;

@@ -1,13 +1,16 @@
-// Conversion webhooks: one webhook on loopback converts for both servers, in every way that a response can be wrong, and both answer. A webhook
-// is called on the machine of this command, so the other server must run there, too.
+// Conversion webhooks: one webhook on loopback converts for both servers, in every way that a
+// response can be wrong, and both answer. A webhook is called on the machine of this command, so
+// the other server must run there, too.
 
-import { respondJson, startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import {
+  respondJson,
+  startWebhookServer,
+  type WebhookServer,
+} from '#apiserver/webhooks/testing/webhook-server.ts';
 import type { ServerResponse } from 'node:http';
 import { differences } from './compare.ts';
 import type { CustomObjectCase } from './custom-object-cases.ts';
-import { define, undefine } from './custom-objects.ts';
-import type { Report, Server } from './custom-objects.ts';
+import { define, type Report, type Server, undefine } from './custom-objects.ts';
 import type { Shot } from './shots.ts';
 
 type Json = Record<string, unknown>;

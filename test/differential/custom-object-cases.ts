@@ -1,7 +1,9 @@
-// Custom resources as clients see them: definitions, and requests about their objects that are sent to both servers in this order.
+// Custom resources as clients see them: definitions, and requests about their objects that are sent
+// to both servers in this order.
 //
-// Not here, because the answers cannot be the same: errors that repeat an object with its keys in their order, or a resourceVersion; YAML
-// (ours has kind first); objects in protobuf (upstream's handler panics); an apply to a Scale (upstream fails with 500).
+// Not here, because the answers cannot be the same: errors that repeat an object with its keys in
+// their order, or a resourceVersion; YAML (ours has kind first); objects in protobuf (upstream's
+// handler panics); an apply to a Scale (upstream fails with 500).
 
 import type { Shot } from './shots.ts';
 

@@ -1,4 +1,5 @@
-// What discovery and OpenAPI say of a custom resource, as far as two servers can say the same: not descriptions, which are our own.
+// What discovery and OpenAPI say of a custom resource, as far as two servers can say the same: not
+// descriptions, which are our own.
 
 type Json = Readonly<Record<string, unknown>>;
 

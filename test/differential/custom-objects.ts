@@ -1,10 +1,8 @@
 // Sends the requests of custom-object-cases.ts to both servers.
 
 import { isDeepStrictEqual } from 'node:util';
-import { differences } from './compare.ts';
-import type { Answer } from './compare.ts';
-import { customObjectCases } from './custom-object-cases.ts';
-import type { CustomObjectCase } from './custom-object-cases.ts';
+import { type Answer, differences } from './compare.ts';
+import { type CustomObjectCase, customObjectCases } from './custom-object-cases.ts';
 import { discoveredGroup, publishedParts } from './custom-object-documents.ts';
 import type { Shot } from './shots.ts';
 

@@ -1,4 +1,5 @@
-// What upstream's API server makes of custom resources: the cases of the structural codec, sent to it one by one.
+// What upstream's API server makes of custom resources: the cases of the structural codec, sent to
+// it one by one.
 
 import {
   type Body,
@@ -41,7 +42,10 @@ export interface Recorded {
 
 const RULE_GROUP = 'rules.example.com';
 
-/** Asks the reference server for its answers to the cases of rules. `report` is called for each difference. */
+/**
+ * Asks the reference server for its answers to the cases of rules. `report` is called for each
+ * difference.
+ */
 export function askUpstreamForRules(
   reference: Reference,
   report: (text: string) => void,
@@ -71,7 +75,10 @@ class CustomKind {
     await this.#define('POST', DEFINITIONS, wholeSchema(this.#given));
   }
 
-  /** Returns the definitions of the kind and its list in a document. Undefined: it does not have them yet. */
+  /**
+   * Returns the definitions of the kind and its list in a document. Undefined: it does not have
+   * them yet.
+   */
   publishedIn(schemas: Readonly<Record<string, unknown>>): unknown[] | undefined {
     const [kind, list] = ['', 'List'].map(
       (suffix) => schemas[`com.example.structural.v1.${this.#kind}${suffix}`],
@@ -259,7 +266,10 @@ function causesOf({ body }: Answer): string[] {
     : messagesOf(causes.map((cause) => ({ field: cause.field, body: cause.message })));
 }
 
-/** Asks the reference server for its answer to every case, and for its documents. `report` is called for each difference. */
+/**
+ * Asks the reference server for its answer to every case, and for its documents. `report` is called
+ * for each difference.
+ */
 export async function askUpstream(
   reference: Reference,
   report: (text: string) => void,
@@ -273,7 +283,10 @@ export async function askUpstream(
   return { answers, published: documents };
 }
 
-/** Asks the reference server for its answers to the cases. A case whose schema is wrong for an update is left out. */
+/**
+ * Asks the reference server for its answers to the cases. A case whose schema is wrong for an
+ * update is left out.
+ */
 export async function answersOf(
   reference: Reference,
   given: readonly SchemaCase[],

@@ -1,10 +1,9 @@
-// What our server answers to the definitions of definition-cases.ts, against what Kubernetes 1.36.3 answers (definition-answers.json,
-// recorded with compareDefinitions).
+// What our server answers to the definitions of definition-cases.ts, against what Kubernetes 1.36.3
+// answers (definition-answers.json, recorded with compareDefinitions).
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf, sendCase } from './compare-definitions.ts';
-import type { Outcome, Server } from './compare-definitions.ts';
+import { type Outcome, outcomeOf, sendCase, type Server } from './compare-definitions.ts';
 import { definitionCases } from './definition-cases.ts';
 import { Ours } from './ours.ts';
 

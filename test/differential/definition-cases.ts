@@ -1,5 +1,6 @@
-// Good and bad definitions: for each rule of validation at least one definition that breaks it. Each is sent to be created; a case with
-// `old` or `stored` is an update of a definition that exists. All of them are in the group GROUP, or below it.
+// Good and bad definitions: for each rule of validation at least one definition that breaks it.
+// Each is sent to be created; a case with `old` or `stored` is an update of a definition that
+// exists. All of them are in the group GROUP, or below it.
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -9,7 +10,10 @@ export interface DefinitionCase {
   readonly body: Json;
   /** The definition as it is created before, through the API: it is established. */
   readonly old?: Json;
-  /** The definition as it is in the storage before, put there past the API: older servers accepted what is not valid any more. */
+  /**
+   * The definition as it is in the storage before, put there past the API: older servers accepted
+   * what is not valid any more.
+   */
   readonly stored?: Json;
   /** The update is one of the status subresource. */
   readonly status?: true;

@@ -1,5 +1,6 @@
-// Requests about definitions of kinds: what is rejected, what becomes of what is accepted, names in conflict, versions and deletion.
-// Each runs on both servers, in this order, from nothing to nothing.
+// Requests about definitions of kinds: what is rejected, what becomes of what is accepted, names in
+// conflict, versions and deletion. Each runs on both servers, in this order, from nothing to
+// nothing.
 
 import {
   ANYTHING,

@@ -1,5 +1,5 @@
-// Which empty lists and maps the server tells from missing ones, for all kinds: as `told-apart.tsv` recorded it of upstream's
-// (`npm run differential -- --kinds empties --record-empties FILE`).
+// Which empty lists and maps the server tells from missing ones, for all kinds: as `told-apart.tsv`
+// recorded it of upstream's (`npm run differential -- --kinds empties --record-empties FILE`).
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';

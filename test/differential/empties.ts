@@ -1,5 +1,6 @@
-// Requests about objects in which one list, map or object is empty, and the same requests without it. Most of what a server answers is
-// the same for both; `told-apart.tsv` has the places where it is not.
+// Requests about objects in which one list, map or object is empty, and the same requests without
+// it. Most of what a server answers is the same for both; `told-apart.tsv` has the places where it
+// is not.
 
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';
 import type { Answer } from './compare.ts';
@@ -27,7 +28,9 @@ const SKIPPED: ReadonlySet<string> = new Set([
   'metadata.ownerReferences',
 ]);
 
-/** Yields the places of a manifest: every list and map, and every object that a pointer may lead to. */
+/**
+ * Yields the places of a manifest: every list and map, and every object that a pointer may lead to.
+ */
 export function* emptyPlaces(
   message: MessageDescriptor,
   manifest: unknown,
@@ -78,8 +81,8 @@ export const WAYS = ['create', 'update', 'merge', 'strategic', 'json', 'apply'] 
 export type Way = (typeof WAYS)[number];
 
 /**
- * Reports whether `told-apart.tsv` records the place. Messages are left out since nobody takes an empty one for a missing one, and patches
- * since they are decoded and checked as updates are.
+ * Reports whether `told-apart.tsv` records the place. Messages are left out since nobody takes an
+ * empty one for a missing one, and patches since they are decoded and checked as updates are.
  */
 export const isRecorded = ({ isMessage }: Place, way: Way): boolean =>
   !isMessage && (way === 'create' || way === 'update');
@@ -143,7 +146,10 @@ export function emptyShot(
   }
 }
 
-/** Returns what the answer to the request with the empty value has and the other one has not; undefined: they are the same. */
+/**
+ * Returns what the answer to the request with the empty value has and the other one has not;
+ * undefined: they are the same.
+ */
 export function difference(without: Answer, withEmpty: Answer): string | undefined {
   const sameCode = without.code === withEmpty.code;
   const [before, after] = [without, withEmpty].map(({ code, body, warnings }) => [
@@ -172,7 +178,10 @@ function causesOf(body: unknown): string[] {
   return causes.map(({ reason, field }) => `${field}: ${reason}`);
 }
 
-/** What differs between any two answers, and what says who wrote a field, which follows from the fields. */
+/**
+ * What differs between any two answers, and what says who wrote a field, which follows from the
+ * fields.
+ */
 const UNIQUE: ReadonlySet<string> = new Set([
   'manager',
   'operation',

@@ -61,7 +61,10 @@ export const answersWith = (path: string, code: number): Settle => ({
   until: (answer) => answer.code === code,
 });
 
-/** Waits until the document of a group version, or of everything, mentions the text or no longer does. */
+/**
+ * Waits until the document of a group version, or of everything, mentions the text or no longer
+ * does.
+ */
 export const mentions = (path: string, text: string, expected = true, accept?: string): Settle => ({
   settle: `${expected ? 'mentions' : 'no longer mentions'} ${text}`,
   path,

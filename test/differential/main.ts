@@ -1,4 +1,5 @@
-// `npm run differential`: the same requests to two API servers, and where their answers differ. README.md beside this has the flags.
+// `npm run differential`: the same requests to two API servers, and where their answers differ.
+// README.md beside this has the flags.
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

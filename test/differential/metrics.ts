@@ -44,7 +44,10 @@ function familiesOf(text: string): ReadonlyMap<string, Family> {
   return families;
 }
 
-/** Published by a server with a file, with deprecated requests, or with controllers: test/scenarios/metrics has these. */
+/**
+ * Published by a server with a file, with deprecated requests, or with controllers:
+ * test/scenarios/metrics has these.
+ */
 const NOT_HERE =
   /^(apiserver_storage_size_bytes|apiserver_requested_deprecated_apis|workqueue_.*)$/;
 

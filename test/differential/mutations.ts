@@ -1,5 +1,5 @@
-// Changes to objects that are right: each makes something that a server may refuse, fill in, or take, and that tells whether two
-// servers have the same rules.
+// Changes to objects that are right: each makes something that a server may refuse, fill in, or
+// take, and that tells whether two servers have the same rules.
 
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';
 import type { SeededRandom } from '#machinery/random.ts';

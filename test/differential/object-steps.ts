@@ -1,5 +1,6 @@
-// Requests about objects of a kind that a definition makes, beside the cases of custom-object-cases.ts: every verb, every kind of patch,
-// subresources, tables, documents and watches. Each runs on both servers, in this order, from nothing to nothing.
+// Requests about objects of a kind that a definition makes, beside the cases of
+// custom-object-cases.ts: every verb, every kind of patch, subresources, tables, documents and
+// watches. Each runs on both servers, in this order, from nothing to nothing.
 
 import {
   answersWith,
@@ -31,7 +32,10 @@ const ALL = `/apis/${GROUP}/v1/vessels`;
 const CLUSTER = `/apis/${GROUP}/v1/fleets`;
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** `description` makes the schemas of versions differ: what all versions share belongs to the definition for upstream's validation. */
+/**
+ * `description` makes the schemas of versions differ: what all versions share belongs to the
+ * definition for upstream's validation.
+ */
 const schemaOf = (description: string): Json => ({
   type: 'object',
   description,

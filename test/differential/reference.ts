@@ -16,7 +16,9 @@ export class Reference {
     this.#token = token;
   }
 
-  /** A connection that is closed instead of an answer, as by a panic, is told as the status code 0. */
+  /**
+   * A connection that is closed instead of an answer, as by a panic, is told as the status code 0.
+   */
   async send(shot: Shot): Promise<Answer> {
     try {
       return await this.#send(shot);

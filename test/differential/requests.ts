@@ -1,5 +1,5 @@
-// Requests that are not about what an object says: how it is read, listed, patched, deleted, and what its subresources answer. Each runs on
-// both servers, in this order, from the same state.
+// Requests that are not about what an object says: how it is read, listed, patched, deleted, and
+// what its subresources answer. Each runs on both servers, in this order, from the same state.
 
 import type { Shot } from './shots.ts';
 

@@ -1,4 +1,5 @@
-// Objects that say more than those of the end-to-end test, so that changes to them reach more rules.
+// Objects that say more than those of the end-to-end test, so that changes to them reach more
+// rules.
 
 import type { KindManifest } from '../e2e/kinds.ts';
 

@@ -58,7 +58,10 @@ export function servedKind(
   );
 }
 
-/** Requests that remove the object. No controllers run beside the server, so nothing else works off finalizers. */
+/**
+ * Requests that remove the object. No controllers run beside the server, so nothing else works off
+ * finalizers.
+ */
 export function removal({ collection, name, kind }: Target): readonly Shot[] {
   const path = `${collection}/${name}`;
   const emptied = { apiVersion: 'v1', kind, metadata: { name }, spec: { finalizers: [] } };
@@ -91,7 +94,10 @@ export function removal({ collection, name, kind }: Target): readonly Shot[] {
   ];
 }
 
-/** `live`: the object as each server has it is the same but for its identity, so the manifest stands for it. */
+/**
+ * `live`: the object as each server has it is the same but for its identity, so the manifest stands
+ * for it.
+ */
 export function* shots(target: Target, count: number, random: SeededRandom): Generator<Shot> {
   const { manifest, collection, name } = target;
   const message = messageOf(String(manifest['apiVersion']), target.kind);

@@ -1,4 +1,5 @@
-// Sequences of requests whose effects come a moment later: definitions are established, published and removed asynchronously.
+// Sequences of requests whose effects come a moment later: definitions are established, published
+// and removed asynchronously.
 
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
@@ -10,7 +11,10 @@ export interface Request extends Shot {
   readonly part?: (body: unknown) => unknown;
 }
 
-/** Repeats a GET at each server until its answer is as expected. A server that does not get there is reported. */
+/**
+ * Repeats a GET at each server until its answer is as expected. A server that does not get there is
+ * reported.
+ */
 export interface Settle {
   readonly settle: string;
   readonly path: string;
@@ -52,7 +56,10 @@ const bare = (path: string, accept?: string): Shot => ({
   ...(accept !== undefined && { accept }),
 });
 
-/** Runs the steps one after the other, each at both servers. Every comparison is reported, with the differences or none. */
+/**
+ * Runs the steps one after the other, each at both servers. Every comparison is reported, with the
+ * differences or none.
+ */
 export async function compareSteps(steps: readonly Step[], comparison: Comparison): Promise<void> {
   for (const step of steps) {
     if ('settle' in step) await settle(step, comparison);
@@ -78,7 +85,10 @@ async function compareRequest(
   report(`${request.method} ${request.path}: ${request.changes.join('; ')}`, found);
 }
 
-/** Reports whether the reference cannot begin a watch with initial events, because its etcd is older than 3.4.31, or than 3.5.13. */
+/**
+ * Reports whether the reference cannot begin a watch with initial events, because its etcd is older
+ * than 3.4.31, or than 3.5.13.
+ */
 function isOldEtcd({ body }: Answer): boolean {
   return JSON.stringify(body).includes('required storage feature RequestWatchProgress is disabled');
 }
@@ -126,13 +136,19 @@ async function follow(
   report(`${what}: ${watch}`, differences(sorted(own as Answer), sorted(other as Answer)));
 }
 
-/** Reports whether only the code differs as README's «Differences» say: what is wrong with a request is no error of the server. */
+/**
+ * Reports whether only the code differs as README's «Differences» say: what is wrong with a request
+ * is no error of the server.
+ */
 function isOurCodeOnPurpose(ours: Answer, theirs: Answer): boolean {
   const message = ({ body }: Answer): unknown => (body as { message?: unknown } | null)?.message;
   return ours.code === 400 && theirs.code === 500 && message(ours) === message(theirs);
 }
 
-/** Managed fields are in the order of their times, which have whole seconds: the same requests give several orders. */
+/**
+ * Managed fields are in the order of their times, which have whole seconds: the same requests give
+ * several orders.
+ */
 function sortedManagers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortedManagers);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,5 +1,6 @@
-// Requests about kinds that are served in several versions: each object is written in one version and read, changed, applied and watched
-// in the other one. Each runs on both servers, in this order, from the same state.
+// Requests about kinds that are served in several versions: each object is written in one version
+// and read, changed, applied and watched in the other one. Each runs on both servers, in this
+// order, from the same state.
 
 import type { Shot } from './shots.ts';
 

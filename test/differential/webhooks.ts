@@ -1,8 +1,12 @@
-// Admission webhooks: the cases of src/apiserver/admission/webhook/testing at both servers, which call the same webhook server.
+// Admission webhooks: the cases of src/apiserver/admission/webhook/testing at both servers, which
+// call the same webhook server.
 
 import { CASES } from '#apiserver/admission/webhook/testing/cases.ts';
-import { CaseRunner } from '#apiserver/admission/webhook/testing/runner.ts';
-import type { CaseAnswer, Outcome } from '#apiserver/admission/webhook/testing/runner.ts';
+import {
+  type CaseAnswer,
+  CaseRunner,
+  type Outcome,
+} from '#apiserver/admission/webhook/testing/runner.ts';
 import { startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import type { Answer } from './compare.ts';
@@ -16,7 +20,9 @@ export interface WebhookComparison {
 
 type Server = (shot: Shot) => Promise<Answer>;
 
-/** Calls `report` with a line for each difference. `only`: a part of the names of the cases to run. */
+/**
+ * Calls `report` with a line for each difference. `only`: a part of the names of the cases to run.
+ */
 export async function compareWebhooks(
   ours: Server,
   theirs: Server,

@@ -1,5 +1,5 @@
-// What clients see of an answer besides its content: headers, indentation, the newline at the end. And documents that have no
-// object in them: discovery, health, the issuer's documents, statusz.
+// What clients see of an answer besides its content: headers, indentation, the newline at the end.
+// And documents that have no object in them: discovery, health, the issuer's documents, statusz.
 
 import { differences, parsed } from './compare.ts';
 

@@ -1,4 +1,5 @@
-// Admission policies as people meet them: kubectl shows what a policy refuses, what it warns of, and what it has changed.
+// Admission policies as people meet them: kubectl shows what a policy refuses, what it warns of,
+// and what it has changed.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -72,7 +73,8 @@ metadata: {name: limits}
 data: {max: "2"}
 `;
 
-// MutatingAdmissionPolicies are newer than most kubectls; what kubectl does not know it asks the server about.
+// MutatingAdmissionPolicies are newer than most kubectls; what kubectl does not know it asks the
+// server about.
 const newest = kubectls().slice(-1);
 
 describe

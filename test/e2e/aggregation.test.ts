@@ -1,5 +1,6 @@
-// An API server of another project behind ours: upstream's sample-apiserver, built from its Go module, runs as a process of its own and
-// authenticates and authorizes by our server. kubectl works with its kinds as with built-in ones.
+// An API server of another project behind ours: upstream's sample-apiserver, built from its Go
+// module, runs as a process of its own and authenticates and authorizes by our server. kubectl
+// works with its kinds as with built-in ones.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// Server-side apply, as people use it with kubectl: conflicts, force, fields that go, and the way from client-side apply.
+// Server-side apply, as people use it with kubectl: conflicts, force, fields that go, and the way
+// from client-side apply.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseYaml } from '#api/machinery/codec/yaml.ts';

@@ -1,4 +1,5 @@
-// What the server says to input that is wrong: the right code and reason, and it goes on as if nothing had been.
+// What the server says to input that is wrong: the right code and reason, and it goes on as if
+// nothing had been.
 
 import { request as httpsRequest } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

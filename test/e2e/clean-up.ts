@@ -1,4 +1,5 @@
-// After all end-to-end tests: clusters that tests have killed leave nothing in the kernel of this machine.
+// After all end-to-end tests: clusters that tests have killed leave nothing in the kernel of this
+// machine.
 
 import { isRoot } from '#cluster/install.ts';
 import { removeLeftStale } from '#cluster/machine/kernel-state.ts';

@@ -1,9 +1,9 @@
-// The smoke set of upstream's conformance tests against a cluster of `npm run up`. The suite is not built for it, which takes long: where
-// `npm run conformance` has built it once, the tests run.
+// The smoke set of upstream's conformance tests against a cluster of `npm run up`. The suite is not
+// built for it, which takes long: where `npm run conformance` has built it once, the tests run.
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { builtBinaries, conformanceTests, type Binaries } from '../conformance/binaries.ts';
+import { builtBinaries, suiteTests, type Binaries } from '../conformance/binaries.ts';
 import { startCluster, type RunningCluster } from '../conformance/cluster.ts';
 import { readNeeds, testKey } from '../conformance/needs.ts';
 import { formatResult } from '../conformance/results.ts';
@@ -37,7 +37,7 @@ describe.skipIf(missing !== undefined)(named("upstream's smoke set", missing), (
 
   test('passes', async () => {
     const tests = chooseTests(
-      conformanceTests(binaries as Binaries),
+      suiteTests(binaries as Binaries),
       readNeeds(),
       parseSelection({ smoke: true }),
     );

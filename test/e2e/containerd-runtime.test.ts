@@ -1,4 +1,5 @@
-// The containerd runtime against a real, private containerd: the CRI conformance suite, and what launching promises.
+// The containerd runtime against a real, private containerd: the CRI conformance suite, and what
+// launching promises.
 
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -20,9 +21,9 @@ import {
 import {
   createContainerdRuntime,
   launchContainerd,
+  type LaunchedContainerd,
   missingContainerdTools,
 } from '#runtime/containerd/index.ts';
-import type { LaunchedContainerd } from '#runtime/containerd/index.ts';
 import { mountsBelow } from '#runtime/containerd/host.ts';
 import { identify } from '#runtime/process-identity.ts';
 import {
@@ -141,7 +142,8 @@ describe.skipIf(missing !== undefined)(
       expect(mountsBelow(host.dir).length).toBeGreaterThan(0);
 
       await second.stop();
-      // As a zombie it may be there still: it is a child of this process, which hears of its end in a turn of its own.
+      // As a zombie it may be there still: it is a child of this process, which hears of its end in
+      // a turn of its own.
       expect(identify(second.pid)).toBeUndefined();
       const third = await host.launch();
       expect(third.reused).toBe(false);

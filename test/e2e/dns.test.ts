@@ -1,4 +1,5 @@
-// The cluster's DNS, asked from pods of a private containerd: by the ClusterIP of kube-dns, as every resolv.conf names it.
+// The cluster's DNS, asked from pods of a private containerd: by the ClusterIP of kube-dns, as
+// every resolv.conf names it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

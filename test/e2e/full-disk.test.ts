@@ -1,4 +1,5 @@
-// A full disk: writes are refused with a clear error, reads go on, and when there is room again so do writes.
+// A full disk: writes are refused with a clear error, reads go on, and when there is room again so
+// do writes.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

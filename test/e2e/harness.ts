@@ -1,5 +1,5 @@
-// What the end-to-end tests share: the built command as a child process, the real kubectl (oldest and newest found), temporary
-// directories that go with the test, and waiting for conditions.
+// What the end-to-end tests share: the built command as a child process, the real kubectl (oldest
+// and newest found), temporary directories that go with the test, and waiting for conditions.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import {
@@ -41,7 +41,10 @@ export const missingContainerd =
 export const named = (name: string, missing: string | undefined): string =>
   missing === undefined ? name : `${name} [skipped: ${missing}]`;
 
-/** The kubectls at hand: the oldest and the newest of those beside the one in PATH (named kubectl.1.NN), or that one alone. */
+/**
+ * The kubectls at hand: the oldest and the newest of those beside the one in PATH (named
+ * kubectl.1.NN), or that one alone.
+ */
 export function kubectls(): readonly { readonly version: string; readonly path: string }[] {
   const inPath = findProgram('kubectl');
   if (inPath === undefined) return [];
@@ -220,7 +223,10 @@ export async function coxUp(
   };
 }
 
-/** Waits until `condition` answers something truthy; throws with what it said last after the timeout. */
+/**
+ * Waits until `condition` answers something truthy; throws with what it said last after the
+ * timeout.
+ */
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | false>,

@@ -1,5 +1,5 @@
-// Pods that try to keep the kubelet waiting, with each runtime that runs real programs: the others go on, the cluster can be started
-// again, and every container can be stopped.
+// Pods that try to keep the kubelet waiting, with each runtime that runs real programs: the others
+// go on, the cluster can be started again, and every container can be stopped.
 
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,8 +1,7 @@
-// `cox up --ingress` with kubectl: Ingresses with and without TLS, certificates that change, and a rolling update
-// under load.
+// `cox up --ingress` with kubectl: Ingresses with and without TLS, certificates that change, and a
+// rolling update under load.
 
-import { createServer, type Server } from 'node:http';
-import { Agent, get as httpGet } from 'node:http';
+import { Agent, createServer, get as httpGet, type Server } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -30,8 +29,8 @@ const FLAGS = splitWords(
 );
 
 /**
- * A server that finishes its requests at SIGTERM. Pods are processes of one machine, so each version has a port of
- * its own.
+ * A server that finishes its requests at SIGTERM. Pods are processes of one machine, so each
+ * version has a port of its own.
  */
 const program = (text: string, port: number): string => `
 const answer = (request, response) => setTimeout(() => response.end('${text} ' + request.url), 5);

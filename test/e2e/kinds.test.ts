@@ -1,5 +1,6 @@
-// Every kind through kubectl, the oldest and the newest at hand: create, get in all forms, apply on both sides, diff, patch in all ways,
-// replace, explain, delete. One object of each kind, all in one file, so that a failure names the kind and the whole stays quick.
+// Every kind through kubectl, the oldest and the newest at hand: create, get in all forms, apply on
+// both sides, diff, patch in all ways, replace, explain, delete. One object of each kind, all in
+// one file, so that a failure names the kind and the whole stays quick.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// One object of every kind that can be created, as small as the API takes it: for going through all of them with kubectl.
+// One object of every kind that can be created, as small as the API takes it: for going through all
+// of them with kubectl.
 
 type Body = Readonly<Record<string, unknown>>;
 type Entry = readonly [apiVersion: string, kind: string, resource: string, body?: Body];

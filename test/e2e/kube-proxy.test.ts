@@ -1,5 +1,6 @@
-// Upstream's kube-proxy by the suite of our back ends: the same services and endpoints, in the same namespaces, and the same results. Its
-// objects come from an API server of ours. Set KUBE_PROXY to the program (1.36); test/conformance/go.mod has its version.
+// Upstream's kube-proxy by the suite of our back ends: the same services and endpoints, in the same
+// namespaces, and the same results. Its objects come from an API server of ours. Set KUBE_PROXY to
+// the program (1.36); test/conformance/go.mod has its version.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// What people do with kubectl, on simulated nodes, with the oldest and the newest kubectl at hand. The output is compared as it
-// is printed, but for ages and generated names.
+// What people do with kubectl, on simulated nodes, with the oldest and the newest kubectl at hand.
+// The output is compared as it is printed, but for ages and generated names.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -243,7 +243,8 @@ describe
     });
 
     test('knows who asks', async () => {
-      // kubectl before 1.28 asks for preview versions of the review, which Kubernetes 1.36 does not serve either.
+      // kubectl before 1.28 asks for preview versions of the review, which Kubernetes 1.36 does not
+      // serve either.
       const who = await kubectl.try('auth whoami');
       if (version === '1.27')
         expect(who.stderr).toContain('the selfsubjectreviews API is not enabled in the cluster');

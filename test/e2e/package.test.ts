@@ -1,4 +1,5 @@
-// What `npm pack` puts into the package works where it is installed, with nothing of the source tree: the command and the import.
+// What `npm pack` puts into the package works where it is installed, with nothing of the source
+// tree: the command and the import.
 
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

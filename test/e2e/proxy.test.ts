@@ -1,5 +1,5 @@
-// Services of a real node: from a pod by cluster IP, from the host by node port, through a rolling update under load,
-// and what is left of the rules after a restart and a reset.
+// Services of a real node: from a pod by cluster IP, from the host by node port, through a rolling
+// update under load, and what is left of the rules after a restart and a reset.
 
 import { get } from 'node:http';
 import { networkInterfaces } from 'node:os';

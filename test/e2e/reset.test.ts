@@ -1,4 +1,5 @@
-// Leaving: what `cox down` says, and what `cox reset` removes, after an orderly stop and after a crash of everything.
+// Leaving: what `cox down` says, and what `cox reset` removes, after an orderly stop and after a
+// crash of everything.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

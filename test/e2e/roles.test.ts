@@ -1,4 +1,5 @@
-// The roles apart: two API servers on one etcd, two controller managers, a scheduler and a node, each a process of its own.
+// The roles apart: two API servers on one etcd, two controller managers, a scheduler and a node,
+// each a process of its own.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { get } from 'node:https';

@@ -1,4 +1,5 @@
-// Rollouts as kubectl does them: history, undo, pause, resume, restart and scale, with the oldest and the newest kubectl at hand.
+// Rollouts as kubectl does them: history, undo, pause, resume, restart and scale, with the oldest
+// and the newest kubectl at hand.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

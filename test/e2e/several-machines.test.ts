@@ -1,6 +1,6 @@
-// Machines that join a cluster by the commands of docs/running-apart.md, as they stand there but for addresses and
-// names: one on the first machine's link, and one behind a router. Network namespaces are the machines; containers are
-// real.
+// Machines that join a cluster by the commands of docs/running-apart.md, as they stand there but
+// for addresses and names: one on the first machine's link, and one behind a router. Network
+// namespaces are the machines; containers are real.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Simulated nodes as clients see them: logs, exec and cp through the shell in simulated containers, and the kubelets' own API, through
-// the API server and at the address that the node announces.
+// Simulated nodes as clients see them: logs, exec and cp through the shell in simulated containers,
+// and the kubelets' own API, through the API server and at the address that the node announces.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';

@@ -1,5 +1,5 @@
-// Encryption at rest, turned on and its key changed with secrets in the store: a storage version migration writes them again, so that
-// neither plain text nor the old key is needed any more.
+// Encryption at rest, turned on and its key changed with secrets in the store: a storage version
+// migration writes them again, so that neither plain text nor the old key is needed any more.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

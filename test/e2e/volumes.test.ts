@@ -1,5 +1,5 @@
-// Claims of the default class on a real node: the directory is made, keeps what is written while pods come and go, and is removed. And images
-// as volumes of real containers.
+// Claims of the default class on a real node: the directory is made, keeps what is written while
+// pods come and go, and is removed. And images as volumes of real containers.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,15 +1,13 @@
-// Sends an API server bodies that are wrong in every way, in every encoding and as every kind of patch: what it answers must
-// blame the client, come soon, and leave the server as it was.
+// Sends an API server bodies that are wrong in every way, in every encoding and as every kind of
+// patch: what it answers must blame the client, come soon, and leave the server as it was.
 
 import { stringify } from 'yaml';
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
 import { messageOf } from '#api/testing/message-of.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
-import { send } from '#apiserver/testing/requests.ts';
-import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { type RawResponse, send } from '#apiserver/testing/requests.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { loopUse, machineFactor } from '../security/loop-meter.ts';
 import { jsonPatch, pick, wrongBytes, wrongValues } from './hostile.ts';
@@ -71,7 +69,8 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
       const { method, path, type, body } = shot;
       let answer: RawResponse | undefined;
       let ms = Infinity;
-      // What is slow is sent again: code may not have been compiled yet, and other processes use this machine, too.
+      // What is slow is sent again: code may not have been compiled yet, and other processes use
+      // this machine, too.
       for (let attempt = 0; attempt < ATTEMPTS && ms > budgetMs; attempt++) {
         const { longestTurnMs } = await loopUse(async () => {
           const latest = await send(server.server, {

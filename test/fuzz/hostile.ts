@@ -1,4 +1,5 @@
-// Bodies that nobody should send: what is right, changed at random in its structure or in its bytes.
+// Bodies that nobody should send: what is right, changed at random in its structure or in its
+// bytes.
 
 import type { SeededRandom } from '#machinery/random.ts';
 
@@ -108,7 +109,10 @@ function replaced(value: unknown, [first, ...rest]: Path, by: unknown): unknown 
   );
 }
 
-/** Bytes changed, left out, doubled or put in. `from`: what is before it stays (the envelope of protobuf). */
+/**
+ * Bytes changed, left out, doubled or put in. `from`: what is before it stays (the envelope of
+ * protobuf).
+ */
 export function wrongBytes(random: SeededRandom, bytes: Uint8Array, from = 0): Buffer {
   let body = Buffer.from(bytes);
   for (let changes = 1 + random.int(4); changes > 0 && body.length > from; changes--) {

@@ -1,5 +1,5 @@
-// `npm run fuzz`: random objects through every encoding, and bodies that are wrong in every way through the API server. Prints
-// what was found; fails if that is anything.
+// `npm run fuzz`: random objects through every encoding, and bodies that are wrong in every way
+// through the API server. Prints what was found; fails if that is anything.
 
 import { parseArgs } from 'node:util';
 import { sendBodies } from './bodies.ts';

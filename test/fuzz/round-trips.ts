@@ -1,4 +1,5 @@
-// Fills every kind with random values and sends it through every encoding and conversion: it must come back the same.
+// Fills every kind with random values and sends it through every encoding and conversion: it must
+// come back the same.
 
 import { decodeObject, encodeObject } from '#api/machinery/codec/index.ts';
 import {

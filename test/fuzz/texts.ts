@@ -1,4 +1,5 @@
-// Long texts and long lists in every field of every kind: whatever a server does with them must take time in proportion to their length.
+// Long texts and long lists in every field of every kind: whatever a server does with them must
+// take time in proportion to their length.
 
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';

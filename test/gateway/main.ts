@@ -1,5 +1,5 @@
-// `npm run gateway`: the conformance suite of the Gateway API against a cluster of our own. README.md beside this
-// has the flags.
+// `npm run gateway`: the conformance suite of the Gateway API against a cluster of our own.
+// README.md beside this has the flags.
 
 import { spawn, spawnSync } from 'node:child_process';
 import {

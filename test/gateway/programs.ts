@@ -1,5 +1,5 @@
-// The files that the suite needs, built and copied from Go's module proxy: the suite itself, the server that its
-// pods run, and the definitions.
+// The files that the suite needs, built and copied from Go's module proxy: the suite itself, the
+// server that its pods run, and the definitions.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -95,7 +95,10 @@ export function ensurePrograms(progress: (text: string) => void): GatewayProgram
   return programs;
 }
 
-/** CoreDNS is a back end of UDPRoutes, which no profile here has; the suite waits for its pod all the same. */
+/**
+ * CoreDNS is a back end of UDPRoutes, which no profile here has; the suite waits for its pod all
+ * the same.
+ */
 const IMAGES = 'registry\\.k8s\\.io/(gateway-api/echo-basic|coredns/coredns):[A-Za-z0-9._-]+';
 
 /** The names under which the suite's manifests ask for the image. */

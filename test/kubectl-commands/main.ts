@@ -1,4 +1,5 @@
-// `npm run kubectl-commands`: runs upstream's test-cmd.sh, unchanged, with `cox` in the place of its servers. README.md beside this has the flags.
+// `npm run kubectl-commands`: runs upstream's test-cmd.sh, unchanged, with `cox` in the place of
+// its servers. README.md beside this has the flags.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -61,7 +62,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** Runs the script; resolves with its exit status. Its own output goes to OUTPUT/script.log and, one line per function, to the terminal. */
+/**
+ * Runs the script; resolves with its exit status. Its own output goes to OUTPUT/script.log and, one
+ * line per function, to the terminal.
+ */
 function runScript(tree: string, output: string, focus: string): Promise<number> {
   const temporary = join(tree, 'tmp');
   mkdirSync(temporary);
@@ -78,7 +82,8 @@ function runScript(tree: string, output: string, focus: string): Promise<number>
     // kubectl and the servers are not built from one commit, which --match-server-version asks for.
     ALLOW_SKEW: '1',
   };
-  // Variables of the shell alone: etcd takes variables of its environment that begin with ETCD_ for flags. Any etcd from 3.4 on will do.
+  // Variables of the shell alone: etcd takes variables of its environment that begin with ETCD_ for
+  // flags. Any etcd from 3.4 on will do.
   const variables = `ETCD_VERSION=3.4.0 ETCD_LOGFILE='${output}/etcd.log'`;
   const command = `exec >'${output}/script.log' 2>&1; ${variables}; . hack/make-rules/test-cmd.sh`;
   const child = spawn('bash', ['-c', command], {
@@ -95,7 +100,10 @@ function runScript(tree: string, output: string, focus: string): Promise<number>
   });
 }
 
-/** Prints one line per function and sets the exit status: 1 where the outcome is not the recorded one. */
+/**
+ * Prints one line per function and sets the exit status: 1 where the outcome is not the recorded
+ * one.
+ */
 function report(output: string, status: number, complete: boolean): void {
   const file = join(output, 'results.tsv');
   const results = existsSync(file) ? parseResults(readFileSync(file, 'utf8')) : [];

@@ -6,7 +6,10 @@ export interface FunctionResult {
   readonly seconds: number;
 }
 
-/** Parses results.tsv: NAME, outcome and seconds, separated by tabs. Throws for a line of another form. */
+/**
+ * Parses results.tsv: NAME, outcome and seconds, separated by tabs. Throws for a line of another
+ * form.
+ */
 export function parseResults(text: string): FunctionResult[] {
   return rows(text).map((row) => {
     const [name = '', outcome = '', seconds = ''] = row.split('\t');
@@ -31,8 +34,9 @@ const rows = (text: string): string[] =>
   text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 /**
- * Returns what is wrong with a run, a line each; empty where every outcome is the expected one. `complete`: every function was meant to run, on
- * our own servers, so that recorded causes must still hold.
+ * Returns what is wrong with a run, a line each; empty where every outcome is the expected one.
+ * `complete`: every function was meant to run, on our own servers, so that recorded causes must
+ * still hold.
  */
 export function judge(
   results: readonly FunctionResult[],
@@ -52,7 +56,8 @@ export function judge(
   }
   if (results.every(({ outcome }) => outcome === 'skipped'))
     problems.push('no function was run; see script.log');
-  // The script ends with 1 where a function failed. Without one, something outside of the functions did.
+  // The script ends with 1 where a function failed. Without one, something outside of the functions
+  // did.
   else if (scriptStatus !== 0 && failed.length === 0)
     problems.push(`the script ended with ${scriptStatus} outside of a function`);
   return problems;

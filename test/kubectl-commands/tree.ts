@@ -1,4 +1,5 @@
-// The part of upstream's source tree that test-cmd.sh needs, with the programs that it would build put in place.
+// The part of upstream's source tree that test-cmd.sh needs, with the programs that it would build
+// put in place.
 
 import { chmodSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +28,10 @@ export interface TreeConfig {
   readonly controllerManager: string;
 }
 
-/** Copies what the script needs to `tree`. Files of Go's module cache are read-only and have lost their modes: both are restored. */
+/**
+ * Copies what the script needs to `tree`. Files of Go's module cache are read-only and have lost
+ * their modes: both are restored.
+ */
 export function makeTree({
   source,
   tree,

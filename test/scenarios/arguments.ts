@@ -1,4 +1,5 @@
-// A command line of a transcript: words, key=value options, and -l style flags that kubectl's users know.
+// A command line of a transcript: words, key=value options, and -l style flags that kubectl's users
+// know.
 
 export interface Arguments {
   readonly name: string;
@@ -7,9 +8,15 @@ export interface Arguments {
   word(index: number): string;
   option(name: string): string | undefined;
   flag(name: string): boolean;
-  /** Everything after the first argument as it stands, for commands such as label, whose arguments look like options. */
+  /**
+   * Everything after the first argument as it stands, for commands such as label, whose arguments
+   * look like options.
+   */
   rest(): readonly string[];
-  /** Throws if something was given that the command did not look at: a transcript must not ask for what is ignored. */
+  /**
+   * Throws if something was given that the command did not look at: a transcript must not ask for
+   * what is ignored.
+   */
   finish(): void;
 }
 

@@ -1,4 +1,5 @@
-// Bad values of flags: for every flag of every command one line that names it, whatever the command has to do to find out.
+// Bad values of flags: for every flag of every command one line that names it, whatever the command
+// has to do to find out.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
-// A metrics API for autoscalers, as far as a transcript needs one: it says what pods use of the CPU, as the transcript wants it.
-// The API server has none of its own, so the autoscalers' controller runs here, on a client that asks this instead.
+// A metrics API for autoscalers, as far as a transcript needs one: it says what pods use of the
+// CPU, as the transcript wants it. The API server has none of its own, so the autoscalers'
+// controller runs here, on a client that asks this instead.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import { createClient } from '#client/create-client.ts';

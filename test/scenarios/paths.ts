@@ -1,6 +1,9 @@
 // Values inside an object by a path such as '.status.conditions[*].type' or '.metadata.labels.app'.
 
-/** What the path leads to; nothing where a step has nowhere to go. A dot inside a key is written '\.'. */
+/**
+ * What the path leads to; nothing where a step has nowhere to go. A dot inside a key is written
+ * '\.'.
+ */
 export function valuesAt(object: unknown, path: string): unknown[] {
   let values: unknown[] = [object];
   for (const step of path.match(/(?:[^.[\]\\]|\\.)+/g) ?? []) {

@@ -1,9 +1,8 @@
-// A cluster that has what it wants leaves its store alone: with a thousand objects of all the kinds that controllers look after,
-// nothing is written for hours but what nodes say of themselves.
+// A cluster that has what it wants leaves its store alone: with a thousand objects of all the kinds
+// that controllers look after, nothing is written for hours but what nodes say of themselves.
 
 import { expect, test } from 'vitest';
-import { startCluster } from '#cluster/index.ts';
-import type { EmbeddedCluster } from '#cluster/index.ts';
+import { type EmbeddedCluster, startCluster } from '#cluster/index.ts';
 import { WriteCounter } from './write-counter.ts';
 
 const NAMESPACES = ['one', 'two', 'three', 'four'];

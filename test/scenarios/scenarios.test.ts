@@ -1,5 +1,6 @@
-// Runs every transcript of this folder, and those in the documentation, and compares them with what is written there. To take
-// over today's answers: UPDATE=1 npx vitest run --project scenarios, and then read the diff.
+// Runs every transcript of this folder, and those in the documentation, and compares them with what
+// is written there. To take over today's answers: UPDATE=1 npx vitest run --project scenarios, and
+// then read the diff.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -1,23 +1,20 @@
-// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything goes through the API, as
-// the administrator's kubectl would, but for the commands that act on the cluster's machines.
+// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything
+// goes through the API, as the administrator's kubectl would, but for the commands that act on the
+// cluster's machines.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
 import type { ResourceClient } from '#client/client.ts';
 import { resourcePath } from '#client/request.ts';
 import type { TransportRequest } from '#client/transport.ts';
-import { startCluster } from '#cluster/index.ts';
-import type { EmbeddedCluster } from '#cluster/index.ts';
+import { type EmbeddedCluster, startCluster } from '#cluster/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
-import { parseArguments } from './arguments.ts';
-import type { Arguments } from './arguments.ts';
-import { displayName, objectNamed, resourceNamed } from './kinds.ts';
-import type { AnyResource } from './kinds.ts';
+import { type Arguments, parseArguments } from './arguments.ts';
+import { type AnyResource, displayName, objectNamed, resourceNamed } from './kinds.ts';
 import { formatValue, valuesAt } from './paths.ts';
 import { MetricsSource } from './metrics-source.ts';
-import { formatRows, selectColumns } from './table.ts';
-import type { Table } from './table.ts';
+import { formatRows, selectColumns, type Table } from './table.ts';
 import { WriteCounter } from './write-counter.ts';
 import { TableWatch } from './table-watch.ts';
 
@@ -25,7 +22,10 @@ const AS_TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const DEFAULT_NAMESPACE = 'default';
 const CASCADES = { background: 'Background', foreground: 'Foreground', orphan: 'Orphan' } as const;
 
-/** Commands that change nothing take no time. Of all others the answer includes what follows from them at once. */
+/**
+ * Commands that change nothing take no time. Of all others the answer includes what follows from
+ * them at once.
+ */
 const READS: ReadonlySet<string> = new Set([
   'cluster',
   'advance',
@@ -44,7 +44,10 @@ export class Session {
   #metrics: MetricsSource | undefined;
   readonly #watches: TableWatch[] = [];
 
-  /** The answer of one command; what the API refuses is an answer too. Throws if the transcript itself is wrong. */
+  /**
+   * The answer of one command; what the API refuses is an answer too. Throws if the transcript
+   * itself is wrong.
+   */
   async run(line: string, input: string): Promise<string> {
     const args = parseArguments(line);
     const command = this.#commands[args.name];
@@ -69,7 +72,10 @@ export class Session {
   }
 
   readonly #commands: Readonly<Record<string, Command>> = {
-    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true metrics=true */
+    /**
+     * cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true
+     * metrics=true
+     */
     cluster: async (args) => {
       const capacity = Object.fromEntries(
         ['cpu', 'memory', 'pods'].flatMap((name) => {
@@ -102,7 +108,10 @@ export class Session {
       return counter === undefined ? '' : await counter.stop();
     },
 
-    /** watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every answer from now on ends with the changes. */
+    /**
+     * watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every answer from now on ends with the
+     * changes.
+     */
     watch: async (args) => {
       const request = this.#listRequest(args);
       const list = await this.#table(request);
@@ -127,7 +136,10 @@ export class Session {
       return '';
     },
 
-    /** get pods [NAME] [-n NAMESPACE | -A] [-l SELECTOR] [-o wide] [columns=Name,Status] [paths=.spec.x,.status.y] */
+    /**
+     * get pods [NAME] [-n NAMESPACE | -A] [-l SELECTOR] [-o wide] [columns=Name,Status]
+     * [paths=.spec.x,.status.y]
+     */
     get: async (args) => {
       const request = this.#listRequest(args);
       const paths = args.option('paths')?.split(',');
@@ -304,7 +316,9 @@ export class Session {
       return `${displayName(type, name)} deleted`;
     },
 
-    /** load web 900m: what the pods with the label app=web use of CPUs from now on, all together. */
+    /**
+     * load web 900m: what the pods with the label app=web use of CPUs from now on, all together.
+     */
     load: (args) => {
       if (this.#metrics === undefined)
         throw new Error('load: the cluster was not started with metrics=true');
@@ -312,7 +326,9 @@ export class Session {
       return Promise.resolve('');
     },
 
-    /** drain node-1: cordons it and tries once to evict each of its pods but those of DaemonSets. */
+    /**
+     * drain node-1: cordons it and tries once to evict each of its pods but those of DaemonSets.
+     */
     drain: async (args) => {
       const node = args.word(0);
       const lines = [await this.#setUnschedulable(node, true)];

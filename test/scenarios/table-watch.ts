@@ -1,10 +1,10 @@
-// A watch whose events are kept until they are asked for, each a row with the time at which it came.
+// A watch whose events are kept until they are asked for, each a row with the time at which it
+// came.
 
 import type { WatchEvent } from '#client/transport.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import { formatRows, selectColumns } from './table.ts';
-import type { Table } from './table.ts';
+import { formatRows, selectColumns, type Table } from './table.ts';
 
 export interface TableWatchConfig {
   readonly events: WatchStream<WatchEvent<Table>>;

@@ -10,7 +10,10 @@ export interface Table {
 }
 
 export interface TableOptions {
-  /** Column names in the order wanted, whatever their priority. Default: those of priority 0, all if `wide`. */
+  /**
+   * Column names in the order wanted, whatever their priority. Default: those of priority 0, all if
+   * `wide`.
+   */
   readonly columns?: readonly string[];
   readonly wide?: boolean;
 }

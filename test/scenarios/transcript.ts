@@ -6,7 +6,8 @@
 //   ----
 //   the answer, up to a blank line
 //
-// Running one makes the same text again with the answers of today, so that one diff tells the whole story.
+// Running one makes the same text again with the answers of today, so that one diff tells the whole
+// story.
 
 export interface Step {
   /** What stands before the command: comments and blank lines. */
@@ -47,7 +48,10 @@ export function parseTranscript(text: string): Transcript {
   return { steps, end: preamble };
 }
 
-/** One step with its answer, as the file has it. Blank lines would end the answer, so those in it are shown as a dot. */
+/**
+ * One step with its answer, as the file has it. Blank lines would end the answer, so those in it
+ * are shown as a dot.
+ */
 export function formatStep(step: Step, output: string): string {
   const answer = output === '' ? [] : output.split('\n').map((line) => line.trimEnd() || '.');
   const input = step.input === '' ? [] : step.input.split('\n');

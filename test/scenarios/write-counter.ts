@@ -1,5 +1,5 @@
-// Counts what is written while time passes: by a watch on everything there is, checked against how far the revision has grown,
-// so that no write goes unseen.
+// Counts what is written while time passes: by a watch on everything there is, checked against how
+// far the revision has grown, so that no write goes unseen.
 
 import { namespaces } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';

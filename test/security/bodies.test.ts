@@ -1,4 +1,5 @@
-// Bodies that are too long, too deep, malformed, or full of names that mean something in JavaScript.
+// Bodies that are too long, too deep, malformed, or full of names that mean something in
+// JavaScript.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type SecuredCluster, startSecuredCluster } from './cluster.ts';
@@ -96,7 +97,9 @@ const NAMES = [
   'then',
   'length',
 ];
-/** An object text with a member of that name, which JSON.stringify could not write for `__proto__`. */
+/**
+ * An object text with a member of that name, which JSON.stringify could not write for `__proto__`.
+ */
 const member = (name: string, value: string): string => `{${JSON.stringify(name)}:${value}}`;
 
 describe.each(NAMES)('the name %s', (name) => {

@@ -1,8 +1,10 @@
-// Attack: a certificate signing request that admission reads in one way and that becomes a certificate which others read in another
-// way. With a subject string in BMPString the group system:masters once passed CertificateSubjectRestriction.
+// Attack: a certificate signing request that admission reads in one way and that becomes a
+// certificate which others read in another way. With a subject string in BMPString the group
+// system:masters once passed CertificateSubjectRestriction.
 //
-// Each request that the reader accepts is signed here, and OpenSSL (by Node, as the API server authenticates clients) and
-// @peculiar/x509 must find in the certificate exactly what the reader has found in the request.
+// Each request that the reader accepts is signed here, and OpenSSL (by Node, as the API server
+// authenticates clients) and @peculiar/x509 must find in the certificate exactly what the reader
+// has found in the request.
 
 import 'reflect-metadata';
 import {
@@ -14,13 +16,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import { encodeForStorage } from '#api/machinery/codec/storage-codec.ts';
 import { pemBlocks } from '#api/groups/certificates/v1/pem.ts';
-import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
-import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import {
+  type CertificateRequest,
+  parseCertificateRequest,
+} from '#api/groups/certificates/v1/request.ts';
 import { CertificateSigner } from '#controllers/certificates/index.ts';
 import { makeAuthority } from '#controllers/certificates/testing/authority.ts';
 import { makeCertificate } from '#controllers/certificates/x509.ts';
-import { startTestCluster } from '#controllers/testing/test-cluster.ts';
-import type { TestCluster } from '#controllers/testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '#controllers/testing/test-cluster.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
 
@@ -92,7 +95,10 @@ function read(der: Buffer): CertificateRequest | string {
   }
 }
 
-/** Signs the request and returns how the readers of its certificate differ from the reader of the request. */
+/**
+ * Signs the request and returns how the readers of its certificate differ from the reader of the
+ * request.
+ */
 function differences(request: CertificateRequest): readonly string[] {
   const certificate = makeCertificate(authority, {
     request,

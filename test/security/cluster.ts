@@ -1,4 +1,5 @@
-// A cluster with its port open, and raw HTTPS requests to it: with a token, with the administrator's certificate, or with neither.
+// A cluster with its port open, and raw HTTPS requests to it: with a token, with the
+// administrator's certificate, or with neither.
 
 import { Agent, request as httpsRequest } from 'node:https';
 import { parse } from 'yaml';
@@ -133,7 +134,9 @@ export class SecuredCluster {
     }
   }
 
-  /** Creates an account in a namespace, binds ClusterRoles to it there, and returns a token of it. */
+  /**
+   * Creates an account in a namespace, binds ClusterRoles to it there, and returns a token of it.
+   */
   async account(
     namespace: string,
     name: string,

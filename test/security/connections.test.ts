@@ -1,18 +1,20 @@
-// Connections that prove nothing, ask nothing, or stop halfway: for each state, when the API server closes it. Times are virtual.
+// Connections that prove nothing, ask nothing, or stop halfway: for each state, when the API server
+// closes it. Times are virtual.
 
 import { once } from 'node:events';
 import { connect as http2Connect } from 'node:http2';
-import { connect as tcpConnect } from 'node:net';
-import type { Socket } from 'node:net';
-import { connect as tlsConnect } from 'node:tls';
-import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { connect as tcpConnect, type Socket } from 'node:net';
+import { connect as tlsConnect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { Listener } from '#apiserver/http/listener.ts';
 import { MAX_BODY_BYTES } from '#apiserver/http/body-reader.ts';
 import type { ApiRequest, ApiResponse } from '#apiserver/request.ts';
-import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
-import type { Credentials, TestAuthority } from '#apiserver/testing/certificates.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '#apiserver/testing/certificates.ts';
 import { badRequest, StatusError } from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -134,7 +136,10 @@ async function ask(socket: Socket, head = 'GET / HTTP/1.1'): Promise<string> {
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-/** HEADERS of stream 1 with :method GET, :path / and :scheme https; neither END_HEADERS nor a CONTINUATION follows. */
+/**
+ * HEADERS of stream 1 with :method GET, :path / and :scheme https; neither END_HEADERS nor a
+ * CONTINUATION follows.
+ */
 const HALF_HEADERS = Buffer.from([0, 0, 3, 1, 1, 0, 0, 0, 1, 0x82, 0x84, 0x87]);
 /** The beginning of a ClientHello. */
 const HALF_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]);

@@ -1,4 +1,5 @@
-// Ways from few rights to many: through roles and bindings, through nodes, through tokens, through pods.
+// Ways from few rights to many: through roles and bindings, through nodes, through tokens, through
+// pods.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RequestOptions, type SecuredCluster, startSecuredCluster } from './cluster.ts';

@@ -1,11 +1,10 @@
-// Requests of up to 3 MiB that are as expensive as they may be: none may occupy the event loop for more than 50 ms at a time, nor take more
-// than 20 times its size in memory.
+// Requests of up to 3 MiB that are as expensive as they may be: none may occupy the event loop for
+// more than 50 ms at a time, nor take more than 20 times its size in memory.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { cases, MAX_BODY } from './hostile-requests.ts';
 import { loopUse, machineFactor } from './loop-meter.ts';
@@ -28,7 +27,8 @@ test.each(cases)('$name', async ({ request, before }) => {
   expect(length).toBeLessThan(MAX_BODY + 2048);
   let shortest = Infinity;
   let least = Infinity;
-  // The least of several attempts: the first runs code that is not compiled yet, and other processes use this machine, too.
+  // The least of several attempts: the first runs code that is not compiled yet, and other
+  // processes use this machine, too.
   for (
     let attempt = 0;
     attempt < ATTEMPTS && (shortest > BUDGET_MS || least > allowed(length));
@@ -39,7 +39,8 @@ test.each(cases)('$name', async ({ request, before }) => {
       const { code, text } = await send(server.server, raw);
       expect(code, text.slice(0, 500)).toBeLessThan(500);
     });
-    // How fast the machine is depends on what else it does at the moment, so it is measured right after the attempt.
+    // How fast the machine is depends on what else it does at the moment, so it is measured right
+    // after the attempt.
     shortest = Math.min(
       shortest,
       longestTurnMs > BUDGET_MS ? longestTurnMs / machineFactor() : longestTurnMs,

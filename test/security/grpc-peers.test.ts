@@ -1,10 +1,10 @@
-// etcd and containerd are reached through grpc-js. A peer that resets, closes, stalls or sends garbage at every byte of the connection's
-// beginning, and within a response, fails the call and raises no uncaught error.
+// etcd and containerd are reached through grpc-js. A peer that resets, closes, stalls or sends
+// garbage at every byte of the connection's beginning, and within a response, fails the call and
+// raises no uncaught error.
 
 import { Client, credentials } from '@grpc/grpc-js';
 import { createServer as createHttp2Server } from 'node:http2';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /** The bytes that a server sends in a call, captured from one that answers. */

@@ -1,5 +1,6 @@
-// Abuse of HTTP/2: streams that are reset at once, frames that cost the server more than the client, headers without end. The connection
-// is ended or the flood is absorbed; other clients are served meanwhile.
+// Abuse of HTTP/2: streams that are reset at once, frames that cost the server more than the
+// client, headers without end. The connection is ended or the flood is absorbed; other clients are
+// served meanwhile.
 
 import { connect as tlsConnect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -40,7 +41,9 @@ const [HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATIO
 const [END_STREAM, END_HEADERS] = [0x1, 0x4] as const;
 /** `GET https /`, all from the static table (RFC 7541, appendix A). */
 const GET_ROOT = Buffer.from([0x82, 0x87, 0x84]);
-/** A literal header field without a name from the table: 'x' with a long value (RFC 7541, 6.2.2). */
+/**
+ * A literal header field without a name from the table: 'x' with a long value (RFC 7541, 6.2.2).
+ */
 const longHeader = Buffer.concat([
   Buffer.from([0x00, 0x01, 0x78, 0x7f, 0x81, 0x3f]),
   Buffer.alloc(8192 + 127 + 1, 0x61),

@@ -1,5 +1,5 @@
-// Access to the kubelet's API: every route with every kind of identity. Nothing is served without an identity, and a right to one
-// subresource of nodes grants the routes of that subresource only.
+// Access to the kubelet's API: every route with every kind of identity. Nothing is served without
+// an identity, and a right to one subresource of nodes grants the routes of that subresource only.
 
 import { request } from 'node:https';
 import { connect } from 'node:net';

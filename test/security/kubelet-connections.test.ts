@@ -1,15 +1,14 @@
-// Half-open connections to a kubelet's port: for each state, when the kubelet closes it. Times are virtual.
+// Half-open connections to a kubelet's port: for each state, when the kubelet closes it. Times are
+// virtual.
 
 import { once } from 'node:events';
-import { connect as tcpConnect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect as tcpConnect, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { silentLogger } from '#machinery/log.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
-import { Pki } from '#cluster/pki.ts';
-import type { KeyPair } from '#cluster/pki.ts';
+import { type KeyPair, Pki } from '#cluster/pki.ts';
 import { startHarness, type Harness } from '#kubelet/testing/harness.ts';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';

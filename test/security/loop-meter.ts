@@ -1,17 +1,22 @@
-// Measures for how long work keeps the event loop of this process from anything else, and how much memory it takes meanwhile.
+// Measures for how long work keeps the event loop of this process from anything else, and how much
+// memory it takes meanwhile.
 
 import { getHeapStatistics } from 'node:v8';
 
 export interface LoopUse {
   /** The longest turn of the event loop, in milliseconds of work. */
   readonly longestTurnMs: number;
-  /** How much more memory (heap and buffers) was in use at its most, in bytes. Garbage counts until it is collected. */
+  /**
+   * How much more memory (heap and buffers) was in use at its most, in bytes. Garbage counts until
+   * it is collected.
+   */
   readonly peakBytes: number;
 }
 
 /**
- * Runs `work` and measures the turns of the event loop meanwhile. A turn counts as the smaller of its wall time and of the CPU time of
- * the process: other processes make only the one longer, other threads only the other.
+ * Runs `work` and measures the turns of the event loop meanwhile. A turn counts as the smaller of
+ * its wall time and of the CPU time of the process: other processes make only the one longer, other
+ * threads only the other.
  */
 export async function loopUse(work: () => Promise<unknown>): Promise<LoopUse> {
   const before = memory();
@@ -52,7 +57,10 @@ function memory(): number {
   return heap + external;
 }
 
-/** How long the work of `machineFactor` takes on the machine for which budgets are, in milliseconds of CPU time, when nothing else runs. */
+/**
+ * How long the work of `machineFactor` takes on the machine for which budgets are, in milliseconds
+ * of CPU time, when nothing else runs.
+ */
 const NOMINAL_MS = 50;
 
 const TEXT = JSON.stringify(
@@ -61,9 +69,9 @@ const TEXT = JSON.stringify(
 const KEYS = Array.from({ length: 49_000 }, (_, i) => `key-${i}`);
 
 /**
- * Returns by how much this machine is slower at this moment than the one for which budgets are: 1 if it is as fast or faster. Measured with
- * what expensive requests do most: reading and writing JSON, and copying maps with many keys, which is bound by the memory that all
- * processes share.
+ * Returns by how much this machine is slower at this moment than the one for which budgets are: 1
+ * if it is as fast or faster. Measured with what expensive requests do most: reading and writing
+ * JSON, and copying maps with many keys, which is bound by the memory that all processes share.
  */
 export function machineFactor(): number {
   let best = Infinity;

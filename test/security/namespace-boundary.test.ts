@@ -1,14 +1,12 @@
-// Requests that the authorizer sees in one namespace and that reach beyond it: every served resource and subresource, with every
-// method, at every form of path. The class of CVE-2019-11247.
+// Requests that the authorizer sees in one namespace and that reach beyond it: every served
+// resource and subresource, with every method, at every form of path. The class of CVE-2019-11247.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { Attributes, Authorizer } from '#apiserver/authorization/authorizer.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
-import { handle, send } from '#apiserver/testing/requests.ts';
-import type { RawRequest } from '#apiserver/testing/requests.ts';
-import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { handle, type RawRequest, send } from '#apiserver/testing/requests.ts';
+import { ADMIN, startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { kindManifests } from '../e2e/kinds.ts';
@@ -238,7 +236,8 @@ async function violations(
   for (const served of resources) {
     for (const method of methods) {
       for (const path of pathsOf(served)) {
-        // A right in a namespace includes the Namespace itself; without it no later request would succeed.
+        // A right in a namespace includes the Namespace itself; without it no later request would
+        // succeed.
         if (method === 'DELETE' && path.endsWith('/namespaces/tenant')) continue;
         for (const query of queriesOf(method)) {
           const answer = await answerOf(requestOf(served, method, path, query, user));

@@ -1,6 +1,7 @@
-// Files that a pod puts where the kubelet looks: FIFO, socket, device, links (relative, absolute, dangling, in a circle, to an endless
-// device), directory, huge sparse file. Wherever they are, the kubelet goes on within a bound, nothing outside of the volume is
-// changed, and libuv's thread pool stays free for others.
+// Files that a pod puts where the kubelet looks: FIFO, socket, device, links (relative, absolute,
+// dangling, in a circle, to an endless device), directory, huge sparse file. Wherever they are, the
+// kubelet goes on within a bound, nothing outside of the volume is changed, and libuv's thread pool
+// stays free for others.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -46,7 +47,9 @@ import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 
 const isRoot = process.getuid?.() === 0;
-/** A FIFO and a device, which are linked to where they are needed: no program is started for each. */
+/**
+ * A FIFO and a device, which are linked to where they are needed: no program is started for each.
+ */
 let samples: string;
 beforeAll(() => {
   samples = mkdtempSync(join(tmpdir(), 'node-files-samples-'));
@@ -339,7 +342,8 @@ test('subPath: as the last and as a middle part', async () => {
 test('subPath: a container that exchanges links meanwhile has nothing made outside', async () => {
   const volumePath = join(dir, 'volume');
   mkdirSync(join(volumePath, 'a'), { recursive: true });
-  // As fast as it can: 'a' is a directory, then a link to the outside. Each step works from whatever is there.
+  // As fast as it can: 'a' is a directory, then a link to the outside. Each step works from
+  // whatever is there.
   const swapper = new Worker(
     `const { existsSync, renameSync, mkdirSync, rmSync, symlinkSync, unlinkSync } = require('node:fs');
      const { volume, outside } = require('node:worker_threads').workerData;
@@ -409,7 +413,8 @@ test('hostPath types', async () => {
       'CharDevice',
       'BlockDevice',
     ]) {
-      // A dangling link would have its target made: that is upstream's, too, and a hostPath is a right over the host.
+      // A dangling link would have its target made: that is upstream's, too, and a hostPath is a
+      // right over the host.
       if (kind === 'a dangling link' && type.endsWith('OrCreate')) continue;
       const result = await outcome(checkHostPath(path, type));
       expect(result, `${kind} ${type}`).toMatch(

@@ -1,19 +1,22 @@
-// Every exchange that the API server has with a peer (kubelets, pods, endpoints of services), against peers that reset, close, stall,
-// or send garbage at every byte of the response. Each exchange must settle, leave no connection open, and raise no uncaught error.
+// Every exchange that the API server has with a peer (kubelets, pods, endpoints of services),
+// against peers that reset, close, stall, or send garbage at every byte of the response. Each
+// exchange must settle, leave no connection open, and raise no uncaught error.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { duplexPair, Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { podProxySubresource, serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
+import {
+  nodeProxySubresource,
+  podProxySubresource,
+  serviceProxySubresource,
+} from '#apiserver/endpoint-proxy/proxy.ts';
 import {
   attachSubresource,
   execSubresource,
   logSubresource,
-  nodeProxySubresource,
   portForwardSubresource,
 } from '#apiserver/node-proxy/subresources.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
@@ -170,7 +173,10 @@ interface Ask {
   readonly signal?: AbortSignal;
 }
 
-/** Asks, and reads the whole response as a client would. Resolves with its code, or with the error's message. */
+/**
+ * Asks, and reads the whole response as a client would. Resolves with its code, or with the error's
+ * message.
+ */
 async function ask(
   which: string,
   { method = 'GET', body, signal }: Ask = {},

@@ -1,5 +1,5 @@
-// Pods that a namespace's pod security level forbids, in every list of containers and on every path that changes a pod; and admission
-// policies that must see each of these paths, too.
+// Pods that a namespace's pod security level forbids, in every list of containers and on every path
+// that changes a pod; and admission policies that must see each of these paths, too.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';

@@ -1,5 +1,6 @@
-// Peers of probes and hooks that reset, stall, send garbage or never end, at every stage of the exchange. Whatever a pod
-// answers, a probe has an outcome by its deadline, and a container is stopped when its grace period ends.
+// Peers of probes and hooks that reset, stall, send garbage or never end, at every stage of the
+// exchange. Whatever a pod answers, a probe has an outcome by its deadline, and a container is
+// stopped when its grace period ends.
 
 import { setMaxListeners } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';

@@ -1,9 +1,8 @@
-// Errors that nothing catches, from every component and every kind of callback: each is logged and counted, its component is restarted,
-// and the cluster goes on.
+// Errors that nothing catches, from every component and every kind of callback: each is logged and
+// counted, its component is restarted, and the cluster goes on.
 
 import { spawnSync } from 'node:child_process';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { deployments } from '#api/groups/apps/v1/index.ts';
@@ -12,8 +11,7 @@ import { Cluster } from '#cluster/cluster.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { startCluster } from '#cluster/index.ts';
 import { simulatedNode } from '#cluster/simulated-machine.ts';
-import { KeptThread } from '#cluster/thread/index.ts';
-import type { ComponentsRunner } from '#cluster/thread/index.ts';
+import { type ComponentsRunner, KeptThread } from '#cluster/thread/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import type { Logger, LogValues } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';

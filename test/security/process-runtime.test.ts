@@ -1,5 +1,6 @@
-// Containers of the process runtime against the runtime itself: their environment, mounts, output and records. The runtime
-// protects nothing of the host, but what runs with its rights is its own, and no container ends it.
+// Containers of the process runtime against the runtime itself: their environment, mounts, output
+// and records. The runtime protects nothing of the host, but what runs with its rights is its own,
+// and no container ends it.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -210,7 +211,10 @@ describe('the environment of a container', () => {
   });
 });
 
-/** A library that notes the user of each process that loads it; undefined where there is no compiler. */
+/**
+ * A library that notes the user of each process that loads it; undefined where there is no
+ * compiler.
+ */
 function buildLibrary(where: string, proof: string): string | undefined {
   const source = join(where, 'preload.c');
   const library = join(where, 'preload.so');
@@ -431,7 +435,8 @@ describe('a record that is damaged', () => {
 
 test('an exec ends at its deadline although the command has left its process group', async () => {
   const id = await start(sh('exec sleep 3600'));
-  // A shell with job control puts its background job into a group of its own, and does not end while it waits for it.
+  // A shell with job control puts its background job into a group of its own, and does not end
+  // while it waits for it.
   const leaves = ['/bin/sh', '-c', 'set -m; sleep 3600 & wait'];
   await expect(runtime.runtime.execSync(id, leaves, { timeoutMs: 500 })).rejects.toMatchObject({
     reason: 'DeadlineExceeded',

@@ -1,21 +1,19 @@
-// Bodies of requests through the API server's proxies, over both versions of HTTP: of any size, with back-pressure, and no connection to
-// the backend outlives the request. And where nodes/proxy goes, and whereto it lets a node redirect.
+// Bodies of requests through the API server's proxies, over both versions of HTTP: of any size,
+// with back-pressure, and no connection to the backend outlives the request. And where nodes/proxy
+// goes, and whereto it lets a node redirect.
 
 import { once } from 'node:events';
 import { connect as http2Connect } from 'node:http2';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createTlsNodeConnector } from '#apiserver/node-connector.ts';
-import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
-import type { Credentials } from '#apiserver/testing/certificates.ts';
+import { type Credentials, makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { AddressNotAllowedError, dial } from '#machinery/net/peer/index.ts';
 

@@ -32,7 +32,8 @@ test('what users send and receive as secrets is neither logged nor counted', asy
   await send('POST', SECRETS, { metadata: { name: 's' }, stringData: { password: PLAIN } });
   await send('PUT', `${SECRETS}/s`, { metadata: { name: 's' }, data: { password: ENCODED } });
   await send('PATCH', `${SECRETS}/s`, { data: { other: ENCODED } }, merge);
-  // Requests that fail with the secret in them: invalid names and types, wrong paths, bodies that are no JSON.
+  // Requests that fail with the secret in them: invalid names and types, wrong paths, bodies that
+  // are no JSON.
   await send('POST', SECRETS, { metadata: { name: 'NOT VALID' }, stringData: { password: PLAIN } });
   await send('POST', SECRETS, {
     metadata: { name: 't' },

@@ -1,11 +1,11 @@
-// Attack: a token that was given to a client of the API server is shown to another service, which asks by TokenReview whether the
-// token is for itself. Each kind of token is for the audiences that it was issued for, and for nothing else.
+// Attack: a token that was given to a client of the API server is shown to another service, which
+// asks by TokenReview whether the token is for itself. Each kind of token is for the audiences that
+// it was issued for, and for nothing else.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const API_SERVER = 'https://kubernetes.default.svc.cluster.local';
 const signingKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -1,9 +1,10 @@
-// Whether a history of operations on one key could have happened one at a time, each at some moment between its call and its
-// answer: linearizability.
+// Whether a history of operations on one key could have happened one at a time, each at some moment
+// between its call and its answer: linearizability.
 //
-// The algorithm is Wing and Gong's search with Lowe's memory of what was tried («Testing for linearizability», 2017), as
-// Porcupine has it. Keys are independent, so each is checked alone (Herlihy and Wing: linearizability is local), which keeps
-// the search small. The state of a key is the name of its value, unique to the write; '' where the key does not exist.
+// The algorithm is Wing and Gong's search with Lowe's memory of what was tried («Testing for
+// linearizability», 2017), as Porcupine has it. Keys are independent, so each is checked alone
+// (Herlihy and Wing: linearizability is local), which keeps the search small. The state of a key is
+// the name of its value, unique to the write; '' where the key does not exist.
 
 export type KeyInput =
   | { readonly type: 'get' }
@@ -13,7 +14,10 @@ export type KeyInput =
   | { readonly type: 'swap'; readonly expected: string; readonly value: string }
   | { readonly type: 'delete' };
 
-/** What was answered; `read`: the value found (for a delete: the value deleted). Unknown: it may have been done, or be done later. */
+/**
+ * What was answered; `read`: the value found (for a delete: the value deleted). Unknown: it may
+ * have been done, or be done later.
+ */
 export type KeyOutput =
   | { readonly type: 'done'; readonly read?: string }
   /** The precondition did not hold: the key existed, had another value, or did not exist. */
@@ -57,7 +61,9 @@ function effect(state: string, input: KeyInput): [holds: boolean, next: string] 
   }
 }
 
-/** A call or a return in the order of time, in a list from which they are taken out and put back. */
+/**
+ * A call or a return in the order of time, in a list from which they are taken out and put back.
+ */
 interface Entry {
   readonly operation: KeyOperation;
   readonly index: number;
@@ -100,7 +106,8 @@ export function isLinearizable(operations: readonly KeyOperation[], initial = ''
       entry = entry.next;
       continue;
     }
-    // A return, before which its call must take effect and cannot; or, with only unknown ones left, the end.
+    // A return, before which its call must take effect and cannot; or, with only unknown ones left,
+    // the end.
     const last = stack.pop();
     if (last === undefined) return false;
     state = last.state;
@@ -112,8 +119,9 @@ export function isLinearizable(operations: readonly KeyOperation[], initial = ''
 }
 
 /**
- * Which operations have taken effect. Of those that were answered, in the order of their calls, that is all up to some, and few
- * of the next ones: as a text it is short, however long the history.
+ * Which operations have taken effect. Of those that were answered, in the order of their calls,
+ * that is all up to some, and few of the next ones: as a text it is short, however long the
+ * history.
  */
 class Taken {
   readonly #count: number;

@@ -1,6 +1,7 @@
-// Damage: a write that was torn at any offset, and any bit that flipped in any file of the store. A store that was torn opens
-// with all that was acknowledged; one that rotted opens with it too, or is refused with a message that says what to do. No
-// value that nobody wrote, and no older state, is ever served.
+// Damage: a write that was torn at any offset, and any bit that flipped in any file of the store. A
+// store that was torn opens with all that was acknowledged; one that rotted opens with it too, or
+// is refused with a message that says what to do. No value that nobody wrote, and no older state,
+// is ever served.
 
 import {
   cpSync,
@@ -15,13 +16,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
 import { SNAPSHOT_SOCKET } from '#storage/embedded/snapshot-socket.ts';
-import type { FileLayer, FileOperation } from './file-layer.ts';
-import { readTrace } from './file-layer.ts';
-import type { Ack } from './read-store.ts';
-import { compare, parseAcks, readStore } from './read-store.ts';
+import { type FileLayer, type FileOperation, readTrace } from './file-layer.ts';
+import { type Ack, compare, parseAcks, readStore } from './read-store.ts';
 import { buildServer, Server } from './server.ts';
 import { makeValue } from './values.ts';
 
@@ -46,7 +44,8 @@ export interface FlipResult extends DamageResult {
 }
 
 /**
- * Cuts the writes of the last transactions at every `step`th offset, with nothing or with garbage where the rest should be.
+ * Cuts the writes of the last transactions at every `step`th offset, with nothing or with garbage
+ * where the rest should be.
  */
 export async function tearWrites(options: {
   readonly step: number;
@@ -107,7 +106,10 @@ export async function tearWrites(options: {
   return { cases, problems: problems.slice(0, 10) };
 }
 
-/** Flips one bit, in about every `step`th byte of every file of a store that was killed and of one that was closed; 1: in every byte. */
+/**
+ * Flips one bit, in about every `step`th byte of every file of a store that was killed and of one
+ * that was closed; 1: in every byte.
+ */
 export async function flipBits(options: {
   readonly step: number;
   readonly seed: string;
@@ -180,7 +182,10 @@ function copyStore(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: (path) => basename(path) !== SNAPSHOT_SOCKET });
 }
 
-/** In memory, where there is such a place: what the disk does is not what is tested, and thousands of stores are opened. */
+/**
+ * In memory, where there is such a place: what the disk does is not what is tested, and thousands
+ * of stores are opened.
+ */
 function newDirectory(): string {
   const memory = '/dev/shm';
   return realpathSync(mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'torture-damage-')));

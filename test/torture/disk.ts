@@ -1,6 +1,7 @@
-// A disk that loses power: plays a trace, and says what may be found on it afterwards. What was synced is there. Of everything
-// else, each change may be there or not, in any combination, and a write may be there in part, by sectors; a file that was
-// created (or removed) may be there or not until its directory was synced.
+// A disk that loses power: plays a trace, and says what may be found on it afterwards. What was
+// synced is there. Of everything else, each change may be there or not, in any combination, and a
+// write may be there in part, by sectors; a file that was created (or removed) may be there or not
+// until its directory was synced.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -46,7 +47,9 @@ export class Disk {
     }
   }
 
-  /** Writes what is left of the files in `from`, after a power loss now, to `to`, which is emptied. */
+  /**
+   * Writes what is left of the files in `from`, after a power loss now, to `to`, which is emptied.
+   */
   lose(random: Random, from: string, to: string): void {
     rmSync(to, { recursive: true, force: true });
     mkdirSync(to, { recursive: true });

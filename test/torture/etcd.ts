@@ -1,20 +1,23 @@
-// The store on etcd while its members fail: clients of several servers work on a few keys, members are killed, paused and cut off
-// from each other, servers end between a write and its answer; and what the clients were answered is judged like any history.
+// The store on etcd while its members fail: clients of several servers work on a few keys, members
+// are killed, paused and cut off from each other, servers end between a write and its answer; and
+// what the clients were answered is judged like any history.
 
 import { execFileSync } from 'node:child_process';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom, systemRandom } from '#machinery/random.ts';
+import { type Random, SeededRandom, systemRandom } from '#machinery/random.ts';
 import { openEtcdStorage } from '#storage/etcd/index.ts';
-import { ETCD_HINT, hasEtcd, startEtcdCluster } from '#storage/etcd/testing/etcd-process.ts';
-import type { EtcdPlace, EtcdProcess } from '#storage/etcd/testing/etcd-process.ts';
+import {
+  ETCD_HINT,
+  type EtcdPlace,
+  type EtcdProcess,
+  hasEtcd,
+  startEtcdCluster,
+} from '#storage/etcd/testing/etcd-process.ts';
 import { LossyProxy } from '#storage/etcd/testing/lossy-proxy.ts';
-import type { Storage, StorageEvent } from '#storage/interface.ts';
-import { StorageError } from '#storage/interface.ts';
+import { type Storage, StorageError, type StorageEvent } from '#storage/interface.ts';
 import { openWatchCache } from '#storage/watch-cache/index.ts';
-import type { KeyInput, KeyOperation, KeyOutput } from './checker.ts';
-import { isLinearizable } from './checker.ts';
+import { isLinearizable, type KeyInput, type KeyOperation, type KeyOutput } from './checker.ts';
 
 const MEMBERS = 3;
 const SERVERS = 2;
@@ -184,7 +187,8 @@ class Run {
         this.#network?.mend(index);
         break;
       case 'deafen': {
-        // The member does what it is told, and nobody hears of it: of all, since it is not known who is asked now.
+        // The member does what it is told, and nobody hears of it: of all, since it is not known
+        // who is asked now.
         for (const proxy of this.#proxies) proxy.losesAnswers = true;
         await systemClock.sleep(200);
         for (const proxy of this.#proxies) {
@@ -276,7 +280,8 @@ class Run {
     const values = new Set(
       told.map((event) => (event.type === 'put' ? decode(event.kv.value) : '')),
     );
-    // Whether a value that nobody was answered for was written is known from the watch, which is judged below.
+    // Whether a value that nobody was answered for was written is known from the watch, which is
+    // judged below.
     const was = ({ input, output }: KeyOperation): boolean =>
       output.type !== 'unknown' || !('value' in input) || values.has(input.value);
     for (let i = 0; i < KEYS; i++) {
@@ -322,8 +327,9 @@ class Run {
 }
 
 /**
- * A network namespace for each member, with two links: one to us, one to a bridge that joins the members. A cut takes the second
- * down: the member still answers us, but knows nothing of the others.
+ * A network namespace for each member, with two links: one to us, one to a bridge that joins the
+ * members. A cut takes the second down: the member still answers us, but knows nothing of the
+ * others.
  */
 class Network {
   readonly places: readonly EtcdPlace[];

@@ -1,13 +1,13 @@
-// A sync that fails: the server acknowledges nothing any more, says why, and never tries the sync again; when it is started
-// again, what it had acknowledged is there. Where syncs work again at once, as they do on Linux after they have failed once,
-// a store that tried again would lose what the first sync was for.
+// A sync that fails: the server acknowledges nothing any more, says why, and never tries the sync
+// again; when it is started again, what it had acknowledged is there. Where syncs work again at
+// once, as they do on Linux after they have failed once, a store that tried again would lose what
+// the first sync was for.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SeededRandom } from '#machinery/random.ts';
-import type { FileLayer } from './file-layer.ts';
-import { readTrace } from './file-layer.ts';
+import { type FileLayer, readTrace } from './file-layer.ts';
 import { compare, parseAcks, readStore } from './read-store.ts';
 import { buildServer, Refused, Server } from './server.ts';
 import { makeValue } from './values.ts';

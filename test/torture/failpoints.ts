@@ -1,12 +1,12 @@
-// The places at which a server can be ended on the way of a write to the disk: before, in the middle of and after every kind of
-// operation that its commit path does on every one of its files, found by watching a server under load.
+// The places at which a server can be ended on the way of a write to the disk: before, in the
+// middle of and after every kind of operation that its commit path does on every one of its files,
+// found by watching a server under load.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Random } from '#machinery/random.ts';
-import type { FileLayer } from './file-layer.ts';
-import { readTrace } from './file-layer.ts';
+import { type FileLayer, readTrace } from './file-layer.ts';
 import { Server } from './server.ts';
 
 export interface Failpoint {
@@ -16,7 +16,9 @@ export interface Failpoint {
   readonly when: 'before' | 'half' | 'after';
   /** Only a server that makes a new store comes by. */
   readonly ofNewStore: boolean;
-  /** How often a server came by, from its start on; without its start, if it also comes by later. */
+  /**
+   * How often a server came by, from its start on; without its start, if it also comes by later.
+   */
   readonly times: number;
 }
 
@@ -24,7 +26,10 @@ export function nameOfFailpoint({ kind, file, when }: Failpoint): string {
   return `${when} ${kind} ${file}`;
 }
 
-/** What the file layer is to do: end the process there, when it comes by for the `nth` time (from 1). */
+/**
+ * What the file layer is to do: end the process there, when it comes by for the `nth` time (from
+ * 1).
+ */
 export function endAt({ kind, file, when }: Failpoint, nth: number): string {
   return `point:${kind}:${when}:${nth}:${file}`;
 }
@@ -32,7 +37,10 @@ export function endAt({ kind, file, when }: Failpoint, nth: number): string {
 /** What is done often is tried this often at most, counted from the start of a server. */
 const MOST_TIMES = 300;
 
-/** `load` brings the server to do everything that it ever does to its files. What is done under load comes first. */
+/**
+ * `load` brings the server to do everything that it ever does to its files. What is done under load
+ * comes first.
+ */
 export async function findFailpoints(options: {
   readonly program: string;
   readonly layer: FileLayer;

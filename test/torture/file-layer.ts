@@ -1,4 +1,5 @@
-// The test's own layer under the files of a process (file-layer.c): builds it, and reads the traces that it writes.
+// The test's own layer under the files of a process (file-layer.c): builds it, and reads the traces
+// that it writes.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -55,7 +56,9 @@ export function fileLayer(): FileLayer | string {
   };
 }
 
-/** A change of a file, or a sync of one. Of a directory, a sync makes durable which files there are. */
+/**
+ * A change of a file, or a sync of one. Of a directory, a sync makes durable which files there are.
+ */
 export type FileOperation =
   | { readonly kind: 'create' | 'sync' | 'unlink'; readonly path: string }
   | {

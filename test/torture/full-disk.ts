@@ -1,12 +1,12 @@
-// A disk that is full, again and again, while clients write: writes are refused with NoSpace and nothing else, reads go on, and
-// as soon as there is room writes are made again, without a restart. Some servers are killed while the disk is full, and the next
-// one comes before there is room, and after. Nothing that was acknowledged is lost, and nothing that was refused is there.
+// A disk that is full, again and again, while clients write: writes are refused with NoSpace and
+// nothing else, reads go on, and as soon as there is room writes are made again, without a restart.
+// Some servers are killed while the disk is full, and the next one comes before there is room, and
+// after. Nothing that was acknowledged is lost, and nothing that was refused is there.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
 import type { FileLayer } from './file-layer.ts';
 import { compare, parseAcks, readStore } from './read-store.ts';
 import { buildServer, Refused, Server } from './server.ts';
@@ -17,7 +17,10 @@ const KEYS = 20;
 /** Acknowledged while there is room. */
 const MOST_WRITES = 400;
 const REFUSALS = 40;
-/** A store that has written for long has room of its own, in which history makes place for what is new: it need not grow. */
+/**
+ * A store that has written for long has room of its own, in which history makes place for what is
+ * new: it need not grow.
+ */
 const ROUNDS_OF_A_STORE = 6;
 const ENOUGH_ROOM_WRITES = 2000;
 

@@ -1,16 +1,16 @@
-// kill -9 under load: clients write and watch, the server is killed at random moments and at every point of the path that
-// a write takes to the disk, is started again, and the clients go on where they were.
+// kill -9 under load: clients write and watch, the server is killed at random moments and at every
+// point of the path that a write takes to the disk, is started again, and the clients go on where
+// they were.
 //
-// What must hold: a write that was acknowledged is there, at its revision; whatever else is there was asked for, once; and each
-// watcher, resumed from the last revision that it saw, has been told every revision exactly once, in order.
+// What must hold: a write that was acknowledged is there, at its revision; whatever else is there
+// was asked for, once; and each watcher, resumed from the last revision that it saw, has been told
+// every revision exactly once, in order.
 
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
-import type { Failpoint } from './failpoints.ts';
-import { endAt, findFailpoints, nameOfFailpoint, someTime } from './failpoints.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
+import { endAt, type Failpoint, findFailpoints, nameOfFailpoint, someTime } from './failpoints.ts';
 import type { FileLayer } from './file-layer.ts';
 import { buildServer, Refused, Server } from './server.ts';
 import type { ServedEvent } from './store-server.ts';
@@ -21,7 +21,10 @@ const KEYS = 10;
 const WATCHERS = 3;
 /** So many writes are acknowledged before a kill at a random moment, at most. */
 const WRITES = 300;
-/** Enough for the write-ahead log to be copied into the database. A server that does more without coming by a failpoint never will. */
+/**
+ * Enough for the write-ahead log to be copied into the database. A server that does more without
+ * coming by a failpoint never will.
+ */
 const PLENTY = 2500;
 /** One in so many operations of a client is a compaction. */
 const COMPACT_RATE = 100;

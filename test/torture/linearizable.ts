@@ -1,19 +1,26 @@
-// Clients at work on a store at the same time, and the judgement on what they were answered: every key linearizable, every watch
-// complete, ordered and unique, every list the state of its revision, every acknowledged write among the events.
+// Clients at work on a store at the same time, and the judgement on what they were answered: every
+// key linearizable, every watch complete, ordered and unique, every list the state of its revision,
+// every acknowledged write among the events.
 //
-// Some operations are slow to reach the store, and their client stops waiting: these may be done at any later time, or never.
+// Some operations are slow to reach the store, and their client stops waiting: these may be done at
+// any later time, or never.
 
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
-import type { ListResult, Storage, StorageEvent } from '#storage/interface.ts';
-import { StorageError } from '#storage/interface.ts';
-import type { KeyInput, KeyOperation, KeyOutput } from './checker.ts';
-import { isLinearizable } from './checker.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
+import {
+  type ListResult,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+} from '#storage/interface.ts';
+import { isLinearizable, type KeyInput, type KeyOperation, type KeyOutput } from './checker.ts';
 
 const CLIENTS = 8;
 const KEYS = 10;
 const WATCHERS = 3;
-/** At most so many turns of the event loop pass before an operation reaches the store, and before its answer is back. */
+/**
+ * At most so many turns of the event loop pass before an operation reaches the store, and before
+ * its answer is back.
+ */
 const DELAY_TURNS = 4;
 /** A slow one takes so many turns more. */
 const SLOW_TURNS = 40;
@@ -236,7 +243,9 @@ function judgeEvents(events: readonly StorageEvent[], last: number): string[] {
   return events.length === last - 1 ? [] : [`${events.length} events up to revision ${last}`];
 }
 
-/** The events as the one order of all writes: what was acknowledged and listed must agree with it. */
+/**
+ * The events as the one order of all writes: what was acknowledged and listed must agree with it.
+ */
 function judgeLog(
   events: readonly StorageEvent[],
   written: readonly Written[],

@@ -1,6 +1,6 @@
-// `npm run torture`: proves that the store keeps its promises. `-- --short` for the short form, `-- --seed TEXT` for other
-// histories, `-- NAME…` for the parts whose names contain one of these. Ends with one line that sums it up, and status 1 if
-// anything is wrong.
+// `npm run torture`: proves that the store keeps its promises. `-- --short` for the short form, `--
+// --seed TEXT` for other histories, `-- NAME…` for the parts whose names contain one of these. Ends
+// with one line that sums it up, and status 1 if anything is wrong.
 
 import { Command } from 'commander';
 import { systemClock } from '#machinery/clock.ts';

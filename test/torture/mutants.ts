@@ -1,21 +1,21 @@
-// Stores with one fault each, to see that the proof would notice: a store that is wrong now and then must be caught.
+// Stores with one fault each, to see that the proof would notice: a store that is wrong now and
+// then must be caught.
 
 import type { Random } from '#machinery/random.ts';
-import type { WatchStream } from '#machinery/watch.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import { StorageError } from '#storage/interface.ts';
-import type {
-  GetOptions,
-  IndexDefinition,
-  KeyValue,
-  ListOptions,
-  ListResult,
-  Storage,
-  StorageEvent,
-  StorageIndex,
-  UpdateDecision,
-  UpdateResult,
-  WatchOptions,
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
+import {
+  type GetOptions,
+  type IndexDefinition,
+  type KeyValue,
+  type ListOptions,
+  type ListResult,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+  type StorageIndex,
+  type UpdateDecision,
+  type UpdateResult,
+  type WatchOptions,
 } from '#storage/interface.ts';
 
 export const MUTANTS = [
@@ -25,8 +25,9 @@ export const MUTANTS = [
   'skipped event',
   'reordered events',
   'doubled event',
-  // Of a transaction whose answer is missing, which is sent again without a look at what became of it: it had been carried out,
-  // or it was still on its way, and is carried out after the second one.
+  // Of a transaction whose answer is missing, which is sent again without a look at what became of
+  // it: it had been carried out, or it was still on its way, and is carried out after the second
+  // one.
   'blind retry',
   'blind retry that is overtaken',
 ] as const;
@@ -69,7 +70,8 @@ export class MutantStorage implements Storage {
   ): Promise<UpdateResult> {
     if (this.#strikes('blind retry')) {
       await this.#storage.guaranteedUpdate(key, update, options);
-      // Its condition does not hold any more, which is taken for somebody else's write: read again, decide again.
+      // Its condition does not hold any more, which is taken for somebody else's write: read again,
+      // decide again.
       return await this.#storage.guaranteedUpdate(key, update);
     }
     if (!this.#strikes('lost update'))
@@ -104,7 +106,10 @@ export class MutantStorage implements Storage {
     return await this.#storage.delete(key, options);
   }
 
-  /** It comes at the worst moment: when the key has just been deleted, if that happens in time. Nobody hears what becomes of it. */
+  /**
+   * It comes at the worst moment: when the key has just been deleted, if that happens in time.
+   * Nobody hears what becomes of it.
+   */
   async #createLate(key: string, value: Uint8Array): Promise<void> {
     for (let i = 0; i < LATE_TURNS; i++) {
       await new Promise((resolve) => setImmediate(resolve));

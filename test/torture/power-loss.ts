@@ -1,14 +1,13 @@
-// Power loss: a server runs on the file layer, which writes down all that it does to its files and when it acknowledged what.
-// Then the power fails at any point of that trace, and the store must open with all that was acknowledged before the point.
+// Power loss: a server runs on the file layer, which writes down all that it does to its files and
+// when it acknowledged what. Then the power fails at any point of that trace, and the store must
+// open with all that was acknowledged before the point.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
 import { Disk } from './disk.ts';
-import type { FileLayer, FileOperation } from './file-layer.ts';
-import { readTrace } from './file-layer.ts';
+import { type FileLayer, type FileOperation, readTrace } from './file-layer.ts';
 import { compare, parseAcks, readStore } from './read-store.ts';
 import { buildServer, Refused, Server } from './server.ts';
 import { makeValue } from './values.ts';
@@ -59,7 +58,8 @@ export async function losePower(options: PowerLossOptions): Promise<PowerLossRes
         if (operation.path !== acksPath) disk.apply(operation);
         else if (operation.kind === 'write') acks += operation.data.toString('utf8');
       }
-      // Some versions of SQLite keep a lock on the file until the process ends: never the same one twice.
+      // Some versions of SQLite keep a lock on the file until the process ends: never the same one
+      // twice.
       const left = join(dir, `left-${loss}`);
       disk.lose(random, join(dir, 'store'), left);
       const wrong = compare(await readStore(left), parseAcks(acks));

@@ -1,4 +1,5 @@
-// What a store on disk holds, as a server would find it when it starts, and what that has to do with what was acknowledged.
+// What a store on disk holds, as a server would find it when it starts, and what that has to do
+// with what was acknowledged.
 
 import { LogDatabase } from '#storage/embedded/log-database.ts';
 import { readWrites } from '#storage/embedded/record.ts';
@@ -19,7 +20,10 @@ export type Found =
       readonly keys: ReadonlyMap<string, FoundWrite>;
     };
 
-/** Opens the store, with all that this mends, reads it and closes it. Throws what is not a StorageError. */
+/**
+ * Opens the store, with all that this mends, reads it and closes it. Throws what is not a
+ * StorageError.
+ */
 export async function readStore(dataDir: string): Promise<Found> {
   let database: LogDatabase | undefined;
   try {

@@ -1,4 +1,5 @@
-// A server whose disk fails stops, and says why: the program, straight from its source, with a sync of its store that fails.
+// A server whose disk fails stops, and says why: the program, straight from its source, with a sync
+// of its store that fails.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,10 +11,16 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { FileLayer } from './file-layer.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-/** Within this time there are so many syncs, and a server that noticed has stopped. A node renews its lease every ten seconds. */
+/**
+ * Within this time there are so many syncs, and a server that noticed has stopped. A node renews
+ * its lease every ten seconds.
+ */
 const PATIENCE_MS = 60_000;
 
-/** Answers what is wrong with how the server ended after sync `at` of its log failed; undefined: nothing. */
+/**
+ * Answers what is wrong with how the server ended after sync `at` of its log failed; undefined:
+ * nothing.
+ */
 export async function serverStops(layer: FileLayer, at: number): Promise<string | undefined> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-server-')));
   try {

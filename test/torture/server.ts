@@ -32,7 +32,10 @@ export async function buildServer(): Promise<string> {
   return join(outdir, 'store-server.js');
 }
 
-/** An operation that was refused; `Lost` if the server ended before it answered: it may have been done. */
+/**
+ * An operation that was refused; `Lost` if the server ended before it answered: it may have been
+ * done.
+ */
 export class Refused extends Error {
   readonly reason: string;
   constructor(reason: string, message: string) {

@@ -1,13 +1,18 @@
-// A program that serves an embedded store to the process that started it, by messages, until it is killed. Every write that it
-// acknowledges is first noted in DIR/acks, where a file layer sees it in order with what the store did to its files.
+// A program that serves an embedded store to the process that started it, by messages, until it is
+// killed. Every write that it acknowledges is first noted in DIR/acks, where a file layer sees it
+// in order with what the store did to its files.
 
 import { openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { openEmbeddedStorage } from '#storage/embedded/index.ts';
-import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
-import { StorageError } from '#storage/interface.ts';
+import {
+  type KeyValue,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+} from '#storage/interface.ts';
 
 export type ServerRequest =
   | { readonly id: number; readonly op: 'put'; readonly key: string; readonly value: string }

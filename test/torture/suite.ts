@@ -1,4 +1,5 @@
-// The parts of `npm run torture`, each with its two forms: short enough for every run of the tests, and long.
+// The parts of `npm run torture`, each with its two forms: short enough for every run of the tests,
+// and long.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,8 +1,7 @@
 // The short form of `npm run torture`, and the checker's own test.
 
 import { describe, expect, test } from 'vitest';
-import type { KeyInput, KeyOperation, KeyOutput } from './checker.ts';
-import { isLinearizable } from './checker.ts';
+import { isLinearizable, type KeyInput, type KeyOperation, type KeyOutput } from './checker.ts';
 import { PARTS } from './suite.ts';
 
 describe('torture', () => {

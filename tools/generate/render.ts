@@ -231,7 +231,10 @@ function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
   return text;
 }
 
-/** 'ReplicaSet', 'replicasets' → 'replicaSets'; 'NetworkPolicy' → 'networkPolicies'; 'CSIDriver' → 'csiDrivers'. */
+/**
+ * 'ReplicaSet', 'replicasets' → 'replicaSets'; 'NetworkPolicy' → 'networkPolicies'; 'CSIDriver' →
+ * 'csiDrivers'.
+ */
 export function constantName(kind: string, plural: string): string {
   const lower = kind.replace(/^([A-Z]+)(?=[A-Z][a-z])|^[A-Z]+/, (start) => start.toLowerCase());
   let common = 0;

@@ -1,4 +1,5 @@
-// dist/entries.js: the entries of the package share one program. Otherwise an error of one would be no instance of the class of another.
+// dist/entries.js: the entries of the package share one program. Otherwise an error of one would be
+// no instance of the class of another.
 
 import { loadProgram } from './load.ts';
 import type { Entries, Program } from './program.ts';

@@ -1,9 +1,11 @@
-// Loads the built program (dist/program.js), as it was compiled before if it was by the same Node with the same flags.
+// Loads the built program (dist/program.js), as it was compiled before if it was by the same Node
+// with the same flags.
 //
-// To read and compile 4 MB of JavaScript takes Node as long as to start a cluster. What it has compiled can be kept: V8 gives it as
-// bytes (a code cache), and takes them again if they come from its own version and flags. `cox compile` keeps them beside the program,
-// in a file for each version and flags. Such a file counts only for the very program that it was made from: it begins with a checksum
-// of both.
+// To read and compile 4 MB of JavaScript takes Node as long as to start a cluster. What it has
+// compiled can be kept: V8 gives it as bytes (a code cache), and takes them again if they come from
+// its own version and flags. `cox compile` keeps them beside the program, in a file for each
+// version and flags. Such a file counts only for the very program that it was made from: it begins
+// with a checksum of both.
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, Module } from 'node:module';
@@ -47,7 +49,8 @@ export function loadProgram<P = Program>(options: LoadOptions = {}): LoadedProgr
   const { folder = dirname(fileURLToPath(import.meta.url)), part } = options;
   const filename = join(folder, 'program.js');
   const bytes = readFileSync(filename);
-  // The build sees to it that there is nothing but ASCII in it: half the memory of a string with other characters.
+  // The build sees to it that there is nothing but ASCII in it: half the memory of a string with
+  // other characters.
   const source = bytes.toString('latin1');
   const checksum = crc32(bytes);
   const path = compiledPath(folder, part);
@@ -73,7 +76,8 @@ export function loadProgram<P = Program>(options: LoadOptions = {}): LoadedProgr
 }
 
 function functionOf(script: Script, source: string): ModuleFunction {
-  // A test runner that gives each test a world of its own (Jest) wants the objects in there to be of that world.
+  // A test runner that gives each test a world of its own (Jest) wants the objects in there to be
+  // of that world.
   const inMainContext = runInThisContext('globalThis') === globalThis;
   if (inMainContext) return script.runInThisContext() as ModuleFunction;
   // oxlint-disable-next-line no-eval
@@ -94,7 +98,10 @@ function functionWithSourceMap(filename: string, source: string): ModuleFunction
   return module.exports as ModuleFunction;
 }
 
-/** `program`: its checksum. Undefined: there is nothing, or it is not of this program. V8 itself refuses what it cannot use. */
+/**
+ * `program`: its checksum. Undefined: there is nothing, or it is not of this program. V8 itself
+ * refuses what it cannot use.
+ */
 function readCompiled(path: string, program: number): Buffer | undefined {
   if (!existsSync(path)) return undefined;
   const file = readFileSync(path);

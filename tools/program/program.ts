@@ -1,4 +1,5 @@
-// The built program: all of src/ in one file, whose parts are evaluated when they are first asked for.
+// The built program: all of src/ in one file, whose parts are evaluated when they are first asked
+// for.
 
 import type { Build } from '#cli/build.ts';
 import type * as threadWorker from '#cluster/thread/worker.ts';

@@ -80,7 +80,10 @@ export function readExempt(): ReadonlySet<string> {
   return new Set(lines.filter((line) => line !== '' && !line.startsWith('#')));
 }
 
-/** Returns a line for each violation in a file that is not exempt, and one for each exempt file that passes by now. */
+/**
+ * Returns a line for each violation in a file that is not exempt, and one for each exempt file that
+ * passes by now.
+ */
 export function problems(
   found: readonly FileViolations[],
   exempt: ReadonlySet<string>,
@@ -101,7 +104,10 @@ export function problems(
   ];
 }
 
-/** Writes the list of exempt files: those that are on it and still fail, or with `all` whatever fails. */
+/**
+ * Writes the list of exempt files: those that are on it and still fail, or with `all` whatever
+ * fails.
+ */
 export function writeExempt(found: readonly FileViolations[], all: boolean): number {
   const exempt = readExempt();
   const keys = found.map(keyOf).filter((key) => all || exempt.has(key));

@@ -1,4 +1,5 @@
-// The rules of tidy: what a file must not contain, each with the way out. They read text, not syntax trees: quick, and easy to extend.
+// The rules of tidy: what a file must not contain, each with the way out. They read text, not
+// syntax trees: quick, and easy to extend.
 
 import { basename } from 'node:path';
 
@@ -20,7 +21,9 @@ const isCode = (path: string): boolean => /\.(ts|js|cjs)$/.test(path);
 const isTest = (path: string): boolean =>
   /\.test\.ts$|\/testing\/|\/conformance\.ts$|\/test-pair\.ts$/.test(path);
 const isGenerated = (path: string): boolean =>
-  /^src\/api\/.*\/v[0-9][a-z0-9]*\/(types|index)\.ts$|^docs\/(api-report|conformance|api-coverage)\./.test(path);
+  /^src\/api\/.*\/v[0-9][a-z0-9]*\/(types|index)\.ts$|^docs\/(api-report|conformance|conformance-others|api-coverage)\./.test(
+    path,
+  );
 
 /** Checks each line of a file with a function that returns what is wrong with it. */
 function eachLine(text: string, check: (line: string) => string | undefined): Violation[] {
@@ -117,7 +120,10 @@ const PURE_NAMES: ReadonlySet<string> = new Set([
   'constants',
 ]);
 
-/** Modules that touch the system, and where each may be imported: paths below src/, or their beginnings. */
+/**
+ * Modules that touch the system, and where each may be imported: paths below src/, or their
+ * beginnings.
+ */
 const IO: Readonly<Record<string, readonly string[]>> = {
   fs: [
     'cli/',
@@ -270,14 +276,59 @@ const readmes: Rule = {
   },
 };
 
+const FROM = /^import (type )?\{[^}]*\} from '([^']+)';$/gm;
+
+/** Named imports of a module are in one statement: `import { a, type B } from …`. */
+const singleImport: Rule = {
+  name: 'single-import',
+  applies: (path) => path.endsWith('.ts'),
+  check(_path, text) {
+    const seen = new Set<string>();
+    const violations: Violation[] = [];
+    for (const { 2: module = '', index } of text.matchAll(FROM)) {
+      if (seen.has(module)) {
+        const line = text.slice(0, index).split('\n').length;
+        const message = `another import of ${module}: write one, "import { a, type B } from …"`;
+        violations.push({ line, message });
+      }
+      seen.add(module);
+    }
+    return violations;
+  },
+};
+
+const OPTIONAL_UNDEFINED = /^\s*(?:readonly )?[\w$'-]+\?: [^=(]*\| undefined[;,]?$/;
+
+/** An optional member may be undefined anyway, as exactOptionalPropertyTypes is off. */
+const optionalMembers: Rule = {
+  name: 'optional-members',
+  applies: (path) => path.endsWith('.ts'),
+  check: (_path, text) =>
+    eachLine(text, (line) =>
+      OPTIONAL_UNDEFINED.test(line) ? 'an optional member: leave out "| undefined"' : undefined,
+    ),
+};
+
 /** Rules about one file each. */
-export const rules: readonly Rule[] = [words, openings, testNames, lineLength, io, readmes];
+export const rules: readonly Rule[] = [
+  words,
+  openings,
+  testNames,
+  lineLength,
+  singleImport,
+  optionalMembers,
+  io,
+  readmes,
+];
 
 const EXPORT = /^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm;
 
 const NAMESPACE = /(?:import|export) \* as \w+ from '(?:[^']*\/)?([^'/]+)'/g;
 
-/** Returns exported values that no other file names, by file. A name that occurs anywhere in another file counts as used. */
+/**
+ * Returns exported values that no other file names, by file. A name that occurs anywhere in another
+ * file counts as used.
+ */
 export function deadExports(
   files: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, readonly Violation[]> {

@@ -2,10 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { VirtualClock } from '#machinery/clock.ts';
-import { send } from '../testing/requests.ts';
-import type { RawRequest } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type RawRequest, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
@@ -81,7 +79,7 @@ describe('pods', () => {
   });
 });
 
-describe('accounts of pods', () => {
+describe('service accounts of pods', () => {
   const signingKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .toString();
@@ -119,7 +117,7 @@ describe('accounts of pods', () => {
     expect((await waiting).code).toBe(403);
   });
 
-  test('come with a token, unless nobody wants it', async () => {
+  test('come with a token, unless pod or account turns it off', async () => {
     await post(ACCOUNTS, { metadata: { name: 'default' } });
     const { json } = await post(PODS, pod());
     const [volume] = (json.spec ?? {})['volumes'] as {
@@ -143,7 +141,7 @@ describe('accounts of pods', () => {
     expect(without.json.spec?.['volumes']).toBeUndefined();
   });
 
-  test('tokens are good for who they are made for, and as long as it is there', async () => {
+  test('tokens are valid only for their pod, and as long as the pod exists', async () => {
     const account = (await post(ACCOUNTS, { metadata: { name: 'default' } })).json;
     const made = (await post(PODS, pod())).json;
     const bound = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: made.metadata.uid };
@@ -233,7 +231,7 @@ describe('nodes', () => {
       await post(PODS, pod({ nodeName }, { name }));
   });
 
-  test('write themselves only', async () => {
+  test('write only themselves', async () => {
     expect((await post('/api/v1/nodes', { metadata: { name: 'n1' } }, as)).code).toBe(201);
     const other = await post('/api/v1/nodes', { metadata: { name: 'n2' } }, as);
     expect(other).toMatchObject({

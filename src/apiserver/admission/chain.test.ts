@@ -25,7 +25,7 @@ function write(
   };
 }
 
-/** Adds a label with its name, and writes down what it is asked. */
+/** Returns a plugin that adds a label with its name, and records its calls. */
 function labeller(
   name: string,
   rules: Pick<AdmissionPlugin, 'concerns' | 'handles'>,
@@ -47,7 +47,7 @@ function labeller(
 }
 
 describe('the chain of admission plugins', () => {
-  test('asks those that a kind of writes concerns, in their order, each with what the one before has made', async () => {
+  test('calls the plugins concerned by a write, in order, each with the object of the one before', async () => {
     const log: string[] = [];
     const asked: string[] = [];
     const chain = new AdmissionChain([
@@ -87,7 +87,7 @@ describe('the chain of admission plugins', () => {
     ]);
   });
 
-  test('tells what a plugin refuses, at once or later', async () => {
+  test('reports a rejection, synchronous or not', async () => {
     const refusing = (admit: () => KubeObject | Promise<KubeObject>): AdmissionPlugin => ({
       name: 'No',
       admit,

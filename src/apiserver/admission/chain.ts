@@ -1,10 +1,9 @@
-// All admission plugins as one.
+// The chain of all admission plugins.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { StepTimer } from './metrics.ts';
-import type { AdmissionDurations, AdmissionMetrics, Step } from './metrics.ts';
+import { type AdmissionDurations, type AdmissionMetrics, type Step, StepTimer } from './metrics.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget, Operation } from './plugin.ts';
 import { Reinvocation } from './reinvocation.ts';
 
@@ -13,15 +12,15 @@ type Admit = Required<Pick<AdmissionPlugin, 'admit'>>['admit'];
 type AdmitRequest = Required<Pick<AdmissionPlugin, 'admitRequest'>>['admitRequest'];
 type Validate = Required<Pick<AdmissionPlugin, 'validate'>>['validate'];
 
-/** One plugin in one step. */
+/** One plugin in one step of the chain. */
 interface Stage<Call> {
   readonly plugin: AdmissionPlugin;
   readonly call: Call;
-  /** Absent: nothing is measured. */
+  /** The histograms for the plugin's durations. Absent: nothing is measured. */
   readonly durations: AdmissionDurations | undefined;
 }
 
-/** The plugins that a kind of writes concerns. */
+/** The plugins that apply to writes of one kind. */
 interface Concerned {
   readonly admitting: readonly Stage<Admit>[];
   readonly admittingRequests: readonly Stage<AdmitRequest>[];
@@ -38,26 +37,27 @@ export interface AdmissionMeasuring {
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
   readonly #measuring: AdmissionMeasuring | undefined;
-  /** By resource, then by subresource and operation. */
+  /** The plugins by resource, then by subresource and operation. */
   readonly #concerned = new WeakMap<
     AdmissionTarget['resource'],
     Map<string, Map<Operation, Concerned>>
   >();
 
-  /** `measuring`: where durations are recorded. Absent: they are not measured. */
+  /** Creates a chain. `measuring`: where durations are recorded. Absent: they are not measured. */
   constructor(plugins: readonly AdmissionPlugin[], measuring?: AdmissionMeasuring) {
     this.#plugins = plugins;
     this.#measuring = measuring;
   }
 
   /**
-   * Returns the object as the plugins want it, each plugin seeing what the one before has made of it; at once if no plugin has to wait.
-   * Rejects with StatusError.
+   * Returns the object as the plugins have changed it. Each plugin gets the result of the one
+   * before. Returns synchronously if no plugin has to wait. Rejects with StatusError.
    */
   admit(attributes: Admitted): Awaitable<KubeObject> {
     const { admitting, admitStep } = this.#concernedBy(attributes);
     const reinvocation = new Reinvocation();
-    // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
+    // The attributes are copied first and then changed, which is several times as fast as an object
+    // literal with a spread and further members.
     const first: Admitted & { reinvocation?: Reinvocation } = { ...attributes };
     first.reinvocation = reinvocation;
     try {
@@ -78,7 +78,7 @@ export class AdmissionChain {
     let at = from;
     do {
       while (at < stages.length) {
-        const stage = stages[at++] as Stage<Admit>;
+        const stage = stages[at++]!;
         if (stage.plugin.handles?.(current) === false) continue;
         const answer = called(stage, current, timer);
         if (answer instanceof Promise) {
@@ -101,8 +101,9 @@ export class AdmissionChain {
   }
 
   /**
-   * Asks the plugins that may change a request without an object (DELETE, CONNECT). Returns its attributes with the options of the
-   * connection as the plugins want them; the very attributes at once if no plugin has anything to do with it. Rejects with StatusError.
+   * Calls the plugins that may change a request without an object (DELETE, CONNECT). Returns its
+   * attributes with the changed options of the connection; the same attributes, synchronously, if
+   * no plugin applies. Rejects with StatusError.
    */
   admitRequest(attributes: AdmissionAttributes): Awaitable<AdmissionAttributes> {
     const { admittingRequests, admitStep } = this.#concernedBy(attributes);
@@ -135,7 +136,10 @@ export class AdmissionChain {
     return current;
   }
 
-  /** Returns at once if no plugin has to wait. Rejects with StatusError. */
+  /**
+   * Calls the validating plugins. Returns synchronously if no plugin has to wait. Rejects with
+   * StatusError.
+   */
   validate(attributes: AdmissionAttributes): Awaitable<void> {
     const { validating, validateStep } = this.#concernedBy(attributes);
     try {
@@ -194,7 +198,7 @@ export class AdmissionChain {
   }
 }
 
-/** Calls the plugin. What it throws is recorded as a rejection. */
+/** Calls the plugin. An error is recorded as a rejection, and rethrown. */
 function called<A, R>(
   stage: Stage<(attributes: A) => R>,
   attributes: A,
@@ -236,7 +240,7 @@ function validateFrom(
   timer: StepTimer | undefined,
 ): Awaitable<void> {
   for (let at = from; at < stages.length; at++) {
-    const stage = stages[at] as Stage<Validate>;
+    const stage = stages[at]!;
     if (stage.plugin.handles?.(attributes) === false) continue;
     const answer = called(stage, attributes, timer);
     if (answer instanceof Promise) {

@@ -1,4 +1,4 @@
-// What several plugins ask about persistent volume claims.
+// Questions about persistent volume claims that several plugins share.
 
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -8,7 +8,7 @@ export type ImmutableClaim = Immutable<PersistentVolumeClaim>;
 
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
-/** A claim itself is written, not its status. */
+/** Reports whether a write is of a claim itself, not of its status. */
 export function isClaimWrite({ resource, subresource, operation }: AdmissionTarget): boolean {
   return (
     resource.resource === 'persistentvolumeclaims' &&
@@ -18,7 +18,10 @@ export function isClaimWrite({ resource, subresource, operation }: AdmissionTarg
   );
 }
 
-/** '' for one that wants no class; undefined if nothing is said about it. */
+/**
+ * Returns the storage class of a claim: '' if the claim wants none, undefined if it has no such
+ * field.
+ */
 export function classOfClaim({ metadata, spec }: ImmutableClaim): string | undefined {
   return metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName;
 }

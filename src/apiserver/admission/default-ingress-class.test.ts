@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ingressClasses, ingresses } from '#api/groups/networking/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 const clock = new VirtualClock();
@@ -31,7 +30,7 @@ async function classOf(
   return created.spec.ingressClassName;
 }
 
-test('an ingress without a class gets the default one, of several the newest', async () => {
+test('an ingress without a class gets the newest default class', async () => {
   expect(await classOf()).toBeUndefined();
   await makeClass('no', false);
   expect(await classOf()).toBeUndefined();
@@ -43,7 +42,7 @@ test('an ingress without a class gets the default one, of several the newest', a
   expect(await classOf()).toBe('z');
 });
 
-test('an ingress that names its class keeps it, also in the old way', async () => {
+test('an ingress with a class keeps it, even if the class is in the annotation', async () => {
   await makeClass('a', true);
   expect(await classOf({ ingressClassName: 'mine' })).toBe('mine');
   expect(await classOf({}, { 'kubernetes.io/ingress.class': 'mine' })).toBeUndefined();

@@ -1,4 +1,5 @@
-// An ingress that does not say who implements it gets the default class, if there is one: of several the newest.
+// Gives an ingress without a class the default class, if there is one. If there are several, the
+// newest.
 
 import type { Ingress, IngressClass } from '#api/groups/networking/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -6,7 +7,7 @@ import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const MARK = 'ingressclass.kubernetes.io/is-default-class';
-/** What said the class before there was a field for it. */
+/** The annotation that named the class before there was a field. */
 const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 
 export class DefaultIngressClass implements AdmissionPlugin {

@@ -1,4 +1,5 @@
-// A claim that does not say of which class its volume should be gets the default one, if there is one: of several the newest.
+// Gives a claim without a storage class the default class, if there is one. If there are several,
+// the newest.
 
 import type { StorageClass } from '#api/groups/storage/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';

@@ -1,11 +1,11 @@
-// Gives pods that say nothing about it a toleration for nodes that are not ready or unreachable: of five minutes, by default.
+// Gives a pod without such tolerations a toleration for nodes that are not ready, and one for
+// unreachable nodes; each lasts five minutes by default.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
-import { isPodWrite } from './pod-defaults.ts';
-import type { ImmutablePod } from './pod-defaults.ts';
+import { type ImmutablePod, isPodWrite } from './pod-defaults.ts';
 
-/** In seconds. Default: 300. */
+/** The tolerations' durations, in seconds. Default: 300. */
 export interface DefaultTolerations {
   readonly notReady?: number;
   readonly unreachable?: number;

@@ -1,4 +1,4 @@
-// The plugins that every API server runs, in their order.
+// The admission plugins of every API server, in order.
 
 import {
   CertificateApproval,
@@ -27,7 +27,7 @@ import { StorageObjectInUseProtection } from './storage-object-in-use-protection
 import { TaintNodesByCondition } from './taint-nodes-by-condition.ts';
 import { MutatingAdmissionWebhook, ValidatingAdmissionWebhook } from './webhook/index.ts';
 
-/** The names of the server's plugins, in their order. */
+/** The names of the server's plugins, in order. */
 export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'NamespaceLifecycle',
   'LimitRanger',
@@ -54,7 +54,7 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'ResourceQuota',
 ];
 
-/** Names that are no plugins of the server, in a list of those to leave out. */
+/** A name in the list of disabled plugins that is not a plugin of the server. */
 export class UnknownAdmissionPluginError extends Error {
   constructor(name: string) {
     super(`admission plugin ${JSON.stringify(name)} is unknown`);
@@ -62,7 +62,7 @@ export class UnknownAdmissionPluginError extends Error {
   }
 }
 
-/** Throws UnknownAdmissionPluginError. */
+/** Returns the server's plugins without the disabled ones. Throws UnknownAdmissionPluginError. */
 export function defaultAdmissionPlugins(
   services: AdmissionServices,
   disabled: readonly string[],
@@ -90,7 +90,7 @@ export function defaultAdmissionPlugins(
     new MutatingAdmissionWebhook(services),
     new ValidatingAdmissionPolicy(services),
     new ValidatingAdmissionWebhook(services),
-    // The last: whatever is refused for another reason is not charged.
+    // Quotas come last, so that a request that another plugin rejects is not charged.
     new ResourceQuotaAdmission(services),
   ];
   const unknown = disabled.find((name) => !ADMISSION_PLUGIN_NAMES.includes(name));

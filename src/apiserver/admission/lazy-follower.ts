@@ -1,12 +1,12 @@
-// Follows objects from the first request that needs them on: what admission knows of policies and webhooks.
+// Follows objects in memory from the first request that needs them: policies and webhook
+// configurations.
 
-import { Follower } from '#apiserver/catalog/follow.ts';
-import type { FollowerConfig } from '#apiserver/catalog/follow.ts';
+import { Follower, type FollowerConfig } from '#apiserver/catalog/follow.ts';
 import type { AdmissionAttributes } from './plugin.ts';
 import { refusal } from './policy/exempt.ts';
 
 export interface LazyFollowerConfig extends FollowerConfig {
-  /** Called back when the server stops. */
+  /** Registers a callback for the server's stop. */
   readonly onStop: (callback: () => void) => void;
 }
 
@@ -16,20 +16,26 @@ export class LazyFollower {
   #starting: Promise<void> | undefined;
   #started = false;
 
-  /** `follow`: begins to follow the objects, and resolves when all that exist are known. */
+  /**
+   * Creates the follower. `follow` starts following the objects, and resolves when all existing
+   * ones are in memory.
+   */
   constructor(config: LazyFollowerConfig, follow: (follower: Follower) => Promise<unknown>) {
     this.#config = config;
     this.#follow = follow;
   }
 
-  /** Whether the objects are known. */
+  /** True once all existing objects are in memory. */
   get started(): boolean {
     return this.#started;
   }
 
-  /** Resolves when the objects are known. Rejects with Forbidden as long as they cannot be read: no request passes before that. */
+  /**
+   * Resolves when the objects are in memory. Rejects with Forbidden as long as they cannot be read:
+   * no request is admitted before that.
+   */
   async ready(attributes: AdmissionAttributes): Promise<void> {
-    // A store that could not be read may be asked again.
+    // After a failure the next request tries again.
     this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
     try {
       await this.#starting;

@@ -1,11 +1,11 @@
-// What pods and claims of a namespace may take is bounded by its LimitRanges: containers that say nothing get their defaults,
-// and whatever takes too little or too much is refused.
+// Enforces LimitRanges: they bound the resources of pods and claims in a namespace. Containers
+// without requests or limits get the defaults, and a pod or claim outside of the bounds is
+// rejected.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import { aggregateContainerResources } from '#api/groups/core/v1/pod-resources.ts';
 import { isClaimWrite, type ImmutableClaim } from './claims.ts';
@@ -24,14 +24,19 @@ const ANNOTATION = 'kubernetes.io/limit-ranger';
 export class LimitRanger implements AdmissionPlugin {
   readonly name = 'LimitRanger';
   readonly #services: Pick<AdmissionServices, 'findAll'>;
-  /** What was found when a request's object was completed, for when it is checked. A request is known by its warnings. */
+  /**
+   * The LimitRanges that `admit` read, for `validate` of the same request. The array of warnings
+   * identifies the request.
+   */
   readonly #found = new WeakMap<AdmissionAttributes['warnings'], readonly LimitRange[]>();
 
   constructor(services: Pick<AdmissionServices, 'findAll'>) {
     this.#services = services;
   }
 
-  /** What a pod's containers take is said when it is created; a claim may grow. */
+  /**
+   * Pods are checked when they are created; claims also when they are updated, since they may grow.
+   */
   concerns(target: AdmissionTarget): boolean {
     return isClaimWrite(target) || (target.operation === 'CREATE' && isPodWrite(target));
   }
@@ -70,7 +75,7 @@ export class LimitRanger implements AdmissionPlugin {
       throw apierrors.forbidden(
         resource,
         name,
-        distinct.length === 1 ? (distinct[0] as string) : `[${distinct.join(', ')}]`,
+        distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`,
       );
     }
   }
@@ -80,7 +85,7 @@ export class LimitRanger implements AdmissionPlugin {
   }
 }
 
-/** The pod, with what the range gives to containers that do not say what they take. */
+/** Returns the pod with the range's defaults for containers without requests or limits. */
 function withDefaults(pod: ImmutablePod, range: LimitRange): ImmutablePod {
   const requests: Record<string, string> = {};
   const limits: Record<string, string> = {};
@@ -144,22 +149,22 @@ function podProblems(item: LimitRangeItem, pod: ImmutablePod): string[] {
   );
 }
 
-/** What the pod takes as a whole counts, not what its containers do. */
+/** Returns the amounts of the containers, with the pod-level amounts in place of theirs. */
 function withPodLevel(aggregate: Amounts, list: ResourceList | undefined): Amounts {
   return new Map([...aggregate, ...amounts(list)]);
 }
 
-/** Of a claim only what it requests counts. */
+/** Returns the problems of a claim. Only its requests count. */
 function claimProblems(item: LimitRangeItem, claim: ImmutableClaim): string[] {
   if (item.type !== 'PersistentVolumeClaim') return [];
   const requests = amounts(claim.spec.resources.requests);
   return [
     ...each(item.min, (name, least) => below(item.type, name, least, requests, new Map())),
     ...each(item.max, (name, most) => {
-      const told = `maximum ${name} usage per ${item.type} is ${most.toString()}`;
+      const bound = `maximum ${name} usage per ${item.type} is ${most.toString()}`;
       const request = requests.get(name);
-      if (request === undefined) return `${told}.  No request is specified`;
-      return request.cmp(most) > 0 ? `${told}, but request is ${request.toString()}` : undefined;
+      if (request === undefined) return `${bound}.  No request is specified`;
+      return request.cmp(most) > 0 ? `${bound}, but request is ${request.toString()}` : undefined;
     }),
   ];
 }
@@ -181,12 +186,12 @@ function below(
   requests: Amounts,
   limits: Amounts,
 ): string | undefined {
-  const told = `minimum ${name} usage per ${type} is ${least.toString()}`;
+  const bound = `minimum ${name} usage per ${type} is ${least.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
-  if (request === undefined) return `${told}.  No request is specified`;
-  if (request.cmp(least) < 0) return `${told}, but request is ${request.toString()}`;
+  if (request === undefined) return `${bound}.  No request is specified`;
+  if (request.cmp(least) < 0) return `${bound}, but request is ${request.toString()}`;
   return limit !== undefined && limit.cmp(least) < 0
-    ? `${told}, but limit is ${limit.toString()}`
+    ? `${bound}, but limit is ${limit.toString()}`
     : undefined;
 }
 
@@ -197,12 +202,12 @@ function above(
   requests: Amounts,
   limits: Amounts,
 ): string | undefined {
-  const told = `maximum ${name} usage per ${type} is ${most.toString()}`;
+  const bound = `maximum ${name} usage per ${type} is ${most.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
-  if (limit === undefined) return `${told}.  No limit is specified`;
-  if (limit.cmp(most) > 0) return `${told}, but limit is ${limit.toString()}`;
+  if (limit === undefined) return `${bound}.  No limit is specified`;
+  if (limit.cmp(most) > 0) return `${bound}, but limit is ${limit.toString()}`;
   return request !== undefined && request.cmp(most) > 0
-    ? `${told}, but request is ${request.toString()}`
+    ? `${bound}, but request is ${request.toString()}`
     : undefined;
 }
 
@@ -213,15 +218,15 @@ function overRatio(
   requests: Amounts,
   limits: Amounts,
 ): string | undefined {
-  const told = `${name} max limit to request ratio per ${type} is ${ratio.toString()}`;
+  const bound = `${name} max limit to request ratio per ${type} is ${ratio.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
   if (request === undefined || request.isZero())
-    return `${told}, but no request is specified or request is 0`;
+    return `${bound}, but no request is specified or request is 0`;
   if (limit === undefined || limit.isZero())
-    return `${told}, but no limit is specified or limit is 0`;
+    return `${bound}, but no limit is specified or limit is 0`;
   const provided = limit.toNumber() / request.toNumber();
   return provided > ratio.toNumber()
-    ? `${told}, but provided ratio is ${provided.toFixed(6)}`
+    ? `${bound}, but provided ratio is ${provided.toFixed(6)}`
     : undefined;
 }
 

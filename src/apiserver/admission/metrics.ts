@@ -1,4 +1,5 @@
-// How long admission took: each plugin, and all of them together in a step. Under upstream's names.
+// Metrics of the duration of admission, for each plugin and for each step as a whole. The names are
+// upstream's.
 
 import type { Clock } from '#machinery/clock.ts';
 import { Family, Histogram, histogramsText } from '#machinery/metrics/instruments.ts';
@@ -6,10 +7,10 @@ import type { Operation } from './plugin.ts';
 
 export type Step = 'admit' | 'validate';
 
-/** Upstream's buckets. */
+/** Upstream's buckets, in seconds. */
 const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 
-/** Where one plugin, or one step, records its durations: resolved once for all writes that are alike. */
+/** The histograms of one plugin or one step, resolved once for all writes with the same labels. */
 export interface AdmissionDurations {
   readonly accepted: Histogram;
   readonly rejected: Histogram;
@@ -47,7 +48,7 @@ export class AdmissionMetrics {
     };
   }
 
-  /** Series without observations are left out. */
+  /** Returns the metrics in Prometheus' text format. Series without observations are left out. */
   text(): string {
     return [this.#plugins, this.#steps]
       .map((family) =>
@@ -60,7 +61,7 @@ export class AdmissionMetrics {
   }
 }
 
-/** Times the plugins of one step of one write, one after the other: the end of one is the start of the next. */
+/** Times the plugins of one step of one write: the end of one plugin is the start of the next. */
 export class StepTimer {
   readonly #clock: Clock;
   readonly #step: AdmissionDurations;
@@ -78,13 +79,13 @@ export class StepTimer {
     plugin.accepted.observe(this.#secondsOfPlugin());
   }
 
-  /** The plugin rejects the write, and with it the step ends. */
+  /** Records that the plugin rejected the write, which ends the step. */
   rejected(plugin: AdmissionDurations): void {
     plugin.rejected.observe(this.#secondsOfPlugin());
     this.#step.rejected.observe((this.#lastMs - this.#begunMs) / 1000);
   }
 
-  /** All plugins have accepted the write. */
+  /** Records that all plugins accepted the write. */
   finished(): void {
     this.#step.accepted.observe((this.#lastMs - this.#begunMs) / 1000);
   }

@@ -1,5 +1,5 @@
-// The base of the plugins that ask others to change a request: policies in CEL, and webhooks. Both change
-// objects that are written, and the options of connections.
+// The base of the plugins that let users' policies (in CEL) or webhooks change a request. Both
+// change written objects, and the options of connections.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
@@ -12,7 +12,7 @@ export abstract class MutatingPlugin implements AdmissionPlugin {
   abstract handles(): boolean;
 
   /**
-   * Resolves with the attributes as they have been changed; the same value if nothing has changed. Rejects with
+   * Resolves with the changed attributes; with the same value if nothing has changed. Rejects with
    * StatusError.
    */
   protected abstract dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes>;
@@ -20,7 +20,7 @@ export abstract class MutatingPlugin implements AdmissionPlugin {
   async admit(
     attributes: AdmissionAttributes & { readonly object: KubeObject },
   ): Promise<KubeObject> {
-    return (await this.dispatch(attributes)).object as KubeObject;
+    return (await this.dispatch(attributes)).object!;
   }
 
   async admitRequest(attributes: AdmissionAttributes): Promise<object | undefined> {
@@ -29,7 +29,9 @@ export abstract class MutatingPlugin implements AdmissionPlugin {
   }
 }
 
-/** Returns what may be changed of a request: the object, or the options of a connection. */
+/**
+ * Returns the part of a request that may be changed: the object, or the options of a connection.
+ */
 export function subjectOf({ object, connectOptions }: AdmissionAttributes): object | undefined {
   return object ?? connectOptions?.();
 }

@@ -1,16 +1,18 @@
-// Nothing is created in a namespace that does not exist or is going away, and the namespaces that the cluster needs stay.
+// Rejects the creation of objects in a namespace that does not exist or is terminating, and the
+// deletion of namespaces that the cluster needs.
 
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const UNDELETABLE: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Virtual resources that are about a namespace, and may be asked of one that is not there. */
+/**
+ * Virtual resources about a namespace, which may be created although the namespace does not exist.
+ */
 const ACCESS_REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews']);
 
 export class NamespaceLifecycle implements AdmissionPlugin {
@@ -62,7 +64,7 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     });
   }
 
-  /** Before webhooks, which need not be asked then. */
+  /** Rejects the deletion of a protected namespace here, so that no webhook is called for it. */
   admitRequest({ operation, resource, name }: AdmissionAttributes): undefined {
     if (
       operation !== 'DELETE' ||

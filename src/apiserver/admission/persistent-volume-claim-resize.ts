@@ -1,4 +1,5 @@
-// A claim may ask for more room only where somebody can give it: it is bound, and its class says that its volumes grow.
+// Rejects an expansion of a claim unless the claim is bound and its storage class allows volume
+// expansion.
 
 import type { StorageClass } from '#api/groups/storage/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -33,7 +34,8 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
     }
     if (await this.#mayGrow(claim, old)) return;
     const why =
-      'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
+      'only dynamically provisioned pvc can be resized and the storageclass that provisions ' +
+      'the pvc must support resize';
     throw apierrors.forbidden(resource, name, why);
   }
 

@@ -1,5 +1,6 @@
-// Admission: what is asked of a write after authorization and before it reaches the registry. Plugins may change an object
-// (all of them, in order, before its kind's own validation) and then refuse it (all of them, after that).
+// The interface of admission plugins, which run after authorization and before the registry. All
+// plugins may first change an object, in order, before its kind's own validation. After that, all
+// of them may reject it.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
@@ -19,53 +20,62 @@ export interface AdmissionAttributes {
     readonly resource: string;
   };
   readonly subresource: string;
-  /** '' for cluster-scoped resources. */
+  /** The namespace; '' for cluster-scoped resources. */
   readonly namespace: string;
-  /** '' while a name is still to be generated, and for collections. */
+  /** The name; '' while it is still to be generated, and for collections. */
   readonly name: string;
-  /** Absent for DELETE and CONNECT. */
+  /** The new object. Absent for DELETE and CONNECT. */
   readonly object?: KubeObject;
-  /** Of UPDATE and DELETE. */
+  /** The stored object, for UPDATE and DELETE. */
   readonly oldObject?: KubeObject;
   readonly deleteOptions?: DeleteOptions;
-  /** Of CONNECT: what is asked for, as an object (PodExecOptions) that has no metadata. */
+  /** Returns the options of CONNECT as an object without metadata, such as PodExecOptions. */
   readonly connectOptions?: () => object | undefined;
-  /** How it was asked: fieldManager, fieldValidation. */
+  /** The query of the request, with fieldManager and fieldValidation. */
   readonly query: URLSearchParams;
   readonly dryRun: boolean;
   readonly user: UserInfo;
-  /** Texts for `Warning` headers. */
+  /** The texts of `Warning` headers. Plugins may add some. */
   readonly warnings: string[];
-  /** While plugins may change the object. */
+  /** Present while plugins may change the object. */
   readonly reinvocation?: Reinvocation;
-  /** Waits for admission. Absent: nothing ends admission early. */
+  /** The request that waits for admission. Absent: nothing ends admission early. */
   readonly caller?: AdmissionCaller;
 }
 
-/** The request that is admitted. Plugins that wait for others end when it ends. */
+/** The request that is admitted. A plugin that waits stops when the request ends. */
 export interface AdmissionCaller {
   readonly signal: AbortSignal;
-  /** When the time of the request is over, on the monotonic clock. Absent: it has no time limit. */
+  /** The deadline of the request on the monotonic clock, in ms. Absent: there is none. */
   readonly deadlineMs?: number;
 }
 
-/** What many writes have in common. */
+/** The attributes that many writes have in common. */
 export type AdmissionTarget = Pick<AdmissionAttributes, 'operation' | 'resource' | 'subresource'>;
 
 export interface AdmissionPlugin {
-  /** As Kubernetes names it: 'NamespaceLifecycle'. */
+  /** The plugin's name in Kubernetes, such as 'NamespaceLifecycle'. */
   readonly name: string;
-  /** Whether it can have anything to say about such writes; asked once for all of them. Default: it can. */
+  /**
+   * Reports whether the plugin applies to such writes. The result is cached for all of them.
+   * Default: it applies.
+   */
   concerns?(target: AdmissionTarget): boolean;
-  /** Whether it has about this one, which concerns it; asked before each call, so it should be quick. Default: it has. */
+  /**
+   * Reports whether the plugin applies to this write, after `concerns` returned true. Called before
+   * each call, so it must be fast. Default: it applies.
+   */
   handles?(attributes: AdmissionAttributes): boolean;
-  /** The object as it shall be (the very same if nothing is to change). Throws StatusError to refuse it. */
+  /**
+   * Returns the object as it should be; the same object if nothing is to change. Throws StatusError
+   * to reject the write.
+   */
   admit?(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject>;
   /**
-   * As `admit`, for requests without an object: DELETE and CONNECT. Returns the options of a connection as they should be; undefined if
-   * nothing is to change.
+   * Does the same as `admit` for requests without an object: DELETE and CONNECT. Returns the
+   * options of a connection as they should be; undefined if nothing is to change.
    */
   admitRequest?(attributes: AdmissionAttributes): Awaitable<object | undefined>;
-  /** Throws StatusError to refuse it. */
+  /** Checks the final object. Throws StatusError to reject the write. */
   validate?(attributes: AdmissionAttributes): Awaitable<void>;
 }

@@ -1,4 +1,4 @@
-// What several plugins ask about pods.
+// Questions about pods that several plugins share.
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -6,7 +6,7 @@ import type { AdmissionTarget } from './plugin.ts';
 
 export type ImmutablePod = Immutable<Pod>;
 
-/** A pod itself is written, not one of its subresources. */
+/** Reports whether a write is of a pod itself, not of a subresource. */
 export function isPodWrite({ resource, subresource, operation }: AdmissionTarget): boolean {
   return (
     resource.resource === 'pods' &&
@@ -16,7 +16,7 @@ export function isPodWrite({ resource, subresource, operation }: AdmissionTarget
   );
 }
 
-/** The API's image of a pod that a kubelet runs from a file. */
+/** Reports whether a pod is the mirror of a static pod, which a kubelet runs from a file. */
 export function isMirrorPod(pod: ImmutablePod): boolean {
   return pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
 }

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { Api, outcome } from '../testing/api.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 
@@ -76,7 +75,7 @@ test.each([
   });
 });
 
-test('what a pod of its runtime class takes beside its containers counts, too', async () => {
+test('the overhead of a pod’s runtime class counts, too', async () => {
   const overhead = { podFixed: { cpu: '1' } };
   await api.post('/apis/node.k8s.io/v1/runtimeclasses', {
     metadata: { name: 'vm' },
@@ -89,7 +88,7 @@ test('what a pod of its runtime class takes beside its containers counts, too', 
   );
 });
 
-test('a node that says nothing has nothing', async () => {
+test('a node without capacity has nothing to allocate', async () => {
   await create('empty');
   expect(outcome(await resize({ cpu: '2', memory: '100Mi' }))).toBe(
     forbidden(
@@ -107,14 +106,14 @@ test('only nodes of Linux can resize', async () => {
   expect(refused.json.details?.causes).toEqual([{ reason: 'UnsupportedPlatform' }]);
 });
 
-test('a node that is gone has nobody to ask', async () => {
+test('a resize on a deleted node is rejected', async () => {
   await create('gone');
   expect(outcome(await resize({ cpu: '2', memory: '100Mi' }))).toBe(
     forbidden('node "gone" not found'),
   );
 });
 
-test('who changes nothing, or has no node yet, is not asked about it', async () => {
+test('an unchanged pod, or one without a node, is not checked', async () => {
   await create('gone');
   expect(outcome(await resize({ cpu: '1', memory: '100Mi' }))).toBe('200');
   await api.delete(`${PODS}/p`, { gracePeriodSeconds: 0 });

@@ -1,11 +1,11 @@
-// What a pod on a node is resized to must be something that its node could have: only what others hold of it may become free one day.
+// Rejects a resize of a pod that its node could never provide. Resources that other pods use do not
+// count, as they may become free.
 
 import type { Node, ResourceList } from '#api/groups/core/v1/index.ts';
 import { podAmounts } from '#api/groups/core/v1/quota/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
@@ -14,7 +14,7 @@ import type { ImmutablePod } from './pod-defaults.ts';
 type Cause = 'NodeCapacity' | 'UnsupportedPlatform';
 
 const OS = 'kubernetes.io/os';
-/** As they are told. */
+/** The units in which messages give the amounts. */
 const UNITS = { cpu: 'milliValue', memory: 'value' } as const;
 
 export class PodResizeValidator implements AdmissionPlugin {
@@ -55,7 +55,9 @@ function check(
   if (node === undefined) throw refusal(`node ${JSON.stringify(nodeName)} not found`);
   const os = node.metadata.labels?.[OS] ?? 'linux';
   if (os !== 'linux') {
-    const why = `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} is ${JSON.stringify(os)}`;
+    const why =
+      `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} ` +
+      `is ${JSON.stringify(os)}`;
     throw withCause(refusal(why), 'UnsupportedPlatform');
   }
   const problem = beyond(pod, node.status.allocatable ?? {});

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { Api } from '../testing/api.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const ZONE = 'topology.kubernetes.io/zone';
@@ -54,7 +53,7 @@ test.each(CASES)('a pod that is made for the node %s with labels %j', async (nod
   expect(await labels()).toEqual(then);
 });
 
-test("a binding's own labels stay, but for those of the node", async () => {
+test('the other labels of a binding stay, but not its topology labels', async () => {
   await api.post(PODS, pod({ z: 'pod', a: 'pod', b: 'pod' }));
   await api.post(
     `${PODS}/p/binding`,
@@ -68,14 +67,14 @@ test("a binding's own labels stay, but for those of the node", async () => {
   ]);
 });
 
-test('a pod without a node has nothing to tell, and one that is bound in the older way tells nothing', async () => {
+test('a pod without a node, or bound through the old resource, gets no labels', async () => {
   await api.post(PODS, pod(undefined));
   expect(await labels()).toBeUndefined();
   expect((await api.post('/api/v1/namespaces/default/bindings', binding('both'))).code).toBe(201);
   expect(await labels()).toBeUndefined();
 });
 
-test('labels that are taken away later stay away', async () => {
+test('labels that are removed later stay removed', async () => {
   await api.post(PODS, pod(undefined, 'zoned'));
   await api.patch(`${PODS}/p`, { metadata: { labels: null } });
   expect(await labels()).toBeUndefined();

@@ -1,10 +1,9 @@
-// A pod says where it runs: as it comes to its node, the zone and the region of that become labels of the pod, from where the downward
-// API hands them on to its containers. What the pod says otherwise does not count.
+// Labels a pod with the zone and the region of its node when it is bound, so that the downward API
+// can pass them to its containers. Labels that the pod had before are overwritten.
 
 import type { Binding as MutableBinding, Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { mergedMap } from '#machinery/collections/string-map.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
@@ -24,7 +23,7 @@ export class PodTopologyLabels implements AdmissionPlugin {
     this.#find = find;
   }
 
-  /** The older way to bind a pod, through the resource bindings, leaves it as it is. */
+  /** Pods that are bound through the old resource `bindings` get no labels, as upstream. */
   concerns({ operation, resource, subresource }: AdmissionTarget): boolean {
     const isPods = resource.group === '' && resource.resource === 'pods';
     return operation === 'CREATE' && isPods && (subresource === '' || subresource === 'binding');
@@ -49,7 +48,7 @@ function nodeOfBinding({ target }: Binding): string | undefined {
   return target.kind === 'Node' ? target.name : undefined;
 }
 
-/** A binding's labels become those of its pod. */
+/** Adds the labels of the node to a binding, which copies them to its pod. */
 function withLabels(object: KubeObject, ofNode: Labels | undefined): KubeObject {
   const zone = ofNode?.[ZONE];
   const region = ofNode?.[REGION];

@@ -1,29 +1,30 @@
-// The way of one request through the mutating plugins: if a policy has changed the object, it is gone a second time, since those
-// before it may have something to say to the change. Never a third time.
+// The rounds of one request through the mutating plugins. If a policy or webhook has changed the
+// object, there is a second round, in which earlier ones may react to the change. There is never a
+// third one.
 
 export class Reinvocation {
   #again = false;
   #requested = false;
   #memory: Map<string, unknown> | undefined;
 
-  /** What plugins remember from the first time, by their names. */
+  /** Values that plugins keep from the first round, by plugin name. */
   get memory(): Map<string, unknown> {
-    // Most requests have nothing to do with any policy.
+    // Created on demand, since no policy applies to most requests.
     this.#memory ??= new Map();
     return this.#memory;
   }
 
-  /** It is the second time. */
+  /** True in the second round. */
   get again(): boolean {
     return this.#again;
   }
 
-  /** Asks for a second time. */
+  /** Requests a second round. */
   request(): void {
     this.#requested = true;
   }
 
-  /** Whether there is to be a second time, which begins with this. */
+  /** Starts the second round if it was requested. Returns whether there is one. */
   begin(): boolean {
     if (this.#again || !this.#requested) return false;
     this.#again = true;

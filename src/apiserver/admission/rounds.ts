@@ -1,13 +1,14 @@
-// Which policies or webhooks are called a second time: those that ask for it, if the object has changed since they saw it.
+// Decides which policies or webhooks are called again in the second round: those with
+// reinvocationPolicy IfNeeded, if the object has changed since their call.
 
 import { deepEqual } from '#machinery/deep.ts';
 import type { Reinvocation } from './reinvocation.ts';
 
 export class Rounds {
   readonly #reinvocation: Reinvocation;
-  /** The object as the plugin left it the last time. */
+  /** The object as the plugin left it in the last round. */
   #left: object | undefined;
-  /** Those that ask to be gone through again, and have not seen the last change. */
+  /** The keys that want another call, and have not seen the last change. */
   readonly #waiting = new Set<string>();
   readonly #again = new Set<string>();
   readonly #seen = new Set<string>();
@@ -16,7 +17,9 @@ export class Rounds {
     this.#reinvocation = reinvocation;
   }
 
-  /** Returns the rounds of one plugin for one request; `object` is as other plugins hand it on. */
+  /**
+   * Returns the rounds of one plugin for one request. `object`: the object that the plugin gets.
+   */
   static of(reinvocation: Reinvocation, plugin: string, object: object | undefined): Rounds {
     const known = reinvocation.memory.get(plugin);
     const rounds = known instanceof Rounds ? known : new Rounds(reinvocation);
@@ -25,12 +28,18 @@ export class Rounds {
     return rounds;
   }
 
-  /** Reports whether a policy (with a binding and a parameter) or a webhook has its turn. */
+  /**
+   * Reports whether a policy (with a binding and a parameter) or a webhook is to be called in this
+   * round.
+   */
   takes(key: string): boolean {
     return !this.#reinvocation.again || this.#again.has(key);
   }
 
-  /** A policy or webhook has had its turn. `ifNeeded`: it wants another if the object changes after that. */
+  /**
+   * Records the call of a policy or webhook. `ifNeeded`: it wants another call if the object
+   * changes later.
+   */
   done(
     key: string,
     { changed, ifNeeded }: { readonly changed: boolean; readonly ifNeeded: boolean },
@@ -39,14 +48,14 @@ export class Rounds {
     if (ifNeeded) this.#waiting.add(key);
   }
 
-  /** Reports whether it is called with this text for the first time. */
+  /** Reports whether this is the first call with this text. */
   first(what: string): boolean {
     const known = this.#seen.has(what);
     this.#seen.add(what);
     return !known;
   }
 
-  /** All have had their turn. */
+  /** Records the end of the round. */
   end(object: object | undefined, mutated: boolean): void {
     if (mutated) this.#changed();
     this.#left = object;

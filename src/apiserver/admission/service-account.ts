@@ -1,22 +1,20 @@
-// Every pod runs as a ServiceAccount that exists. It gets the account's pull secrets, and where kubelets know how to mount
-// it, a token.
+// Ensures that every pod runs as a ServiceAccount that exists. The pod gets the account's pull
+// secrets and, if kubelets support it, a token.
 
 import type { ServiceAccount as ServiceAccountObject } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
-import { isMirrorPod, isPodWrite } from './pod-defaults.ts';
-import type { ImmutablePod } from './pod-defaults.ts';
+import { type ImmutablePod, isMirrorPod, isPodWrite } from './pod-defaults.ts';
 
 const DEFAULT_NAME = 'default';
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const VOLUME_PREFIX = 'kube-api-access-';
-/** An hour, and a few seconds by which such tokens are told from others. */
+/** One hour, plus the seconds by which tokens of this volume are recognized. */
 const TOKEN_SECONDS = 3607;
-/** A new namespace's default account is on its way: it is waited for so long. */
+/** How long to wait for a new namespace's default account, in ms. */
 const WAIT_MS = 2000;
 
 type Admitted = AdmissionAttributes & { readonly object: KubeObject };
@@ -57,7 +55,8 @@ export class ServiceAccount implements AdmissionPlugin {
     if (account === undefined) {
       throw refusal(
         attributes,
-        `error looking up service account ${attributes.namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`,
+        `error looking up service account ${attributes.namespace}/${name}: serviceaccount ` +
+          `${JSON.stringify(name)} not found`,
       );
     }
     let { spec } = pod;
@@ -90,7 +89,10 @@ function refusal({ resource, object }: Admitted, why: string): apierrors.StatusE
   return apierrors.forbidden(resource, object.metadata.name ?? '', why);
 }
 
-/** The pod with a token, the cluster's root certificate and its namespace mounted where client libraries look for them. */
+/**
+ * Returns the pod spec with the token, the cluster's root certificate and the namespace mounted
+ * where client libraries expect them.
+ */
 function withToken(spec: Spec, volumeName: string): Spec {
   const needs = (container: Container): boolean =>
     !(container.volumeMounts ?? []).some((mount) => mount.mountPath === MOUNT_PATH);

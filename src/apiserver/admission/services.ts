@@ -1,4 +1,4 @@
-// What admission plugins get from the server that they are part of. Each plugin says which of these it needs.
+// The server's services for admission plugins. Each plugin declares the services that it needs.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
@@ -15,7 +15,7 @@ export interface AdmissionServices
     Pick<InternalClient, 'find' | 'findAll' | 'appears' | 'updateStatus'> {
   readonly clock: Clock;
   readonly random: Random;
-  /** For permissions beyond the request itself: whether its user may approve, sign … */
+  /** Checks permissions beyond the request itself, such as the verbs approve and sign. */
   readonly authorizer: Authorizer;
   /** Pods get a volume with a token of their ServiceAccount. */
   readonly mountTokens: boolean;

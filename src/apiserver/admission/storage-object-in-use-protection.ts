@@ -1,4 +1,5 @@
-// Volumes, claims and attributes classes are made with the finalizer that keeps them for as long as something uses them.
+// Adds the protection finalizer to new volumes, claims and volume attributes classes, so that they
+// are not deleted while they are in use.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';

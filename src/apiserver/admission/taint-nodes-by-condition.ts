@@ -1,5 +1,5 @@
-// A node that has just been registered takes no pods until somebody has seen that it is ready: it begins with the taint that says so,
-// which the node controller takes away.
+// Adds the not-ready taint to a new node, so that it gets no pods until the node controller has
+// seen that it is ready and removes the taint.
 
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';

@@ -1,10 +1,9 @@
-// What admission does for claims, and how limit ranges bound what pods and claims take.
+// Admission of claims, and limit ranges for pods and claims.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '../testing/api.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 let api: Api;
@@ -35,11 +34,11 @@ const makeClass = (...args: Parameters<typeof storageClass>) =>
   api.post('/apis/storage.k8s.io/v1/storageclasses', storageClass(...args));
 
 describe('the default storage class', () => {
-  test('is what claims get that name none', async () => {
+  test('is set on claims without a class', async () => {
     await makeClass('b', true);
     await makeClass('a', true);
     await makeClass('0', false);
-    // Both are as old as the other: the first by name.
+    // Both have the same creation time, so the first by name is chosen.
     expect((await api.post(at('persistentvolumeclaims'), claim())).json.spec).toMatchObject({
       storageClassName: 'a',
     });
@@ -50,7 +49,7 @@ describe('the default storage class', () => {
     expect(none.json.spec).toMatchObject({ storageClassName: '' });
   });
 
-  test('need not be', async () => {
+  test('is optional', async () => {
     await makeClass('a', false);
     expect((await api.post(at('persistentvolumeclaims'), claim())).json.spec).not.toHaveProperty(
       'storageClassName',
@@ -66,7 +65,8 @@ describe('claims that grow', () => {
     ['a', '200'],
     [
       'b',
-      '403 Forbidden: persistentvolumeclaims "c" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize',
+      '403 Forbidden: persistentvolumeclaims "c" is forbidden: only dynamically provisioned ' +
+        'pvc can be resized and the storageclass that provisions the pvc must support resize',
     ],
   ])('of class %s', async (name, expected) => {
     await makeClass('a', false, 'allowVolumeExpansion: true');
@@ -110,7 +110,7 @@ spec:
     });
   });
 
-  test('give containers what they do not say, and note it', async () => {
+  test('set missing requests and limits of containers, and record it', async () => {
     await limit(
       '{type: Container, default: {cpu: 500m, memory: 1Gi}, defaultRequest: {cpu: 100m}}',
     );
@@ -138,11 +138,12 @@ spec:
     });
     expect(json.metadata.annotations).toEqual({
       'kubernetes.io/limit-ranger':
-        'LimitRanger plugin set: memory request for container c; memory limit for container c; cpu request for init container d; cpu, memory limit for init container d',
+        'LimitRanger plugin set: memory request for container c; memory limit for container c; ' +
+        'cpu request for init container d; cpu, memory limit for init container d',
     });
   });
 
-  test('leave alone what says all', async () => {
+  test('do not change complete containers', async () => {
     await limit('{type: Container, default: {cpu: 500m}}');
     const { json } = await api.post(at('pods'), pod('{limits: {cpu: 100m}}'));
     expect(json.metadata.annotations).toBeUndefined();
@@ -189,7 +190,7 @@ spec:
     );
   });
 
-  test('bound claims too', async () => {
+  test('bound claims, too', async () => {
     await limit('{type: PersistentVolumeClaim, min: {storage: 1Gi}, max: {storage: 5Gi}}');
     const create = async (size: string) =>
       outcome(await api.post(at('persistentvolumeclaims'), claim('', size)));
@@ -203,7 +204,7 @@ spec:
     expect(await create('1Gi')).toBe('201');
   });
 
-  test('are of one namespace', async () => {
+  test('apply to one namespace', async () => {
     await limit('{type: Pod, max: {cpu: 1}}');
     await api.post(
       '/api/v1/namespaces',

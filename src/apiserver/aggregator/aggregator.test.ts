@@ -8,13 +8,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
-import { makeTestAuthority } from '../testing/certificates.ts';
-import type { Credentials, TestAuthority } from '../testing/certificates.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '../testing/certificates.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
-import { FakeServer } from './testing/fake-server.ts';
-import type { ArrivedRequest } from './testing/fake-server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
+import { type ArrivedRequest, FakeServer } from './testing/fake-server.ts';
 import { registerFake } from './testing/register.ts';
 
 let authority: TestAuthority;
@@ -157,7 +158,7 @@ describe('a request', () => {
     expect(valuesOf(arrived, 'x-remote-extra-example.com%2fk')).toEqual(['v']);
   });
 
-  test('has neither credentials nor identities that the client has sent', async () => {
+  test('has neither credentials nor identity headers of the client', async () => {
     const arrived = await echo('', {
       as: null,
       headers: {
@@ -222,11 +223,11 @@ describe('a response', () => {
     expect(await call(`${ROOT}/${mode}`)).toMatchObject({ code, text });
   });
 
-  test('that breaks off breaks off for the client', async () => {
+  test('is cut off for the client when the backend cuts it off', async () => {
     await expect(call(`${ROOT}/close-midway`)).rejects.toThrow('aborted');
   });
 
-  test('that is no HTTP is an error', async () => {
+  test('that is not HTTP is an error', async () => {
     const { code, text } = await call(`${ROOT}/garbage`);
     expect(code).toBe(503);
     expect(text).toContain(
@@ -234,7 +235,7 @@ describe('a response', () => {
     );
   });
 
-  test('of any size passes', async () => {
+  test('may have any size', async () => {
     const { code, text } = await call(`${ROOT}/huge`);
     expect([code, text.length]).toEqual([200, 512 * 64 * 1024]);
   });
@@ -267,7 +268,8 @@ describe('an upgrade', () => {
     new Promise((resolve, reject) => {
       const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin }, () => {
         socket.write(
-          `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nX-Remote-User: root\r\n\r\n`,
+          `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ` +
+            `${protocol}\r\nX-Remote-User: root\r\n\r\n`,
         );
       });
       let text = '';
@@ -285,11 +287,11 @@ describe('an upgrade', () => {
     expect(text).toMatch(/^HTTP\/1\.1 101 Switching Protocols/);
     expect(text).toMatch(/ping$/);
     const [arrived] = fake.arrivedAt('echo');
-    expect(valuesOf(arrived as ArrivedRequest, 'upgrade')).toEqual([protocol]);
-    expect(valuesOf(arrived as ArrivedRequest, 'x-remote-user')).toEqual(['admin']);
+    expect(valuesOf(arrived!, 'upgrade')).toEqual([protocol]);
+    expect(valuesOf(arrived!, 'x-remote-user')).toEqual(['admin']);
   });
 
-  test('that the backend refuses has its answer', async () => {
+  test('gets the backend’s response if the backend rejects it', async () => {
     expect(await upgrade(`${ROOT}/refused`, 'SPDY/3.1')).toMatch(
       /^HTTP\/1\.1 403 Forbidden[^]*refused/,
     );
@@ -299,7 +301,7 @@ describe('an upgrade', () => {
   });
 });
 
-test('before all APIServices are known, no group is reported as missing', async () => {
+test('before all APIServices are loaded, no group is reported as missing', async () => {
   const starting = await startTestServer({
     clock: systemClock,
     start: false,

@@ -1,4 +1,5 @@
-// The aggregator of an API server: it forwards requests for the groups of other API servers, and keeps what is known of them.
+// The aggregator of an API server: it forwards requests for the groups of other API servers, and
+// merges their discovery and OpenAPI documents.
 
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -26,16 +27,19 @@ import { RemoteOpenApi } from './openapi/remote-openapi.ts';
 import { LocalApiServices } from './registration/local-api-services.ts';
 import { ServiceStates } from './service-states.ts';
 
-/** As upstream says it. */
+/** Upstream's message. */
 const PATHS_INCOMPLETE =
   'the request has been made before all known HTTP paths have been installed, please retry';
 
 export interface AggregationConfig {
-  /** Returns the certificate that other API servers know this one by. Absent: none is presented. */
+  /**
+   * Returns the certificate by which other API servers authenticate this one. Absent: none is
+   * presented.
+   */
   readonly proxyClientCertificate?: () => ClientCertificate | undefined;
-  /** Redirects of other API servers are answered with 502. Default: true. */
+  /** A redirect of another API server becomes a response 502. Default: true. */
   readonly rejectRedirects?: boolean;
-  /** How other API servers are reached. Default: TCP and TLS. */
+  /** Connects to other API servers. Default: TCP and TLS. */
   readonly dial?: DialBackend;
 }
 
@@ -46,11 +50,11 @@ export interface AggregatorConfig {
   readonly logger: Logger;
   readonly client: Client;
   readonly updateStatus: UpdateStatus;
-  readonly aggregation?: AggregationConfig | undefined;
-  /** Front proxies whose headers this server believes, which is published for others. */
-  readonly requestHeader?: RequestHeaderConfig | undefined;
-  /** PEM: the authority of clients, which is published for others. */
-  readonly clientCa?: string | undefined;
+  readonly aggregation?: AggregationConfig;
+  /** The front proxies that this server trusts. Published for extension API servers. */
+  readonly requestHeader?: RequestHeaderConfig;
+  /** The authority of client certificates, in PEM. Published for extension API servers. */
+  readonly clientCa?: string;
 }
 
 export class Aggregator {
@@ -72,9 +76,9 @@ export class Aggregator {
   readonly #logger: Logger;
   readonly #catalog: Catalog;
   #started: Promise<void> | undefined;
-  /** All APIServices are known. */
+  /** All APIServices are loaded. */
   #synced = false;
-  /** Requests come, and not all APIServices are known. */
+  /** Requests are served, but not all APIServices are loaded. */
   #incomplete = false;
 
   constructor(config: AggregatorConfig) {
@@ -147,7 +151,10 @@ export class Aggregator {
     this.#backends = backends;
   }
 
-  /** Reads the APIServices and the services that they name. Rejects if the store cannot be read. Idempotent. */
+  /**
+   * Loads the APIServices and the services that they name. Rejects if the store cannot be read.
+   * Idempotent.
+   */
   start(): Promise<void> {
     this.#started ??= (async () => {
       await this.#follower.follow(apiServiceType.group, apiServiceType.resource, this.apiServices);
@@ -158,7 +165,10 @@ export class Aggregator {
     return this.#started;
   }
 
-  /** Puts the APIServices of this server's own group versions right, and publishes how clients are known. */
+  /**
+   * Reconciles the APIServices of this server's own group versions, and publishes how it
+   * authenticates clients.
+   */
   async registerLocal(): Promise<void> {
     await this.#local.syncAtStart();
     this.#groups.registered(this.#local.served);
@@ -169,12 +179,12 @@ export class Aggregator {
     return this.#metrics.text() + this.#certificateMetrics.text();
   }
 
-  /** Returns what discovery shows of other servers: the same value until that changes. */
+  /** The groups of other servers for discovery: the same value until they change. */
   get groups(): AggregatedGroups {
     return this.#groups.current;
   }
 
-  /** Keeps APIServices and their conditions until the signal aborts. */
+  /** Maintains APIServices and their conditions until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
       this.#availability.run(signal),
@@ -192,14 +202,18 @@ export class Aggregator {
   }
 
   /**
-   * The server answers requests from now on: until `start` has read the APIServices, those for groups that nobody is known to serve are
-   * answered with 503. A client that was told 404 might take the objects of such a group for deleted.
+   * Records that requests are served from now on. Until `start` has loaded the APIServices,
+   * requests for unknown groups get 503: after a 404 a client might consider the objects of such a
+   * group deleted.
    */
   expectRequests(): void {
     if (!this.#synced) this.#incomplete = true;
   }
 
-  /** Forwards requests of other API servers' groups; all others go on to `next`. */
+  /**
+   * Returns a handler that forwards requests for other API servers' groups, and passes all others
+   * to `next`.
+   */
   wrap(next: Handler): Handler {
     return (request) => {
       if (this.#incomplete && this.#isUnknown(request)) {
@@ -211,7 +225,7 @@ export class Aggregator {
     };
   }
 
-  /** Reports whether the path is that of a group version which this server does not serve. */
+  /** Reports whether the path belongs to a group version that this server does not serve. */
   #isUnknown({ path }: ApiRequest): boolean {
     const [, root, group = '', version = ''] = path.split('/', 4);
     if (root !== 'apis' || group === '') return false;
@@ -241,7 +255,10 @@ export class Aggregator {
   }
 }
 
-/** A segment that cannot be decoded names no group or version. */
+/**
+ * Decodes a path segment. Returns one that cannot be decoded unchanged, since it names no group or
+ * version.
+ */
 function decodeSegment(segment: string): string {
   if (!segment.includes('%')) return segment;
   try {

@@ -1,4 +1,5 @@
-// The APIServices of the cluster, kept in memory: which group version is served by another API server, and by which one.
+// The APIServices of the cluster, in memory: which group versions other API servers serve, and by
+// which service.
 
 import type * as apiregistration from '#api/groups/apiregistration/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -12,10 +13,13 @@ export type RemoteApiService = APIService & {
   readonly spec: { readonly service: ServiceReference };
 };
 
-/** The name of the APIService of /api: the only one with an empty group. */
+/** The name of the APIService for /api, the only one with an empty group. */
 export const LEGACY_NAME = 'v1.';
 
-/** Is called after the table has changed. Undefined stands for an object that does not exist. Must not throw. */
+/**
+ * Called after the table has changed. Undefined stands for an object that does not exist. Must not
+ * throw.
+ */
 export type ApiServiceListener = (
   name: string,
   now: APIService | undefined,
@@ -25,7 +29,7 @@ export type ApiServiceListener = (
 export class ApiServices implements Keeper {
   readonly #byName = new Map<string, APIService>();
   readonly #remote = new Map<string, RemoteApiService>();
-  /** Replaced, not changed, so that a listener may unsubscribe while it is called. */
+  /** The array is replaced, not modified, so that a listener may unsubscribe while it is called. */
   #listeners: readonly ApiServiceListener[] = [];
 
   set(object: KubeObject): void {
@@ -61,12 +65,12 @@ export class ApiServices implements Keeper {
     return this.#remote.values();
   }
 
-  /** Reports whether any request has to go to another server. */
+  /** True if any group version is served by another server. */
   get hasRemote(): boolean {
     return this.#remote.size > 0;
   }
 
-  /** Returns a function that ends the subscription. */
+  /** Subscribes to changes. Returns a function that ends the subscription. */
   onChange(listener: ApiServiceListener): () => void {
     const subscribed: ApiServiceListener = (...change) => listener(...change);
     this.#listeners = [...this.#listeners, subscribed];
@@ -91,7 +95,7 @@ export function isAvailable({ status }: APIService): boolean {
   );
 }
 
-/** The group and version in the name of an APIService: 'v1beta1.metrics.k8s.io'. */
+/** Returns the group and version in the name of an APIService, such as 'v1beta1.metrics.k8s.io'. */
 export function groupVersionOf(name: string): { readonly group: string; readonly version: string } {
   const dot = name.indexOf('.');
   return dot < 0

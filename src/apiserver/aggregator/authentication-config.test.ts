@@ -1,4 +1,4 @@
-// The ConfigMap for extension API servers, written by several servers at the same time.
+// Concurrent writes of the ConfigMap for extension API servers by several servers.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -6,8 +6,7 @@ import { configMaps } from '#api/groups/core/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { Follower } from '../catalog/follow.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { AuthenticationConfig } from './authentication-config.ts';
 
 let t: TestServer;

@@ -1,6 +1,7 @@
-// Keeps the ConfigMap kube-system/extension-apiserver-authentication, which tells aggregated API servers how this server knows its clients:
-// the authority of clients, that of front proxies, and the headers in which front proxies name users. Servers that share a store, and may
-// have other authorities, add theirs; nothing that another server needs is removed but certificates that have expired.
+// Maintains the ConfigMap kube-system/extension-apiserver-authentication. It describes to extension
+// API servers how this server authenticates clients: the authority of clients, the authority of
+// front proxies, and the headers in which front proxies name users. Servers that share a store may
+// have different authorities, so each adds its own. Only expired certificates are removed.
 
 import { X509Certificate } from 'node:crypto';
 
@@ -26,12 +27,15 @@ export interface AuthenticationConfigConfig {
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** PEM. */
-  readonly clientCa?: string | undefined;
-  readonly requestHeader?: RequestHeaderConfig | undefined;
+  /** The authority of client certificates, in PEM. */
+  readonly clientCa?: string;
+  readonly requestHeader?: RequestHeaderConfig;
 }
 
-/** So often is a write tried that meets the write of another server. Each attempt that fails means that one of the others succeeded. */
+/**
+ * The number of attempts of a write that conflicts with other servers' writes. Each failed attempt
+ * means that another server succeeded.
+ */
 const ATTEMPTS = 10;
 
 export class AuthenticationConfig {
@@ -43,7 +47,9 @@ export class AuthenticationConfig {
     this.#queue = new RateLimitingQueue({ clock: config.clock });
   }
 
-  /** Writes the ConfigMap, and has it written again when it is changed. A server without authorities writes none. */
+  /**
+   * Writes the ConfigMap, and watches it for changes. A server without authorities does neither.
+   */
   async start(follower: Follower): Promise<void> {
     const { clientCa, requestHeader } = this.#config;
     if (clientCa === undefined && requestHeader === undefined) return;
@@ -58,7 +64,7 @@ export class AuthenticationConfig {
     );
   }
 
-  /** Keeps it until the signal aborts. */
+  /** Maintains the ConfigMap until the signal aborts. */
   run(signal: AbortSignal): Promise<void> {
     const work = async (): Promise<typeof reconciled> => {
       await this.#sync();
@@ -68,7 +74,9 @@ export class AuthenticationConfig {
     return runWorkers(this.#queue, 1, work, signal, { logger });
   }
 
-  /** Writes the ConfigMap if it is not as it should be. Other servers on the same storage may write it at the same time. */
+  /**
+   * Updates the ConfigMap if needed. Other servers on the same storage may write it concurrently.
+   */
   async #sync(): Promise<void> {
     const access = this.#config.client.resource(configMaps).namespace(NAMESPACE);
     for (let attempt = 1; ; attempt++) {
@@ -129,7 +137,7 @@ export class AuthenticationConfig {
     };
   }
 
-  /** Returns the certificates of both bundles, each once and without those that have expired. */
+  /** Returns the certificates of both bundles, without duplicates and expired ones. */
   #certificates(existing = '', own = ''): string {
     const all = [...(existing.match(PEM) ?? []), ...(own.match(PEM) ?? [])].map(
       (pem) => `${pem.trim()}\n`,
@@ -150,7 +158,7 @@ export class AuthenticationConfig {
   }
 }
 
-/** Anything but a list of strings counts as none: it is replaced. */
+/** Parses a JSON list of strings. Any other text counts as an empty list, and is replaced. */
 function stringsOf(text = ''): readonly string[] {
   if (text === '') return [];
   try {

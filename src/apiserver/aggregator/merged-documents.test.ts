@@ -1,4 +1,5 @@
-// Discovery and OpenAPI together with other API servers: good ones, and such as break off, misreport or do not answer.
+// Discovery and OpenAPI merged with those of other API servers: correct ones, and servers that
+// break off, send invalid data or do not respond.
 
 import type { ServerResponse } from 'node:http';
 
@@ -9,8 +10,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { FakeServer } from './testing/fake-server.ts';
 import { registerFake } from './testing/register.ts';
 
@@ -18,7 +18,7 @@ const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 let t: TestServer;
-/** By address. */
+/** Fake servers by address. */
 const fakes = new Map<string, FakeServer>();
 
 beforeAll(async () => {
@@ -152,7 +152,7 @@ async function groups(): Promise<Readonly<Record<string, Group['versions']>>> {
 }
 
 describe('aggregated discovery', () => {
-  test('has what a server says of its own group version', async () => {
+  test('has a server’s entry for its own group version', async () => {
     const { 'good.example.com': good } = await groups();
     expect(good).toMatchObject([
       { version: 'v1', freshness: 'Current', resources: [{ resource: 'things' }] },
@@ -176,13 +176,13 @@ describe('aggregated discovery', () => {
     ]);
   });
 
-  test('has nothing that a server says of other groups', async () => {
+  test('has no entry of a server for other groups', async () => {
     const { apps, 'liar.example.com': liar } = await groups();
     expect(apps?.[0]?.resources?.length).toBeGreaterThan(3);
     expect(liar).toEqual([{ version: 'v1', freshness: 'Current' }]);
   });
 
-  test('marks what cannot be read as stale', async () => {
+  test('marks unreadable documents as stale', async () => {
     const { 'away.example.com': away, 'noise.example.com': noise } = await groups();
     expect(away).toEqual([{ version: 'v1', freshness: 'Stale' }]);
     expect(noise).toEqual([{ version: 'v1', freshness: 'Stale' }]);
@@ -237,7 +237,7 @@ describe('OpenAPI', () => {
     ]);
   });
 
-  test('v2 has the paths of all group versions that can be read, and whose entries are not too large', async () => {
+  test('v2 has the paths of all group versions with readable documents and entries of limited size', async () => {
     const { json } = await send(t.server, { path: '/openapi/v2' });
     const { paths } = json as unknown as { readonly paths: object };
     const others = Object.keys(paths).filter((path) => path.includes('example.com'));

@@ -1,5 +1,5 @@
-// The services that APIServices name, with their EndpointSlices, kept in memory by one watch each. Services that no APIService names cost
-// nothing.
+// The services that APIServices name, with their EndpointSlices, in memory: one watch for each
+// service. Other services are not watched.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type * as discovery from '#api/groups/discovery/v1/index.ts';
@@ -12,7 +12,7 @@ import type { Find, FindAll } from '../catalog/internal-client.ts';
 import { Selection } from '../registry/selection.ts';
 
 export interface ServiceState {
-  /** Undefined: there is no such service. */
+  /** Undefined: the service does not exist. */
   readonly service: Immutable<core.Service> | undefined;
   readonly slices: readonly Immutable<discovery.EndpointSlice>[];
 }
@@ -20,7 +20,7 @@ export interface ServiceState {
 const ABSENT: ServiceState = { service: undefined, slices: [] };
 
 export interface ServiceStatesConfig extends FollowerConfig {
-  /** Is called when a service or its EndpointSlices have changed. */
+  /** Called when a service or its EndpointSlices have changed. */
   readonly onChange: (namespace: string, name: string) => void;
 }
 
@@ -32,7 +32,10 @@ export class ServiceStates {
     this.#config = config;
   }
 
-  /** Follows these services and no others. Resolves once their current states are known; a service that cannot be read is retried. */
+  /**
+   * Watches exactly these services. Resolves once their current states are loaded; a service that
+   * cannot be read is retried in the background.
+   */
   async follow(
     references: Iterable<{ readonly namespace: string; readonly name: string }>,
   ): Promise<void> {
@@ -51,12 +54,12 @@ export class ServiceStates {
     await Promise.all([...this.#followed.values()].map((followed) => followed.ready));
   }
 
-  /** Resolves once the state of the service is known; at once if it is not followed. */
+  /** Resolves once the state of the service is loaded; at once if it is not watched. */
   async synced(namespace: string, name: string): Promise<void> {
     await this.#followed.get(`${namespace}/${name}`)?.ready;
   }
 
-  /** Finds services that are followed, for `resolveService`; all else does not exist. */
+  /** Finds watched services, for `resolveService`. Other objects count as missing. */
   readonly find: Find = <T extends KubeObject>(
     _group: string,
     resource: string,
@@ -64,7 +67,7 @@ export class ServiceStates {
     name: string,
   ) => (resource === 'services' ? this.get(namespace, name).service : undefined) as T | undefined;
 
-  /** Returns the EndpointSlices of the services of a namespace that are followed. */
+  /** Returns the EndpointSlices of the watched services of a namespace. */
   readonly findAll: FindAll = <T extends KubeObject>(
     _group: string,
     resource: string,
@@ -77,7 +80,7 @@ export class ServiceStates {
     return states.flatMap(({ slices }) => slices) as unknown as readonly T[];
   };
 
-  /** Returns the last known state. A service that is not followed does not exist. */
+  /** Returns the last known state. A service that is not watched counts as missing. */
   get(namespace: string, name: string): ServiceState {
     return this.#followed.get(`${namespace}/${name}`)?.state ?? ABSENT;
   }

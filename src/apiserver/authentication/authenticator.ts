@@ -9,16 +9,22 @@ export const UNAUTHENTICATED_GROUP = 'system:unauthenticated';
 export const ANONYMOUS: UserInfo = { name: 'system:anonymous', groups: [UNAUTHENTICATED_GROUP] };
 
 export interface Authenticator {
-  /** Undefined: these are not credentials that this one knows. It does not throw for wrong ones. */
+  /**
+   * Returns the user of the request's credentials. Undefined: the request has no credentials that
+   * this authenticator recognizes. Does not throw for wrong ones.
+   */
   authenticate(
     request: Pick<ApiRequest, 'headers' | 'peerCertificate'> &
       Partial<Pick<ApiRequest, 'rawHeaders'>>,
   ): UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
-/** An authenticator of bearer tokens, which TokenReview asks too. */
+/** An authenticator of bearer tokens, which TokenReview also uses. */
 export interface TokenAuthenticator {
-  /** `audiences`: those the token must be for, at least one of them; empty: the API server's own. */
+  /**
+   * Authenticates a token. `audiences`: the token must be for at least one of them; empty: for the
+   * API server itself.
+   */
   authenticateToken(
     token: string,
     audiences: readonly string[],
@@ -31,7 +37,7 @@ export interface TokenAnswer {
   readonly audiences: readonly string[];
 }
 
-/** The bearer token of a request; undefined if it has none. */
+/** Returns the bearer token of a request; undefined if it has none. */
 export function bearerToken(headers: ApiRequest['headers']): string | undefined {
   const value = headers['authorization'];
   if (value === undefined || value.length < 8) return undefined;
@@ -40,13 +46,16 @@ export function bearerToken(headers: ApiRequest['headers']): string | undefined 
   return token === '' ? undefined : token;
 }
 
-/** Longer tokens are not read. Those of ServiceAccounts have about 1 KiB. */
+/** The maximum length of a token. Tokens of ServiceAccounts have about 1 KiB. */
 const MAX_TOKEN_LENGTH = 64 * 1024;
 
-/** Reports whether a token may be a JSON web token: three parts with dots between them. */
+/** Reports whether a token may be a JSON web token: three parts, separated by dots. */
 export function looksLikeJwt(token: string): boolean {
   return token.length <= MAX_TOKEN_LENGTH && token.split('.', 4).length === 3;
 }
 
-/** By how much the clocks of a token's issuer and of this server may differ, as upstream: its times are checked with this leeway. */
+/**
+ * The leeway when the times of a token are checked, in seconds, as upstream: the clocks of the
+ * issuer and of this server may differ.
+ */
 export const CLOCK_LEEWAY_SECONDS = 60;

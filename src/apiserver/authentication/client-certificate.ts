@@ -1,11 +1,11 @@
-// Users of client certificates: the common name is the user, the organizations are its groups. That the certificate is
-// genuine has been established by TLS.
+// Authenticates client certificates: the common name is the user, the organizations are its groups.
+// TLS has already verified the certificate.
 
 import type { ApiRequest, PeerCertificate, UserInfo } from '../request.ts';
 import type { Authenticator } from './authenticator.ts';
 
 export class ClientCertificateAuthenticator implements Authenticator {
-  /** One value per connection, however many requests come over it. */
+  /** One user for each connection, however many requests arrive over it. */
   readonly #users = new WeakMap<PeerCertificate, UserInfo>();
 
   authenticate(request: Pick<ApiRequest, 'peerCertificate'>): UserInfo | undefined {

@@ -1,4 +1,4 @@
-// The authenticators of a server, made from its config.
+// Creates the authenticators of a server from its config.
 
 import type { Client } from '#client/client.ts';
 import type { ApiServerConfig } from '../config.ts';
@@ -12,21 +12,21 @@ import { DEFAULT_ISSUER, ServiceAccountTokens } from './service-account-tokens.t
 import { StaticTokenAuthenticator } from './static-tokens.ts';
 
 export interface Authentication {
-  /** For requests, in the order in which they are tried. */
+  /** The authenticators of requests, in order. */
   readonly authenticators: readonly Authenticator[];
-  /** For TokenReviews. */
+  /** The authenticators of TokenReviews. */
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
-  /** Signs tokens of ServiceAccounts. Undefined: the server has no key for that. */
+  /** Signs tokens of ServiceAccounts. Undefined: the server has no key for them. */
   readonly serviceAccountTokens: ServiceAccountTokens | undefined;
 }
 
 export interface AuthenticationServices {
   readonly objects: Pick<InternalClient, 'find'>;
-  /** Records that a legacy token was used. */
+  /** The client that records the use of legacy tokens. */
   readonly loopback: Client;
 }
 
-/** Throws TypeError for keys of ServiceAccounts that cannot be read. */
+/** Creates the authenticators. Throws TypeError for invalid keys of ServiceAccounts. */
 export function createAuthentication(
   config: ApiServerConfig,
   services: AuthenticationServices,
@@ -54,7 +54,7 @@ export function createAuthentication(
   const tokenAuthenticators = [staticTokens, serviceAccountTokens, legacyTokens].filter(
     (each) => each !== undefined,
   );
-  // As upstream, a front proxy is asked for its user before its own certificate counts.
+  // The headers of a front proxy come before the user of its own certificate, as upstream.
   const frontProxies =
     config.requestHeader === undefined
       ? []

@@ -1,15 +1,25 @@
-// Tokens that are kept in Secrets: the token controller makes one for every Secret that asks for it. They do not run out; each is
-// good as long as its Secret holds it and its ServiceAccount is there.
+// Authenticates tokens that are stored in Secrets. The token controller creates one for every
+// Secret that requests it. Such a token does not expire: it is valid as long as its Secret contains
+// it and its ServiceAccount exists.
 
 import type { Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { bearerToken, looksLikeJwt } from './authenticator.ts';
-import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
-import { dayOf, INVALID_SINCE_LABEL, LAST_USED_LABEL } from './legacy-token-tracking.ts';
-import type { UsedSecret } from './legacy-token-tracking.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  looksLikeJwt,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from './authenticator.ts';
+import {
+  dayOf,
+  INVALID_SINCE_LABEL,
+  LAST_USED_LABEL,
+  type UsedSecret,
+} from './legacy-token-tracking.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 export interface LegacyServiceAccountTokensConfig {
@@ -17,7 +27,7 @@ export interface LegacyServiceAccountTokensConfig {
   readonly find: Find;
   /** Has the public key of the controller that signs these tokens. */
   readonly verifier: TokenVerifier;
-  /** The audiences of these tokens, which have none themselves. */
+  /** The audiences of these tokens, which contain none. */
   readonly audiences: readonly string[];
   /** Called for the first use of a token on each day. Default: uses are not tracked. */
   readonly noteUse?: (secret: UsedSecret, day: string) => void;
@@ -28,7 +38,7 @@ const CLAIM = 'kubernetes.io/serviceaccount/';
 
 export class LegacyServiceAccountTokens implements Authenticator, TokenAuthenticator {
   readonly #config: LegacyServiceAccountTokensConfig;
-  /** By UID of the Secret: the day for which its use was noted. Of those of earlier days nothing is kept. */
+  /** The day for which a Secret's use was recorded, by UID. Entries of earlier days are dropped. */
   #noted = new Map<string, string>();
 
   constructor(config: LegacyServiceAccountTokensConfig) {

@@ -1,4 +1,5 @@
-// Tracks the use of tokens in Secrets: since when, and the day of the last use, so that unused ones can be found and removed.
+// Tracks the use of tokens in Secrets: when tracking began, and the day of each token's last use.
+// So unused tokens can be found and removed.
 
 import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -6,9 +7,12 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 
-/** Label of a Secret: the day on which its token was last used. */
+/** The label of a Secret with the day on which its token was last used. */
 export const LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';
-/** Label of a Secret: the day since which its token is rejected. It is deleted later. */
+/**
+ * The label of a Secret with the day since which its token is rejected. The Secret is deleted
+ * later.
+ */
 export const INVALID_SINCE_LABEL = 'kubernetes.io/legacy-token-invalid-since';
 
 const NAMESPACE = 'kube-system';
@@ -21,19 +25,19 @@ export interface UsedSecret {
   readonly uid: string;
 }
 
-/** '2026-01-31', in UTC. */
+/** Returns the day in UTC, such as '2026-01-31'. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** Says since when uses are noted. Safe to be run at every start. */
+/** Records since when uses are tracked. Every start may call this. */
 export async function keepTokenTracking(client: Client, clock: Clock): Promise<void> {
   const inSystem = client.resource(configMaps).namespace(NAMESPACE);
   const today = dayOf(clock.now());
   try {
     const { data } = await inSystem.get(NAME);
     const since = data?.['since'] ?? '';
-    // A day that is none, or that has not come, says nothing.
+    // A text that is not a date, or a date in the future, is replaced.
     if (DAY.test(since) && since <= today) return;
     await inSystem.patch(NAME, 'application/merge-patch+json', { data: { since: today } });
   } catch (error) {
@@ -41,13 +45,13 @@ export async function keepTokenTracking(client: Client, clock: Clock): Promise<v
     await inSystem
       .create({ metadata: { name: NAME }, data: { since: today } })
       .catch((error: unknown) => {
-        // Another server was faster.
+        // Another server has created it first.
         if (!apierrors.isAlreadyExists(error)) throw error;
       });
   }
 }
 
-/** Notes that the token of a Secret was used on a day. Never fails for the one who uses it. */
+/** Records that the token of a Secret was used on a day. Does not fail; errors are logged. */
 export function noteTokenUse(
   client: Client,
   logger: Logger,

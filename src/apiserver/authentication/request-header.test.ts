@@ -1,14 +1,16 @@
-// Front proxies over a real port: whom the server believes.
+// Front proxies over a real port: which headers the server trusts.
 
 import { request as httpsRequest } from 'node:https';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
-import { makeTestAuthority } from '../testing/certificates.ts';
-import type { Credentials, TestAuthority } from '../testing/certificates.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '../testing/certificates.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let clients: TestAuthority;
 let frontProxies: TestAuthority;
@@ -41,7 +43,7 @@ afterEach(() => {
 });
 afterAll(() => t.stop());
 
-/** Asks the server who the request comes from. */
+/** Asks the server for the user of the request. */
 function whoAmI(
   as: Credentials | undefined,
   headers: Record<string, string | string[]>,
@@ -71,7 +73,8 @@ function whoAmI(
       },
     );
     request.on('error', reject);
-    // As bytes: Node would send the headers in the encoding of a text.
+    // The body is a buffer, because Node would encode the headers together with a text in the
+    // text's encoding.
     request.end(
       Buffer.from('{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}'),
     );
@@ -100,7 +103,7 @@ describe('a front proxy', () => {
     });
   });
 
-  test('that names no user is nobody, whatever its certificate says', async () => {
+  test('without a user in its headers is not authenticated by its certificate', async () => {
     const proxy = await frontProxies.client('front-proxy-client', ['system:masters']);
     expect(await whoAmI(proxy, {})).toEqual(ANONYMOUS);
   });
@@ -111,7 +114,7 @@ describe('a front proxy', () => {
   });
 });
 
-describe('others name nobody', () => {
+describe('other clients cannot name a user', () => {
   test('a client with a certificate of the clients’ authority', async () => {
     const client = await clients.client('front-proxy-client');
     expect(
@@ -132,7 +135,7 @@ describe('others name nobody', () => {
   });
 });
 
-test('extension API servers learn the authorities and headers', async () => {
+test('extension API servers get the authorities and headers', async () => {
   const path = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication';
   const { data } = await t.client.transport.request<{
     readonly data: Readonly<Record<string, string>>;
@@ -151,7 +154,7 @@ test('extension API servers learn the authorities and headers', async () => {
   });
 });
 
-test('what others need in the ConfigMap stays, and what this server needs comes back', async () => {
+test('other entries of the ConfigMap stay, and this server’s entries are restored', async () => {
   const maps = t.client.resource(configMaps).namespace('kube-system');
   const name = 'extension-apiserver-authentication';
   const others = (await makeTestAuthority('another server')).cert;

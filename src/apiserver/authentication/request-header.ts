@@ -1,21 +1,21 @@
-// Users that a front proxy names in headers. A front proxy is who presents a certificate of the authority for front proxies, with an
-// allowed name; the headers of all others are ignored.
+// Authenticates users that a front proxy names in headers. A front proxy presents a certificate of
+// the front proxy authority with an allowed name. The headers of all other clients are ignored.
 
 import { getOwn, setOwn } from '#machinery/deep.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import type { Authenticator } from './authenticator.ts';
 
 export interface RequestHeaderConfig {
-  /** PEM: the authority of front proxies. */
+  /** The authority of front proxies, in PEM. */
   readonly ca: string;
-  /** Common names of front proxies. None: every certificate of the authority will do. */
+  /** Common names of front proxies. Empty: every certificate of the authority is accepted. */
   readonly allowedNames: readonly string[];
-  /** The first header with a value names the user. */
+  /** The headers for the user name. The first one with a value counts. */
   readonly usernameHeaders: readonly string[];
   readonly uidHeaders: readonly string[];
-  /** Every value of every header names a group. */
+  /** The headers for groups. Every value of every header is a group. */
   readonly groupHeaders: readonly string[];
-  /** The rest of the header's name is the key of an extra field. */
+  /** Prefixes of headers for extra fields. The rest of the header's name is the key. */
   readonly extraHeaderPrefixes: readonly string[];
 }
 
@@ -72,7 +72,10 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 }
 
-/** Each value by itself: a comma may be a part of a group's name. Values are UTF-8, which Node reads as Latin 1. */
+/**
+ * Returns the values of each header, without splitting them: the name of a group may contain a
+ * comma. Values are UTF-8, which Node reads as Latin 1.
+ */
 function headersOf({
   headers,
   rawHeaders,
@@ -85,7 +88,7 @@ function headersOf({
   }
   const pairs: (readonly [string, string])[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    pairs.push([(rawHeaders[at] as string).toLowerCase(), utf8(rawHeaders[at + 1] as string)]);
+    pairs.push([rawHeaders[at]!.toLowerCase(), utf8(rawHeaders[at + 1]!)]);
   }
   return pairs;
 }
@@ -102,7 +105,7 @@ function firstValue(headers: Headers, names: readonly string[]): string | undefi
   return undefined;
 }
 
-/** A key with a malformed percent-encoding stands for itself, as upstream. */
+/** Decodes a key. A key with invalid percent-encoding stays unchanged, as upstream. */
 function unescaped(key: string): string {
   try {
     return decodeURIComponent(key);

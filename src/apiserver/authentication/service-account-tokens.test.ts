@@ -1,14 +1,11 @@
-import { generateKeyPairSync } from 'node:crypto';
-import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
-import { decodeProtectedHeader, SignJWT } from 'jose';
-import type { JWTPayload } from 'jose';
+import { generateKeyPairSync, type KeyObject, type KeyPairKeyObjectResult } from 'node:crypto';
+import { decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { tokenKeysOf } from '#machinery/token-keys.ts';
 import type { Find } from '../catalog/internal-client.ts';
-import { ServiceAccountTokens } from './service-account-tokens.ts';
-import type { TokenWish } from './service-account-tokens.ts';
+import { ServiceAccountTokens, type TokenWish } from './service-account-tokens.ts';
 
 const account = { metadata: { name: 'builder', namespace: 'web', uid: 'account-uid' } };
 const pod = { kind: 'Pod', name: 'builder-0', uid: 'pod-uid' } as const;
@@ -41,7 +38,7 @@ const everything = {
 };
 
 describe('tokens of ServiceAccounts', () => {
-  test('say who their bearer is, to those whom they are for', async () => {
+  test('identify their ServiceAccount for their audiences', async () => {
     const { tokens } = newTokens(everything);
     const { token } = tokens.sign(wish({ bound: pod }));
     expect(decodeProtectedHeader(token)).toEqual({
@@ -63,7 +60,7 @@ describe('tokens of ServiceAccounts', () => {
     });
   });
 
-  test('are good for their time', async () => {
+  test('are valid for their lifetime', async () => {
     const { tokens, clock } = newTokens(everything);
     const { token, expirationMs } = tokens.sign(wish());
     expect(expirationMs).toBe(Math.floor(clock.now() / 1000) * 1000 + 600_000);
@@ -73,7 +70,7 @@ describe('tokens of ServiceAccounts', () => {
     expect(await tokens.authenticateToken(token, [])).toBeUndefined();
   });
 
-  test('are good a minute before and after their time, since clocks differ', async () => {
+  test('are valid a minute before and after their lifetime, since clocks differ', async () => {
     const { tokens, clock, privateKey } = newTokens(everything);
     const signed = async (claims: object): Promise<string> => {
       const [, payload = ''] = tokens.sign(wish()).token.split('.');
@@ -87,7 +84,7 @@ describe('tokens of ServiceAccounts', () => {
     expect(await tokens.authenticateToken(await signed({ nbf: now + 70 }), [])).toBeUndefined();
     const token = await signed({ exp: now - 50 });
     expect(await tokens.authenticateToken(token, [])).toBeDefined();
-    // A token whose signature is remembered.
+    // The signature of this token is cached.
     await clock.advance('20s');
     expect(await tokens.authenticateToken(token, [])).toBeUndefined();
   });
@@ -116,13 +113,13 @@ describe('tokens of ServiceAccounts', () => {
     expect(await tokens.authenticateToken(token, [])).toBeUndefined();
   });
 
-  test('are not read if they are longer than tokens are', async () => {
+  test('are not read if they are longer than any valid token', async () => {
     const { tokens } = newTokens(everything);
     expect(await tokens.authenticateToken('.'.repeat(1_000_000), [])).toBeUndefined();
     expect(await tokens.authenticateToken(`${'a'.repeat(100_000)}.b.c`, [])).toBeUndefined();
   });
 
-  test('are good as long as what they are bound to', async () => {
+  test('are valid as long as the objects that they are bound to', async () => {
     const { tokens } = newTokens({ ...everything, 'pods/web/builder-0': { uid: 'another' } });
     expect(await tokens.authenticateToken(tokens.sign(wish()).token, [])).toBeDefined();
     expect(
@@ -130,7 +127,7 @@ describe('tokens of ServiceAccounts', () => {
     ).toBeUndefined();
   });
 
-  test('are of this cluster, unchanged', async () => {
+  test('must be of this cluster, and unchanged', async () => {
     const { tokens } = newTokens(everything);
     const { token } = tokens.sign(wish());
     const [header, payload, signature] = token.split('.') as [string, string, string];
@@ -186,7 +183,7 @@ describe('keys of tokens', () => {
     expect(await tokens.authenticateToken(token, [])).toBeDefined();
   });
 
-  test('are several while they are rotated; a token of a key that is not among them is refused', async () => {
+  test('may be several during a rotation; a token of another key is rejected', async () => {
     const [old, current, foreign] = [1, 2, 3].map(() =>
       generateKeyPairSync('ec', { namedCurve: 'P-256' }),
     ) as [KeyPairKeyObjectResult, KeyPairKeyObjectResult, KeyPairKeyObjectResult];
@@ -200,7 +197,7 @@ describe('keys of tokens', () => {
     ).toBeUndefined();
   });
 
-  test('of another issuer are accepted if it is named', async () => {
+  test('of another issuer are accepted if the issuer is configured', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const before = make(pem(privateKey), undefined, { issuer: 'https://before' });
     const { token } = before.sign(wish({ audiences: ['https://now'] }));
@@ -215,7 +212,7 @@ describe('keys of tokens', () => {
     expect(await accepting.authenticateToken(token, [])).toBeDefined();
   });
 
-  test('have to be of a kind that tokens are signed with', () => {
+  test('must be of a supported type', () => {
     expect(() => make(pem(generateKeyPairSync('ed25519').privateKey))).toThrow(
       'a key for tokens is RSA, or EC',
     );

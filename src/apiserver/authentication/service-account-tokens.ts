@@ -1,32 +1,44 @@
-// Tokens of ServiceAccounts: JSON web tokens, signed here, short-lived, and bound to the objects that they are for. A token
-// is good as long as its signature, its time and all those objects are.
+// Tokens of ServiceAccounts: JSON web tokens that this server signs. They are short-lived, and
+// bound to objects. A token is valid as long as its signature and lifetime are, and all bound
+// objects exist.
 
 import type { Node, Pod, Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Random } from '#machinery/random.ts';
-import { tokenKeysOf, tokenSigner } from '#machinery/token-keys.ts';
-import type { TokenSigner } from '#machinery/token-keys.ts';
+import { tokenKeysOf, tokenSigner, type TokenSigner } from '#machinery/token-keys.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { bearerToken, CLOCK_LEEWAY_SECONDS, looksLikeJwt } from './authenticator.ts';
-import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  CLOCK_LEEWAY_SECONDS,
+  looksLikeJwt,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from './authenticator.ts';
 import { TokenVerifier } from './token-verifier.ts';
 
 export interface ServiceAccountTokensConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly find: Find;
-  /** PEM, a private key: RSA, or EC on P-256, P-384 or P-521. */
+  /** A private key in PEM: RSA, or EC on P-256, P-384 or P-521. */
   readonly signingKey: string;
-  /** PEM: further keys whose tokens are accepted; see tokenKeysOf. Default: that of the signing key alone. */
+  /**
+   * Keys whose tokens are accepted, in PEM; see tokenKeysOf. Default: only the public key of the
+   * signing key.
+   */
   readonly publicKeys?: readonly string[];
-  /** Default: 'https://kubernetes.default.svc.cluster.local'. */
+  /** The issuer. Default: 'https://kubernetes.default.svc.cluster.local'. */
   readonly issuer?: string;
-  /** Issuers whose tokens are accepted besides those of `issuer`. Default: none. */
+  /** Further issuers whose tokens are accepted. Default: none. */
   readonly acceptedIssuers?: readonly string[];
-  /** The longest lifetime of a token, in seconds. A request for more gets this, with a warning. Default: no limit. */
+  /**
+   * The maximum lifetime of a token, in seconds. A request for a longer one gets this, with a
+   * warning. Default: no limit.
+   */
   readonly maxExpirationSeconds?: number;
   /** The default audiences of tokens. Default: the issuer. */
   readonly audiences?: readonly string[];
@@ -40,11 +52,11 @@ export interface BoundObject {
 
 export interface TokenWish {
   readonly serviceAccount: Immutable<ServiceAccount>;
-  /** Empty: the API server. */
+  /** The audiences of the token. Empty: the API server. */
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
   readonly bound?: BoundObject;
-  /** The node of a bound pod. */
+  /** The node of the bound pod. */
   readonly node?: { readonly name: string; readonly uid: string };
 }
 
@@ -53,7 +65,7 @@ interface Reference {
   readonly uid: string;
 }
 
-/** The claims are what a holder of the signing key wrote; their types are not known. */
+/** Checks the type of a claim: the holder of the signing key may have written anything. */
 function isReference(value: unknown): value is Reference {
   return (
     isPlainObject(value) && typeof value['name'] === 'string' && typeof value['uid'] === 'string'
@@ -78,9 +90,12 @@ interface Claims {
 }
 
 export const DEFAULT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
-/** Verified signatures that are remembered. */
+/** The number of verified signatures that are cached. */
 const MAX_VERIFIED = 1024;
-/** A deleted account's or pod's tokens are good for so long, for those who say goodbye. */
+/**
+ * How long the tokens of a deleted account or pod stay valid, in ms, so that a terminating pod can
+ * still use them.
+ */
 const DELETION_LEEWAY_MS = 60_000;
 
 export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
@@ -90,9 +105,9 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
   readonly #config: ServiceAccountTokensConfig;
   readonly #signer: TokenSigner;
   readonly #issuers: readonly string[];
-  /** Keys whose tokens are accepted. */
+  /** Verifies tokens with the accepted keys. */
   readonly verifier: TokenVerifier;
-  /** Tokens whose signature has been found good, oldest first. */
+  /** Tokens with verified signatures, oldest first. */
   readonly #verified = new Map<string, Claims>();
 
   constructor(config: ServiceAccountTokensConfig) {
@@ -102,7 +117,8 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     this.audiences = config.audiences ?? this.#issuers;
     this.maxExpirationSeconds = config.maxExpirationSeconds;
     this.#signer = tokenSigner(config.signingKey);
-    // As upstream: with public keys given, the signing key must be among them to be accepted.
+    // If public keys are configured, the signing key is accepted only if it is among them, as
+    // upstream.
     const { publicKeys = [config.signingKey] } = config;
     this.verifier = new TokenVerifier(publicKeys.flatMap(tokenKeysOf));
   }
@@ -171,7 +187,7 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     return claims;
   }
 
-  /** Undefined if anything that the token is bound to has gone. */
+  /** Returns the user of a token; undefined if a bound object does not exist any more. */
   async #userOf(claims: Claims): Promise<UserInfo | undefined> {
     const own = claims['kubernetes.io'];
     if (!isPlainObject(own)) return undefined;
@@ -189,7 +205,8 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     if (pod !== undefined && !(await this.#isAlive<Pod>('pods', namespace, pod))) return undefined;
     if (secret !== undefined && !(await this.#isAlive<Secret>('secrets', namespace, secret)))
       return undefined;
-    // The node of a pod is informational and not checked. A token that is bound to a node is invalid without it.
+    // The node of a pod is informational and not checked. A token that is bound to a node itself is
+    // invalid without it.
     if (node !== undefined && pod === undefined && !(await this.#isAlive<Node>('nodes', '', node)))
       return undefined;
     const extra: Record<string, readonly string[]> = {

@@ -1,18 +1,28 @@
-// Bearer tokens that are given with the configuration.
+// Authenticates the bearer tokens of the server's configuration.
 
 import { createHash } from 'node:crypto';
 
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { bearerToken } from './authenticator.ts';
-import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from './authenticator.ts';
 
 export class StaticTokenAuthenticator implements Authenticator, TokenAuthenticator {
-  /** By the token's digest: how long a lookup takes says nothing about the tokens. */
+  /**
+   * Users by the token's digest, so that the time of a lookup does not depend on how much of a
+   * token is right.
+   */
   readonly #users = new Map<string, UserInfo>();
 
   readonly #audiences: readonly string[];
 
-  /** `audiences`: those of the API server. A static token is for them and for nothing else. */
+  /**
+   * Creates the authenticator. `audiences`: the API server's audiences. Static tokens are valid
+   * only for them.
+   */
   constructor(tokens: ReadonlyMap<string, UserInfo>, audiences: readonly string[]) {
     this.#audiences = audiences;
     for (const [token, user] of tokens) this.#users.set(digest(token), user);
@@ -26,7 +36,8 @@ export class StaticTokenAuthenticator implements Authenticator, TokenAuthenticat
   authenticateToken(token: string, audiences: readonly string[]): TokenAnswer | undefined {
     const user = this.#users.get(digest(token));
     if (user === undefined) return undefined;
-    // A service that asks whether a token is for itself must not accept one that was given to a client of the API server.
+    // A service that checks whether a token is for itself must not accept a token for the API
+    // server.
     const common = audiences.filter((audience) => this.#audiences.includes(audience));
     return audiences.length > 0 && common.length === 0 ? undefined : { user, audiences: common };
   }

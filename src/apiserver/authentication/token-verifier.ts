@@ -1,12 +1,13 @@
-// Verifies signatures of ServiceAccount tokens with any of several public keys, so that keys can be rotated.
+// Verifies signatures of ServiceAccount tokens with any of several public keys, so that keys can be
+// rotated.
 
 import type { TokenKey } from '#machinery/token-keys.ts';
 import { CLOCK_LEEWAY_SECONDS } from './authenticator.ts';
 
 export interface VerifyOptions {
-  /** Issuers of which one must have issued the token. */
+  /** The accepted issuers. */
   readonly issuers: readonly string[];
-  /** Milliseconds since the epoch. */
+  /** The current time in ms since the epoch. */
   readonly now: number;
   readonly requiredClaims?: readonly string[];
 }
@@ -19,7 +20,9 @@ export class TokenVerifier {
     this.keys = [...new Map(keys.map((key) => [key.keyId, key])).values()];
   }
 
-  /** Returns the claims; undefined: the token is not one that these keys have signed, or is not valid now. */
+  /**
+   * Returns the claims of a token. Undefined: no key has signed the token, or it is not valid now.
+   */
   async verify(
     token: string,
     { issuers, now, requiredClaims = [] }: VerifyOptions,
@@ -29,7 +32,7 @@ export class TokenVerifier {
     try {
       keyId = decodeProtectedHeader(token).kid;
     } catch {
-      // No JSON web token at all.
+      // The text is not a JSON web token.
       return undefined;
     }
     for (const { algorithm, publicKey } of this.#candidates(keyId)) {
@@ -45,13 +48,17 @@ export class TokenVerifier {
           await jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] })
         ).payload;
       } catch {
-        // Signed by another key, expired, or of another issuer: none of these is a token that is valid here.
+        // The token is signed by another key, has expired, or has another issuer. The next key is
+        // tried.
       }
     }
     return undefined;
   }
 
-  /** As upstream: a key ID selects the key, and without one each is tried. */
+  /**
+   * Returns the keys to try: the one with the token's key ID, or all if the token has none, as
+   * upstream.
+   */
   #candidates(keyId: string | undefined): readonly TokenKey[] {
     return keyId === undefined || keyId === ''
       ? this.keys

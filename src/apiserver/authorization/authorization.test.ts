@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 
 const AUTHENTICATED = ['system:authenticated'];
@@ -35,7 +34,8 @@ describe('without a rule that allows it', () => {
     [
       'PATCH',
       '/apis/apps/v1/namespaces/x/replicasets/r/status',
-      'replicasets.apps "r" is forbidden: User "joe" cannot patch resource "replicasets/status" in API group "apps" in the namespace "x"',
+      'replicasets.apps "r" is forbidden: User "joe" cannot patch resource ' +
+        '"replicasets/status" in API group "apps" in the namespace "x"',
     ],
     ['GET', '/metrics', 'forbidden: User "joe" cannot get path "/metrics"'],
   ])('%s %s is forbidden', async (method, path, message) => {
@@ -44,7 +44,7 @@ describe('without a rule that allows it', () => {
     expect(json).toMatchObject({ reason: 'Forbidden', message });
   });
 
-  test('anybody who is somebody may discover, and ask about himself', async () => {
+  test('every authenticated user may use discovery and self subject reviews', async () => {
     for (const path of ['/api', '/apis', '/api/v1', '/version', '/openapi/v2', '/openapi/v3']) {
       expect((await send(t.server, { path, user: user('joe') })).code).toBe(200);
     }
@@ -87,7 +87,7 @@ describe('the components', () => {
     return status.allowed;
   };
 
-  test('may do their work, and not that of others', async () => {
+  test('may do their own work, and not that of others', async () => {
     const scheduler = user('system:kube-scheduler');
     expect(await may(scheduler, 'create', 'pods/binding')).toBe(true);
     expect(await may(scheduler, 'list', 'nodes')).toBe(true);
@@ -97,7 +97,7 @@ describe('the components', () => {
     const manager = user('system:kube-controller-manager');
     expect(await may(manager, 'list', 'replicasets', 'apps')).toBe(true);
     expect(await may(manager, 'create', 'serviceaccounts/token')).toBe(true);
-    // What controllers do they do as themselves.
+    // Controllers act as their own ServiceAccounts, not as the controller manager.
     expect(await may(manager, 'create', 'pods')).toBe(false);
     const controller = user('system:serviceaccount:kube-system:replicaset-controller');
     expect(await may(controller, 'create', 'pods')).toBe(true);
@@ -111,7 +111,7 @@ describe('the components', () => {
     expect(await may(node, 'update', 'pods')).toBe(false);
     expect(await may(node, 'delete', 'nodes')).toBe(false);
     expect(await may(node, 'create', 'replicasets', 'apps')).toBe(false);
-    // The name alone makes no node.
+    // The user name of a node is not enough without its group.
     expect(await may(user('system:node:n1'), 'update', 'pods/status')).toBe(false);
   });
 });
@@ -122,7 +122,7 @@ describe('reviews', () => {
     send(t.server, { method: 'POST', path: at, body: { spec } });
   const pods = { verb: 'list', resource: 'pods', namespace: 'default' };
 
-  test('of others', async () => {
+  test('of other users', async () => {
     const yes = await review('subjectaccessreviews', {
       user: 'system:kube-scheduler',
       resourceAttributes: { ...pods, resource: 'nodes' },
@@ -167,7 +167,7 @@ describe('reviews', () => {
     expect(json.message).toContain(message);
   });
 
-  test('of a namespace stay there', async () => {
+  test('of a namespace do not cover others', async () => {
     const at = '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews';
     expect((await review('', { user: 'joe', resourceAttributes: pods }, at)).code).toBe(201);
     const elsewhere = await review(
@@ -208,7 +208,7 @@ describe('impersonation', () => {
     });
   };
 
-  test('is for those who may', async () => {
+  test('requires permission', async () => {
     const several = [
       'Impersonate-User',
       'joe',
@@ -261,7 +261,7 @@ describe('impersonation', () => {
       { 'impersonate-extra-__proto__': 'x' },
       { extra: JSON.parse('{"__proto__":["x"]}') as object },
     ],
-    // Names that only begin like those of ServiceAccounts.
+    // These names only begin like those of ServiceAccounts.
     [
       { 'impersonate-user': 'system:serviceaccount:default:a:b' },
       { groups: ['system:authenticated'] },
@@ -276,7 +276,7 @@ describe('impersonation', () => {
     expect((json.status as { userInfo: unknown }).userInfo).toMatchObject(userInfo);
   });
 
-  test('asks for a user where the name has a third part', async () => {
+  test('requires permission for a user if the name has a third part', async () => {
     const { json } = await whoami(
       { 'impersonate-user': 'system:serviceaccount:default:a:b' },
       user('joe'),

@@ -1,4 +1,5 @@
-// May this user do this? Asked once per request, and by the review kinds.
+// The interface of authorizers: may this user do this? They are called once for each request, and
+// by access reviews.
 
 import type { RequestInfo, UserInfo } from '../request.ts';
 
@@ -17,13 +18,15 @@ export type Attributes = Pick<
 > & {
   readonly user: UserInfo;
   /** The selectors of requests for several objects. */
-  readonly fieldSelector?: string | undefined;
+  readonly fieldSelector?: string;
 };
 
 export interface Decision {
-  /** 'noOpinion': this authorizer does not decide. A request that no authorizer allows is denied. */
+  /**
+   * 'noOpinion': this authorizer does not decide. A request that no authorizer allows is denied.
+   */
   readonly decision: 'allow' | 'deny' | 'noOpinion';
-  /** Why, for people. '' if there is nothing to say. */
+  /** The reason, for messages. It may be ''. */
   readonly reason: string;
 }
 
@@ -43,13 +46,13 @@ export interface NonResourceRule {
 export interface RulesAnswer {
   readonly resourceRules: readonly ResourceRule[];
   readonly nonResourceRules: readonly NonResourceRule[];
-  /** True if there may be more than could be listed. */
+  /** True if the user may have more permissions than the listed ones. */
   readonly incomplete: boolean;
 }
 
 export interface Authorizer {
   authorize(attributes: Attributes): Decision | Promise<Decision>;
-  /** The rules of a user in a namespace. */
+  /** Returns the rules of a user in a namespace. */
   rulesFor(user: UserInfo, namespace: string): RulesAnswer | Promise<RulesAnswer>;
 }
 

@@ -1,4 +1,5 @@
-// The authorizer of a server that is not given one: the privileged group first, then the modes of the config.
+// Creates the default authorizer of a server: first the privileged group, then the modes of the
+// config.
 
 import type { Authorizer } from './authorizer.ts';
 import { alwaysAllow, alwaysDeny, type AuthorizationMode } from './modes.ts';

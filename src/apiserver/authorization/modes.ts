@@ -1,13 +1,12 @@
 // The authorization modes that --authorization-mode names.
 
 import type { UserInfo } from '../request.ts';
-import type { Authorizer, RulesAnswer } from './authorizer.ts';
-import { ALLOW } from './authorizer.ts';
+import { ALLOW, type Authorizer, type RulesAnswer } from './authorizer.ts';
 
 export const AUTHORIZATION_MODES = ['Node', 'RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const;
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
-/** Allows everything to everyone: for tests. */
+/** Allows everything to every user. For tests. */
 export const alwaysAllow: Authorizer = {
   authorize: () => ALLOW,
   rulesFor: (_user: UserInfo): RulesAnswer => ({
@@ -17,7 +16,9 @@ export const alwaysAllow: Authorizer = {
   }),
 };
 
-/** Allows nothing, as upstream's mode of this name: an authorizer after it may still allow. */
+/**
+ * Allows nothing, as upstream's mode of this name. A later authorizer may still allow the request.
+ */
 export const alwaysDeny: Authorizer = {
   authorize: () => ({ decision: 'noOpinion', reason: 'Everything is forbidden.' }),
   rulesFor: (): RulesAnswer => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),

@@ -1,8 +1,15 @@
-// Members of system:masters may do everything, regardless of roles, so that a mistake in roles locks no administrator out.
+// Allows everything to members of system:masters, regardless of roles, so that a mistake in roles
+// does not lock administrators out.
 
 import type { UserInfo } from '../request.ts';
-import { ALLOW, NO_OPINION } from './authorizer.ts';
-import type { Attributes, Authorizer, Decision, RulesAnswer } from './authorizer.ts';
+import {
+  ALLOW,
+  type Attributes,
+  type Authorizer,
+  type Decision,
+  NO_OPINION,
+  type RulesAnswer,
+} from './authorizer.ts';
 
 export const PRIVILEGED_GROUP = 'system:masters';
 

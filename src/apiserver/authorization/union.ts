@@ -1,4 +1,4 @@
-// Several authorizers as one: the first that has an opinion has the say.
+// Combines authorizers: the first one that allows or denies decides.
 
 import type { UserInfo } from '../request.ts';
 import type { Attributes, Authorizer, Decision, RulesAnswer } from './authorizer.ts';
@@ -14,7 +14,10 @@ export class UnionAuthorizer implements Authorizer {
     return this.#ask(attributes, 0, []);
   }
 
-  /** Answers at once as long as those asked do: every request passes here. */
+  /**
+   * Calls the authorizers in order. Returns synchronously as long as they do, since every request
+   * passes here.
+   */
   #ask(
     attributes: Attributes,
     from: number,
@@ -22,7 +25,7 @@ export class UnionAuthorizer implements Authorizer {
   ): Decision | Promise<Decision> {
     let said = reasons;
     for (let n = from; n < this.#authorizers.length; n++) {
-      const answer = (this.#authorizers[n] as Authorizer).authorize(attributes);
+      const answer = this.#authorizers[n]!.authorize(attributes);
       if (answer instanceof Promise)
         return answer.then((decision) => this.#next(decision, attributes, n, said));
       if (answer.decision !== 'noOpinion') return answer;

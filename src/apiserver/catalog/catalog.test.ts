@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { Rest } from '../registry/rest.ts';
 import { widgetType } from '../testing/widgets.ts';
-import { Catalog } from './catalog.ts';
-import type { CatalogChange } from './catalog.ts';
+import { Catalog, type CatalogChange } from './catalog.ts';
 import type { Kind, Visibility } from './kind.ts';
 
 interface Options {
@@ -46,7 +45,7 @@ describe('a snapshot', () => {
     expect(names(snapshot)).toEqual(['gadgets.v1.', 'widgets.v1.example.com']);
   });
 
-  test('has the preferred version of a resource first, in whatever order they were installed', () => {
+  test('has the preferred version of a resource first, in any order of installation', () => {
     const catalog = new Catalog();
     for (const version of ['v1beta1', 'v2', 'v1alpha1', 'v1'])
       catalog.install([kindOf('widgets', { version })]);
@@ -58,7 +57,7 @@ describe('a snapshot', () => {
     expect(snapshot.group('example.com')?.versions.map(({ version }) => version)).toEqual(wanted);
   });
 
-  test('knows the version in which a resource is stored', () => {
+  test('finds the version in which a resource is stored', () => {
     const catalog = new Catalog();
     const stored = kindOf('widgets', { version: 'v1beta1' });
     const newer = {
@@ -71,7 +70,7 @@ describe('a snapshot', () => {
     expect(catalog.snapshot().stored('example.com', 'widgets')).toBe(newer);
   });
 
-  test('orders groups as discovery does: those of Kubernetes first, the others by name', () => {
+  test('orders groups like discovery: those of Kubernetes first, the others by name', () => {
     const catalog = new Catalog();
     for (const group of ['b.example.com', 'batch', 'a.example.com', 'apps', ''])
       catalog.install([kindOf('widgets', { group })]);
@@ -104,7 +103,7 @@ describe('a snapshot', () => {
     expect(snapshot.get('c', 'v1', 'internal')).toBeDefined();
   });
 
-  test('stays as it is when kinds come and go, and shares what has not changed with the next one', () => {
+  test('does not change when kinds are installed or removed, and shares unchanged parts with the next one', () => {
     const catalog = new Catalog();
     catalog.install([kindOf('widgets'), kindOf('widgets', { group: 'other' })]);
     const before = catalog.snapshot();
@@ -122,7 +121,7 @@ describe('a snapshot', () => {
 });
 
 describe('install', () => {
-  test('of a resource that is installed is an error that names it, and changes nothing', () => {
+  test('of an installed resource is an error that names it, and changes nothing', () => {
     const catalog = new Catalog();
     catalog.install([kindOf('widgets')]);
     const before = catalog.snapshot();
@@ -151,7 +150,7 @@ describe('install', () => {
     ]);
   });
 
-  test('replace is one change, which leaves alone the kinds that stay', () => {
+  test('replace is one change, which does not affect kinds that stay', () => {
     const catalog = new Catalog();
     const closed: string[] = [];
     const closing = (name: string): Rest => ({ close: () => void closed.push(name) });
@@ -174,7 +173,7 @@ describe('install', () => {
 });
 
 describe('close', () => {
-  test('is called when the last kind that has a store is uninstalled, after listeners have seen the change', () => {
+  test('is called when the last kind of a store is uninstalled, after listeners have seen the change', () => {
     const catalog = new Catalog();
     const events: string[] = [];
     const rest: Rest = { close: () => void events.push('closed') };

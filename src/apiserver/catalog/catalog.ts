@@ -1,5 +1,6 @@
-// The kinds that the server has, which come and go while it runs. Consumers take a snapshot for each piece of work, keep what they
-// derive under the snapshot's values, and subscribe with `onChange` only if they have to act when a kind comes or goes.
+// The installed kinds of the server, which change while it runs. Consumers take a snapshot for each
+// piece of work, and cache derived values under the snapshot's values. They subscribe with
+// `onChange` only if they have to act when a kind is installed or removed.
 
 import type { Rest } from '../registry/rest.ts';
 import type { Kind } from './kind.ts';
@@ -8,40 +9,49 @@ import { CatalogSnapshot } from './snapshot.ts';
 export interface CatalogChange {
   readonly added: readonly Kind[];
   readonly removed: readonly Kind[];
-  /** The snapshot with the change. */
+  /** The snapshot after the change. */
   readonly snapshot: CatalogSnapshot;
 }
 
-/** Is called for each change, in the order of the changes, after the snapshot has changed. Must not throw. */
+/** Called for each change, in order, after the snapshot has changed. Must not throw. */
 export type CatalogListener = (change: CatalogChange) => void;
 
 /** Kinds that were installed together. */
 export interface Installation {
   readonly kinds: readonly Kind[];
   /**
-   * Installs these kinds instead, in one change: no snapshot has both, and none has neither. A kind that is in both lists stays as
-   * it is. Throws as `install` does; then nothing changes.
+   * Installs these kinds instead, in one change: no snapshot has both sets or neither. A kind that
+   * is in both lists is not affected. Throws the errors of `install`; then nothing changes.
    */
   replace(kinds: readonly Kind[]): void;
   /**
-   * Removes the kinds: requests that are being served finish, watches end, new requests find nothing. Idempotent.
+   * Removes the kinds: requests in flight finish, watches end, new requests get 404. Idempotent.
    */
   uninstall(): void;
 }
 
 export class Catalog {
   #snapshot = new CatalogSnapshot();
-  /** Replaced, not changed: a listener that is added during a change is not called for that change. */
+  /**
+   * The array is replaced, not modified: a listener that is added during a change is not called for
+   * that change.
+   */
   #listeners: readonly CatalogListener[] = [];
-  /** By how many installed kinds and subresources each Rest is used: versions of a kind may share one. */
+  /**
+   * The number of installed kinds and subresources that use each Rest. Versions of a kind may share
+   * one.
+   */
   readonly #uses = new Map<Rest, number>();
 
-  /** Returns the kinds as they are now; what is returned does not change. */
+  /** Returns the installed kinds as an immutable snapshot. */
   snapshot(): CatalogSnapshot {
     return this.#snapshot;
   }
 
-  /** Installs kinds, in one change. Throws an Error that names the resource if one is installed already; then nothing changes. */
+  /**
+   * Installs kinds, in one change. Throws an Error that names the resource if one is already
+   * installed; then nothing changes.
+   */
   install(kinds: readonly Kind[]): Installation {
     let installed: readonly Kind[] = [];
     const replace = (next: readonly Kind[]): void => {
@@ -58,7 +68,7 @@ export class Catalog {
     };
   }
 
-  /** Returns a function that ends the subscription. */
+  /** Subscribes to changes. Returns a function that ends the subscription. */
   onChange(listener: CatalogListener): () => void {
     const subscribed: CatalogListener = (change) => listener(change);
     this.#listeners = [...this.#listeners, subscribed];
@@ -67,7 +77,7 @@ export class Catalog {
     };
   }
 
-  /** Ends the watches of all kinds, normally. The kinds stay installed. */
+  /** Ends the watches of all kinds normally. The kinds stay installed. */
   close(): void {
     for (const rest of this.#uses.keys()) rest.close?.();
   }
@@ -86,7 +96,7 @@ export class Catalog {
   }
 
   #release(rest: Rest): void {
-    const uses = (this.#uses.get(rest) as number) - 1;
+    const uses = this.#uses.get(rest)! - 1;
     if (uses > 0) {
       this.#uses.set(rest, uses);
       return;

@@ -1,14 +1,16 @@
-// The codec of what is served: a kind brings its own (custom resources), or has that of its typed descriptor. Everything in the API
-// server that needs the codec of a kind asks here.
+// Finds the codec of a kind: its own (custom resources), or the codec of its typed descriptor. All
+// code in the API server that needs the codec of a kind uses these functions.
 
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
-import { apiVersionOf } from '#api/machinery/scheme.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
+import { apiVersionOf, type Scheme } from '#api/machinery/scheme.ts';
 import type { Kind, Subresource } from './kind.ts';
 import type { CatalogSnapshot } from './snapshot.ts';
 
-/** Returns the codec of a kind. Throws Error for a kind that has neither a codec nor a descriptor: a programmer error. */
+/**
+ * Returns the codec of a kind. Throws Error for a kind that has neither a codec nor a descriptor,
+ * which is a bug.
+ */
 export function codecOf(
   scheme: Scheme,
   { codec, type }: Pick<Kind, 'codec' | 'type'>,
@@ -16,7 +18,10 @@ export function codecOf(
   return codec ?? typedCodec(scheme, type);
 }
 
-/** Returns the codec of the objects that a subresource takes and returns. Throws as `codecOf`. */
+/**
+ * Returns the codec of the objects that a subresource takes and returns. Throws the errors of
+ * `codecOf`.
+ */
 export function subresourceCodec(
   scheme: Scheme,
   parent: Kind,
@@ -27,8 +32,8 @@ export function subresourceCodec(
 }
 
 /**
- * Returns the codec of a kind that objects may be of: a kind that is installed, or another that has a typed descriptor. Undefined:
- * there is no such kind.
+ * Returns the codec of a kind: one that is installed, or another one with a typed descriptor.
+ * Undefined: there is no such kind.
  */
 export function findCodec(
   scheme: Scheme,
@@ -43,7 +48,10 @@ function isOf({ type }: Kind, { group, version, kind }: GroupVersionKind): boole
   return type.kind === kind && type.version === version && type.group === group;
 }
 
-/** Returns the codec of the typed descriptor of a kind. Throws Error if there is none: a programmer error. */
+/**
+ * Returns the codec of the typed descriptor of a kind. Throws Error if there is none, which is a
+ * bug.
+ */
 export function typedCodec(scheme: Scheme, kind: GroupVersionKind): ObjectCodec {
   const codec = scheme.codecOf(kind);
   if (codec === undefined)

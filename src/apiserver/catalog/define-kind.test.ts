@@ -9,13 +9,15 @@ import { SeededRandom } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { functionConverter } from '../registry/object-converter.ts';
-import { ResourceStore } from '../registry/resource-store.ts';
-import type { ResourceStoreConfig, StoreServices } from '../registry/resource-store.ts';
+import {
+  ResourceStore,
+  type ResourceStoreConfig,
+  type StoreServices,
+} from '../registry/resource-store.ts';
 import { everything } from '../registry/selection.ts';
 import type { RequestContext, ResourceStrategy } from '../registry/strategy.ts';
 import { defineKind, defineVirtualKind } from './define-kind.ts';
-import { verbsOf } from './kind.ts';
-import type { Kind } from './kind.ts';
+import { type Kind, verbsOf } from './kind.ts';
 
 interface Widget extends KubeObject {
   readonly size: number;
@@ -77,7 +79,7 @@ afterEach(() => storage.close());
 
 const only = (kinds: readonly Kind[]): Kind => {
   expect(kinds).toHaveLength(1);
-  return kinds[0] as Kind;
+  return kinds[0]!;
 };
 
 test('a kind is a store with views', async () => {
@@ -122,7 +124,7 @@ test('a kind without some verbs does not list them', () => {
   ]);
 });
 
-test('a version that is not stored converts at the border with the storage', async () => {
+test('a version that is not stored is converted when it is read and written', async () => {
   const first: ResourceType = { ...widgets, version: 'v1' };
   const converter = functionConverter({
     'example.com/v1': {
@@ -190,8 +192,8 @@ test('a strategy and a store may depend on the services of the server', () => {
   expect([first.rest, second.rest]).toMatchObject([{ limit: 1 }, { limit: 2 }]);
 });
 
-test('a kind that is made at run time brings its own codec', () => {
-  // It is handed on, not called.
+test('a kind that is created at run time has its own codec', () => {
+  // The codec is only passed on, not called.
   const codec = { kind: V2 } as ObjectCodec;
   const columns = [{ name: 'Size', type: 'integer', description: 'The size.' }] as const;
   const kind = only(
@@ -206,7 +208,7 @@ test('a kind that is made at run time brings its own codec', () => {
   expect(kind.table?.cells(widget(4), 0)).toEqual([4]);
 });
 
-test('a virtual kind serves what its function makes', () => {
+test('a virtual kind serves the result of its function', () => {
   const definition = defineVirtualKind<{ readonly answer: string }>({
     type: widgets,
     deprecation: 'old',

@@ -1,30 +1,39 @@
-// How a kind is declared: one value that needs no server. `build` makes from it what one server serves (Kind): a store, and the views
-// of that store. Each version of a kind is declared by itself; a version that is not stored names the one that is (`storedType`), and
-// converts.
+// Declares kinds. A declaration needs no server; `build` creates what one server serves (Kind): a
+// store, and views of that store. Each version of a kind has a declaration. A version that is not
+// stored names the stored version (`storedType`), and converts.
 //
-// Most kinds are defineKind of a type, a strategy and a table. What depends on a server (its clock, its authorizer, objects of other
-// kinds) takes a function of the services instead of a value; the second type parameter names the services that it needs.
+// Most kinds are defineKind with a type, a strategy and a table. A part that depends on a server
+// (its clock, its authorizer, objects of other kinds) is given as a function of the services. The
+// second type parameter names the services that it needs.
 
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { ResourceStore } from '../registry/resource-store.ts';
-import type { ResourceStoreConfig, StoreServices } from '../registry/resource-store.ts';
+import {
+  ResourceStore,
+  type ResourceStoreConfig,
+  type StoreServices,
+} from '../registry/resource-store.ts';
 import type { ObjectConverter } from '../registry/object-converter.ts';
-import { plainRest } from '../registry/plain-rest.ts';
-import type { Verb } from '../registry/plain-rest.ts';
+import { plainRest, type Verb } from '../registry/plain-rest.ts';
 import type { Rest } from '../registry/rest.ts';
-import { selectableFields } from '../registry/selectable-fields.ts';
-import type { FieldDeclarations, SelectableFields } from '../registry/selectable-fields.ts';
+import {
+  type FieldDeclarations,
+  selectableFields,
+  type SelectableFields,
+} from '../registry/selectable-fields.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
 import type { Kind, Subresource } from './kind.ts';
 
 /** An entry of a list of kinds: one kind, or a few that are built together. */
 export interface KindDefinition<S = StoreServices> {
-  /** The types of the kinds that `build` makes, in the same order. */
+  /** The types of the kinds that `build` creates, in the same order. */
   readonly types: readonly ResourceType[];
-  /** Makes the kinds of one server. Must not read from `services` what is complete only later (`find`), but may keep it. */
+  /**
+   * Creates the kinds of one server. It may keep `services`, but must not call services that are
+   * complete only later (`find`).
+   */
   build(services: S): readonly Kind[];
 }
 
@@ -32,36 +41,48 @@ export interface KindConfig<T extends KubeObject, S extends StoreServices> {
   readonly type: ResourceType;
   /** The version in which the objects are stored. Default: `type`. */
   readonly storedType?: ResourceType;
-  /** Between all versions in which the objects are served or stored. Default: there is one version. */
+  /**
+   * Converts between all versions in which the objects are served or stored. Default: there is one
+   * version.
+   */
   readonly converter?: ObjectConverter;
   /** The other versions (or groups) in which the same objects are served. */
   readonly otherVersions?: readonly ResourceType[];
-  /** Reads and writes the objects. Default: the codec of the typed descriptor, with the defaults that its group registers. */
+  /**
+   * Encodes and decodes the objects. Default: the codec of the typed descriptor, with the defaults
+   * that its group registers.
+   */
   readonly codec?: ObjectCodec;
   readonly strategy: ResourceStrategy<T> | ((services: S) => ResourceStrategy<T>);
-  /** The fields of field selectors, beside metadata.name and metadata.namespace. */
+  /** The fields of field selectors, in addition to metadata.name and metadata.namespace. */
   readonly selectableFields?: FieldDeclarations<T>;
-  /** Without it, a table has Name and Created At. */
+  /** The columns of tables. Default: Name and Created At. */
   readonly table?: TableConvertor<T>;
-  /** By name: views of the stored objects (status), or whatever a function makes (scale, exec). In the order of discovery. */
+  /**
+   * Subresources by name, in the order of discovery: views of the stored objects (status), or any
+   * that a function creates (scale, exec).
+   */
   readonly subresources?: Readonly<
     Record<string, SubresourceView<T, S> | SubresourceFactory<T, S>>
   >;
-  /** Verbs of the store that are not served. Default: all are. */
+  /** Verbs of the store that are not served. Default: none. */
   readonly withoutVerbs?: readonly Verb[];
-  /** Makes the store, if it is not a plain one. */
+  /** Creates the store. Default: a plain ResourceStore. */
   readonly store?: (config: ResourceStoreConfig<T>, services: S) => ResourceStore<T>;
   readonly listKind?: string;
   readonly deprecation?: string;
 }
 
-/** The stored objects under other rules (ResourceStore.view): status, approval, resize. Serves get, update and patch. */
+/**
+ * A view of the stored objects with other rules (ResourceStore.view): status, approval, resize. It
+ * serves get, update and patch.
+ */
 export interface SubresourceView<T extends KubeObject, S> {
   readonly strategy: SubresourceStrategy<T> | ((services: S) => SubresourceStrategy<T>);
   readonly withoutVerbs?: readonly Verb[];
 }
 
-/** Makes a subresource that is more than a view. */
+/** Creates a subresource that is more than a view. */
 export type SubresourceFactory<T extends KubeObject, S> = (context: {
   readonly store: ResourceStore<T>;
   readonly services: S;
@@ -71,7 +92,7 @@ export type SubresourceFactory<T extends KubeObject, S> = (context: {
 export function defineKind<T extends KubeObject, S extends StoreServices = StoreServices>(
   config: KindConfig<T, S>,
 ): KindDefinition<S> {
-  // Declared once for all servers of a process.
+  // The fields are declared once for all servers of a process.
   const fields =
     config.selectableFields === undefined
       ? undefined
@@ -79,7 +100,10 @@ export function defineKind<T extends KubeObject, S extends StoreServices = Store
   return { types: [config.type], build: (services) => [buildStored(config, fields, services)] };
 }
 
-/** Declares a kind whose objects are not stored, or not here: reviews, bindings, the status of components. */
+/**
+ * Declares a kind whose objects are not stored, or not here: reviews, bindings, the status of
+ * components.
+ */
 export function defineVirtualKind<S = unknown>(
   config: Omit<Kind, 'rest'> & { readonly rest: (services: S) => Rest },
 ): KindDefinition<S> {
@@ -118,7 +142,7 @@ function buildStored<T extends KubeObject, S extends StoreServices>(
   return {
     type,
     ...(codec !== undefined && { codec }),
-    // It is only called with objects of its own store.
+    // The strategy is only called with objects of its own store.
     strategy: strategy as unknown as ResourceStrategy<KubeObject>,
     rest: config.withoutVerbs === undefined ? store : plainRest(store, config.withoutVerbs),
     ...selectable,

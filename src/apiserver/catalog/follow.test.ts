@@ -46,7 +46,7 @@ const create = (kind: Kind, name: string): unknown =>
   );
 const names = (): string[] => [...kept.keys()].toSorted();
 
-test('what exists at the start is known when follow resolves, and changes follow', async () => {
+test('existing objects are loaded when follow resolves, and changes follow', async () => {
   const kind = widgetKind({ storage, clock });
   catalog.install([kind]);
   await create(kind, 'a');
@@ -83,7 +83,7 @@ test('a resource that is uninstalled has no objects until it is installed again'
   expect(names()).toEqual(['b']);
 });
 
-test('after a replacement the new store is followed at once, and objects that are gone by then are forgotten', async () => {
+test('after a replacement the new store is followed at once, without deleted objects', async () => {
   const kind = widgetKind({ storage, clock });
   const installed = catalog.install([kind]);
   await create(kind, 'a');
@@ -95,7 +95,7 @@ test('after a replacement the new store is followed at once, and objects that ar
   expect(names()).toEqual(['b']);
 });
 
-test('after stop nothing is followed any more', async () => {
+test('after stop nothing is followed', async () => {
   await follow();
   follower.stop();
   const kind = widgetKind({ storage, clock });
@@ -105,13 +105,13 @@ test('after stop nothing is followed any more', async () => {
   expect(names()).toEqual([]);
 });
 
-test('follow rejects if the store cannot be read, and goes on later', async () => {
+test('follow rejects if the store cannot be read, and retries', async () => {
   const kind = widgetKind({ storage, clock });
   let broken = true;
   const { rest } = kind;
   const watch: typeof rest.watch = async (...args) => {
     if (broken) throw new Error('the disk is on fire');
-    return (rest.watch as NonNullable<typeof rest.watch>)(...args);
+    return rest.watch!(...args);
   };
   catalog.install([{ ...kind, rest: { watch } }]);
   await create(kind, 'a');

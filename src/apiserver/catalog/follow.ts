@@ -1,6 +1,7 @@
-// Keeps objects of the cluster in memory for authorizers and admission, by watching the registry: what they know is as old as what any
-// watcher knows. A resource may be installed later than its follower, and may be uninstalled and installed again: while it is not
-// installed it has no objects.
+// Keeps objects of the cluster in memory for authorizers and admission by watching the registry.
+// They are no more stale than those of any other watcher. A resource may be installed later than
+// its follower, and may be uninstalled and installed again; while it is not installed, it has no
+// objects.
 
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -21,36 +22,44 @@ export interface FollowerConfig {
   readonly logger: Logger;
 }
 
-/** Is called for every object of a resource, also for those that exist already, in the order in which they change. */
+/**
+ * Receives every object of a resource, first the existing ones, in the order in which they change.
+ */
 export interface Keeper {
-  /** `encoded`: the same object, as the store has it. */
+  /** Called for a new or changed object. `encoded`: the same object as stored. */
   set(object: KubeObject, encoded: EncodedObject): void;
-  /** `key`: as `keyOf` returns it. */
+  /** Called for a deleted object. `key`: the result of `keyOf`. */
   delete(key: string): void;
 }
 
-/** How the objects of a resource are read. */
+/** Options for reading the objects of a resource. */
 export interface FollowOptions {
   /** Decodes an object. Default: the store does, and keeps the object in its cache. */
   readonly decode?: (encoded: EncodedObject) => KubeObject;
-  /** After so many objects the event loop has a turn, because each takes time. Default: objects are small. */
+  /**
+   * The number of objects after which the event loop gets a turn, for objects that take long to
+   * process. Default: no limit.
+   */
   readonly objectsPerTurn?: number;
-  /** Default: all namespaces. */
+  /** The namespace. Default: all namespaces. */
   readonly namespace?: string;
-  /** Default: all objects. */
+  /** The objects to follow. Default: all objects. */
   readonly selection?: Selection;
 }
 
 const RETRY_MS = 1_000;
 
-/** Returns 'namespace/name', or the name alone. */
+/** Returns 'namespace/name', or the name of a cluster-scoped object. */
 export function keyOf({ metadata }: KubeObject): string {
   return metadata.namespace === undefined
     ? metadata.name
     : `${metadata.namespace}/${metadata.name}`;
 }
 
-/** Decodes an object without keeping it in the cache of its store: for large objects that are looked at once. */
+/**
+ * Decodes an object without keeping it in the cache of its store, for large objects that are read
+ * once.
+ */
 export function decodeState(encoded: EncodedObject): KubeObject {
   const { value, modRevision } = stateOf(encoded);
   return decodeFromStorage<KubeObject>(value, modRevision);
@@ -65,8 +74,8 @@ export class Follower {
   }
 
   /**
-   * Resolves once every object that exists now is known; at once if the resource is not installed. Rejects if the store cannot be read
-   * now; later it retries.
+   * Follows a resource. Resolves once every existing object is loaded; at once if the resource is
+   * not installed. Rejects if the store cannot be read now, and retries later.
    */
   async follow(
     group: string,
@@ -101,7 +110,9 @@ class FollowedResource {
   readonly #keys = new Set<string>();
   readonly #unsubscribe: () => void;
   #stream: WatchStream<EncodedWatchEvent> | undefined;
-  /** A watch is open or being opened, or a retry is due. Otherwise the resource is not installed. */
+  /**
+   * A watch is open or being opened, or a retry is due. Otherwise the resource is not installed.
+   */
   #active = false;
   #stopped = false;
 
@@ -141,7 +152,10 @@ class FollowedResource {
     void this.#listAndWatch();
   }
 
-  /** Reads one watch to its end, and then the next one: permissions that rest on an object that is gone must not last. */
+  /**
+   * Reads one watch to its end, and then opens the next one. Deletions must not be missed, since
+   * permissions may depend on deleted objects.
+   */
   async #listAndWatch(onSynced?: () => void, onFailed?: (err: unknown) => void): Promise<void> {
     const { clock, logger } = this.#config;
     const of = { group: this.#group, resource: this.#resource };
@@ -163,12 +177,15 @@ class FollowedResource {
       onSynced?.();
       return;
     }
-    // Another store has taken the place of one that was closed.
+    // The store was closed, and another one has replaced it.
     if (next !== kind) return this.#listAndWatch(onSynced);
     clock.setTimer(RETRY_MS, () => void this.#listAndWatch(onSynced));
   }
 
-  /** `onSynced` is called when the initial state is complete: objects that were not in it have been deleted. */
+  /**
+   * Reads one watch. `onSynced` is called when the initial state is complete; objects that are not
+   * in it have been deleted.
+   */
   async #read({ rest }: Kind, onSynced?: () => void): Promise<void> {
     const { namespace = '', selection = everything } = this.#options;
     const stream = (await watchAll(rest, namespace, {

@@ -1,12 +1,13 @@
-// The server's client of its own registry, for admission, authenticators and proxies: no authorization and no admission, and objects
-// at once where the storage has them in memory. Requests that should pass the whole handler chain use the loopback client instead.
+// The server's client of its own registry, for admission, authenticators and proxies. It skips
+// authorization and admission, and returns objects synchronously if the storage has them in memory.
+// Requests that should pass the whole handler chain use the loopback client instead.
 //
-// Each call reads the catalog as it is then. Of a resource with several versions it uses the stored one, which needs no conversion.
+// Each call uses the catalog of that moment. Of a resource with several versions it uses the stored
+// one, which needs no conversion.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import type { WatchStream } from '#machinery/watch.ts';
@@ -17,7 +18,7 @@ import type { EncodedWatchEvent } from '../request.ts';
 import { API_SERVER_USER } from '../server-user.ts';
 import type { Catalog } from './catalog.ts';
 
-/** Returns the object; undefined if there is none, or no such resource. */
+/** Returns the object; undefined if the object or the resource does not exist. */
 export type Find = <T extends KubeObject>(
   group: string,
   resource: string,
@@ -25,7 +26,10 @@ export type Find = <T extends KubeObject>(
   name: string,
 ) => Awaitable<T | undefined>;
 
-/** Returns all objects of a resource in a namespace ('': in all); none if there is no such resource. */
+/**
+ * Returns all objects of a resource in a namespace ('': in all); none if the resource does not
+ * exist.
+ */
 export type FindAll = <T extends KubeObject>(
   group: string,
   resource: string,
@@ -33,8 +37,8 @@ export type FindAll = <T extends KubeObject>(
 ) => Awaitable<readonly T[]>;
 
 /**
- * Changes the status of an object; after a conflict with another writer it calls `change` again. Does nothing if the object or the
- * resource does not exist, or if `change` returns its argument.
+ * Updates the status of an object. After a conflict with another writer it calls `change` again.
+ * Does nothing if the object or the resource does not exist, or if `change` returns its argument.
  */
 export type UpdateStatus = <T extends KubeObject>(
   group: string,
@@ -44,7 +48,10 @@ export type UpdateStatus = <T extends KubeObject>(
   change: (current: T) => T,
 ) => Promise<void>;
 
-/** Waits for an object: resolves true as soon as it exists, false when the time is over or if there is no such resource. */
+/**
+ * Waits for an object. Resolves true as soon as it exists; false after the timeout, or if the
+ * resource does not exist.
+ */
 export type Appears = (
   group: string,
   resource: string,
@@ -55,12 +62,12 @@ export type Appears = (
 
 const NEVER = new AbortController().signal;
 
-/** The context of a call that no client made. */
+/** Returns the request context of a call by the server itself. */
 export function internalContext(namespace: string): RequestContext {
   return { user: API_SERVER_USER, namespace, signal: NEVER, warnings: [] };
 }
 
-/** Gets one object. Returns undefined if there is none. */
+/** Gets one object. Returns undefined if it does not exist. */
 export function findOne(
   rest: Rest,
   namespace: string,
@@ -186,7 +193,9 @@ export class InternalClient {
   }
 }
 
-/** Watches from the current state on. With `sendInitialEvents` a bookmark follows the current state. */
+/**
+ * Watches from the current state on. With `sendInitialEvents` a bookmark follows the current state.
+ */
 export async function watchAll(
   rest: Rest | undefined,
   namespace: string,

@@ -1,4 +1,5 @@
-// A kind that is installed into a running server, and uninstalled: every consumer of the catalog follows.
+// A kind that is installed into a running server and uninstalled: every consumer of the catalog
+// follows.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -6,12 +7,9 @@ import type { APIGroupDiscoveryList } from '#api/groups/apidiscovery/v2/index.ts
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import type { APIResourceList } from '#api/machinery/meta/v1/index.ts';
 import { Api } from '../testing/api.ts';
-import { send } from '../testing/requests.ts';
-import type { Answer, RawResponse } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
-import { widgetKind, widgetType } from '../testing/widgets.ts';
-import type { Widget } from '../testing/widgets.ts';
+import { type Answer, type RawResponse, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
+import { type Widget, widgetKind, widgetType } from '../testing/widgets.ts';
 import type { Kind } from './kind.ts';
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
@@ -37,7 +35,7 @@ const widget = (name: string) => ({
   data: { size: 'large' },
 });
 
-/** Where each document mentions the group. */
+/** Returns which documents mention the group. */
 async function mentions(): Promise<Readonly<Record<string, boolean>>> {
   const has = async (path: string, accept = 'application/json'): Promise<boolean> =>
     (await send(t.server, { path, headers: { accept } })).text.includes('example.com');
@@ -63,7 +61,7 @@ const nowhere = {
   'OpenAPI v2': false,
   'OpenAPI v3': false,
 };
-/** Paths that exist as long as the kind does. */
+/** Paths that exist as long as the kind is installed. */
 const PATHS = [
   WIDGETS,
   `${ROOT}/widgets`,
@@ -93,7 +91,7 @@ test('the kind is served and described as long as it is installed', async () => 
   expect((await api.post(WIDGETS, widget('b'))).code).toBe(404);
 });
 
-test('objects are kept in the store, and are there again when the kind is', async () => {
+test('objects stay in the store, and are served when the kind is installed again', async () => {
   const installed = t.server.catalog.install([widgetKind(t)]);
   await api.post(WIDGETS, widget('a'));
   installed.uninstall();
@@ -101,7 +99,7 @@ test('objects are kept in the store, and are there again when the kind is', asyn
   expect((await api.get(`${WIDGETS}/a`)).json).toMatchObject(widget('a'));
 });
 
-test('watches have the events until the kind is uninstalled, then they end', async () => {
+test('watches get events until the kind is uninstalled, then they end', async () => {
   const installed = t.server.catalog.install([widgetKind(t)]);
   const events: string[] = [];
   const stream = await t.client.resource<Widget>(V1).namespace('default').watch();
@@ -115,7 +113,7 @@ test('watches have the events until the kind is uninstalled, then they end', asy
   expect(events).toEqual(['ADDED a', 'DELETED a']);
 });
 
-test('a second version is another view of the same objects; it can go alone', async () => {
+test('a second version is another view of the same objects, and can be removed alone', async () => {
   const first = widgetKind(t);
   t.server.catalog.install([first]);
   await api.post(WIDGETS, widget('a'));
@@ -148,7 +146,7 @@ test('a second version is another view of the same objects; it can go alone', as
   });
 });
 
-test('roles decide who may use it', async () => {
+test('roles decide about access to it', async () => {
   t.server.catalog.install([widgetKind(t)]);
   const user = { name: 'jane', groups: ['system:authenticated'] };
   const list = async (): Promise<number> => (await send(t.server, { path: WIDGETS, user })).code;
@@ -166,7 +164,7 @@ test('roles decide who may use it', async () => {
   ).toBe(403);
 });
 
-test('a policy may use it as its parameters', async () => {
+test('a policy may use it for its parameters', async () => {
   const policies = '/apis/admissionregistration.k8s.io/v1';
   const matchConstraints = {
     resourceRules: [
@@ -208,7 +206,7 @@ test('a policy may use it as its parameters', async () => {
 });
 
 describe('documents', () => {
-  test('of groups that a change does not concern stay as they are, with their tags', async () => {
+  test('of groups without a change stay the same, with their tags', async () => {
     t.server.catalog.install([widgetKind(t, widgetType('v1', 'other.example.com'))]);
     const tags = async (): Promise<(string | undefined)[]> =>
       Promise.all(
@@ -230,7 +228,7 @@ describe('documents', () => {
     expect(await aggregated()).toBe(tag);
   });
 
-  test('name resources of a group in the order of their names, in whatever order they came', async () => {
+  test('list resources of a group by name, in any order of installation', async () => {
     t.server.catalog.install([widgetKind(t)]);
     t.server.catalog.install([widgetKind(t, GADGETS)]);
     const { resources } = (await api.get(ROOT)).json as unknown as APIResourceList;
@@ -286,11 +284,12 @@ test('requests during changes see all kinds of an installation or none', async (
     else if (round % 3 === 1) installed = t.server.catalog.install(kinds());
     else installed.replace(kinds());
     askAll();
-    // Some of them are in the midst of their work when the next change comes.
+    // Some requests are in flight when the next change follows.
     await requests[requests.length - 1 - (round % 8)];
   }
   await Promise.all(requests);
-  // Either everything or what a server without the group answers: never an object that "was not found", never one kind of the two.
+  // Each response has either everything or nothing of the group: never a missing object, never one
+  // of the two kinds.
   const missing = '404 404 page not found';
   expect([...seen].toSorted()).toEqual(
     [

@@ -1,12 +1,16 @@
-// The kinds that are installed at one moment, indexed. A snapshot never changes; the next one shares with it every group and version
-// that has not changed, so whatever is derived from a group, a version or a kind can be kept in a WeakMap under that very value.
+// The kinds that are installed at one moment, indexed. A snapshot is immutable. The next snapshot
+// shares every unchanged group and version with it, so values that are derived from a group, a
+// version or a kind can be cached in a WeakMap under it.
 
 import { compareKubeVersions } from '#api/machinery/kube-version.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import { PersistentMap } from '#machinery/collections/persistent-map.ts';
 import type { Kind } from './kind.ts';
 
-/** Groups in the order in which clients that know only the name of a resource try them. Others come behind, by name. */
+/**
+ * The order in which clients that have only the name of a resource try the groups. Other groups
+ * follow, by name.
+ */
 const GROUP_ORDER: ReadonlyMap<string, number> = new Map(
   [
     '',
@@ -39,10 +43,13 @@ const NONE: readonly Kind[] = [];
 export class VersionIndex {
   readonly group: string;
   readonly version: string;
-  /** How many of its kinds clients can request. */
+  /** The number of kinds that clients can request. */
   readonly served: number;
   readonly #byResource: PersistentMap<Kind>;
-  /** Several resources may have the same kind: the one that was installed first comes first. */
+  /**
+   * Kinds by name of the kind. Several resources may have the same kind; the one that was installed
+   * first comes first.
+   */
   readonly #byKind: PersistentMap<readonly Kind[]>;
   #published: readonly Kind[] | undefined;
 
@@ -72,12 +79,12 @@ export class VersionIndex {
     return this.#byKind.get(kind)?.[0];
   }
 
-  /** All kinds, in no order that has a meaning. */
+  /** Returns all kinds, in no particular order. */
   kinds(): Iterable<Kind> {
     return this.#byResource.values();
   }
 
-  /** The kinds that discovery and OpenAPI describe, by the names of their resources. */
+  /** The kinds that discovery and OpenAPI describe, ordered by the names of their resources. */
   get published(): readonly Kind[] {
     this.#published ??= [...this.#byResource.values()]
       .filter(({ visibility = 'published' }) => visibility === 'published')
@@ -113,9 +120,9 @@ export class VersionIndex {
 /** The kinds of one group. */
 export class GroupIndex {
   readonly name: string;
-  /** The preferred version first. */
+  /** The versions, with the preferred one first. */
   readonly versions: readonly VersionIndex[];
-  /** The versions of each resource, the preferred one first. */
+  /** The versions of each resource, with the preferred one first. */
   readonly #byResource: PersistentMap<readonly Kind[]>;
   #published: readonly VersionIndex[] | undefined;
 
@@ -138,12 +145,12 @@ export class GroupIndex {
     return this.#byResource.get(resource) ?? NONE;
   }
 
-  /** Reports whether clients can request any of its kinds. */
+  /** True if clients can request any of its kinds. */
   get served(): boolean {
     return this.versions.some(({ served }) => served > 0);
   }
 
-  /** Reports whether clients can request any of its kinds that is not a custom one. */
+  /** True if clients can request any of its kinds that is not a custom one. */
   get servedWithType(): boolean {
     return this.versions.some(
       (version) =>
@@ -189,9 +196,9 @@ export class GroupIndex {
 }
 
 export class CatalogSnapshot {
-  /** Higher than that of every snapshot before it. */
+  /** A number that is higher than that of every earlier snapshot. */
   readonly version: number;
-  /** How many kinds there are. */
+  /** The number of kinds. */
   readonly size: number;
   readonly #groups: PersistentMap<GroupIndex>;
   #ordered: readonly GroupIndex[] | undefined;
@@ -219,7 +226,10 @@ export class CatalogSnapshot {
     return this.#published;
   }
 
-  /** The kinds that discovery and OpenAPI describe, by group in the order of discovery, by version, and by the name of the resource. */
+  /**
+   * Returns the kinds that discovery and OpenAPI describe, ordered by group as in discovery, by
+   * version, and by the name of the resource.
+   */
   publishedKinds(): readonly Kind[] {
     return this.published
       .flatMap(({ published }) => published)
@@ -234,33 +244,36 @@ export class CatalogSnapshot {
     return this.#groups.get(group)?.version(version)?.getKind(kind);
   }
 
-  /** The versions of a resource, the preferred one first. */
+  /** Returns the versions of a resource, with the preferred one first. */
   versionsOf(group: string, resource: string): readonly Kind[] {
     return this.#groups.get(group)?.versionsOf(resource) ?? NONE;
   }
 
-  /** A resource in the version in which its objects are stored, if that is installed; otherwise in the preferred version. */
+  /**
+   * Returns the stored version of a resource if it is installed, otherwise the preferred version.
+   */
   stored(group: string, resource: string): Kind | undefined {
     const versions = this.versionsOf(group, resource);
     return versions.find(({ storedKind }) => storedKind === undefined) ?? versions[0];
   }
 
-  /** All kinds, in no order that has a meaning. */
+  /** Yields all kinds, in no particular order. */
   *[Symbol.iterator](): Generator<Kind> {
     for (const group of this.#groups.values())
       for (const version of group.versions) yield* version.kinds();
   }
 
   /**
-   * Returns the snapshot that follows this one. Its cost depends on the number of kinds that come and go, not on how many stay. Throws
-   * an Error if two kinds would be the same resource of a group and version.
+   * Returns the snapshot after a change. The cost depends on the number of kinds that are removed
+   * and added, not on how many stay. Throws an Error if two kinds would be the same resource of a
+   * group and version.
    */
   next(removed: Iterable<Kind>, added: Iterable<Kind>): CatalogSnapshot {
     let groups = this.#groups;
     let { size } = this;
     for (const kind of removed) {
       const { group: name } = kind.type;
-      const group = (groups.get(name) as GroupIndex).without(kind);
+      const group = groups.get(name)!.without(kind);
       groups = group.versions.length === 0 ? groups.delete(name) : groups.set(name, group);
       size--;
     }

@@ -1,4 +1,4 @@
-// The interface of discovery to aggregated API servers. The aggregator implements it.
+// The view of aggregated API servers that discovery needs. The aggregator implements it.
 
 import type { APIVersionDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
 
@@ -12,15 +12,21 @@ export interface RemoteVersion {
   readonly group: string;
   readonly version: string;
   readonly priority: Priority;
-  /** What it serves. Undefined: that is not known yet. */
+  /** The discovery entry of the version. Undefined: it has not been read yet. */
   readonly entry: APIVersionDiscovery | undefined;
 }
 
-/** One state, which never changes: what is derived from it can be kept with it. */
+/** An immutable state, under which derived values can be cached. */
 export interface AggregatedGroups {
   readonly remote: readonly RemoteVersion[];
-  /** The priority of a group version of this server, as its APIService has it. Undefined: users have removed its APIService. */
+  /**
+   * Returns the priority of a group version of this server, from its APIService. Undefined: a user
+   * has deleted the APIService.
+   */
   readonly registeredPriority: (group: string, version: string) => Priority | undefined;
-  /** The priority of a group version of this server that is built in, or that of definitions. */
+  /**
+   * Returns the priority of a group version of this server: the built-in priority, or that of
+   * definitions.
+   */
   readonly localPriority: (group: string, version: string) => Priority;
 }

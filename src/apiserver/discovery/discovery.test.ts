@@ -1,13 +1,11 @@
-// Discovery: the same resources in both forms, and what clients that have seen it already save.
+// Discovery: both forms have the same resources, and clients can revalidate cached documents.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { decodeMessage, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
 import { messageOf } from '#api/testing/message-of.ts';
-import { send } from '../testing/requests.ts';
-import type { RawResponse } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type RawResponse, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const OLD_AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
@@ -133,7 +131,7 @@ describe('the older form', () => {
     expect(json).toMatchObject({ kind: 'APIGroupList', apiVersion: 'v1' });
     const { groups } = json as unknown as { groups: { name: string }[] };
     expect(groups).toContainEqual(apps);
-    // What says who serves the others goes before them all.
+    // The group of APIServices comes before all others.
     expect(groups.slice(0, 2).map(({ name }) => name)).toEqual(['apiregistration.k8s.io', 'apps']);
     expect(groups.map(({ name }) => name)).not.toContain('');
   });
@@ -156,7 +154,7 @@ describe('the older form', () => {
     }
   });
 
-  test('/: where to begin', async () => {
+  test('/ lists the paths', async () => {
     const { paths } = (await get('/')).json as unknown as { paths: string[] };
     expect(paths).toEqual(paths.toSorted());
     for (const path of [
@@ -172,7 +170,7 @@ describe('the older form', () => {
     }
   });
 
-  test('also as YAML, in protobuf, and for people', async () => {
+  test('also as YAML, in protobuf and as text', async () => {
     expect((await get('/apis/apps', 'application/yaml')).text).toMatch(
       /^kind: APIGroup\napiVersion: v1\nname: apps\n/,
     );
@@ -183,7 +181,7 @@ describe('the older form', () => {
     expect((await get('/apis/apps', 'text/html')).code).toBe(406);
   });
 
-  // What is about no group names no version of itself.
+  // Documents that belong to no group have no apiVersion of their own.
   test.each(['/api', '/api/v1', '/apis', '/apis/apps', '/apis/apps/v1'])(
     '%s in protobuf is the same as in JSON',
     async (path) => {
@@ -201,13 +199,13 @@ describe('the older form', () => {
     },
   );
 
-  test('the index of paths is JSON for everybody', async () => {
+  test('the index of paths is always JSON', async () => {
     const index = await get('/', 'application/vnd.kubernetes.protobuf');
     expect([index.code, index.headers['content-type']]).toEqual([200, 'application/json']);
   });
 });
 
-describe('all at once', () => {
+describe('aggregated discovery', () => {
   interface Aggregated {
     readonly resource: string;
     readonly responseKind: {
@@ -244,7 +242,7 @@ describe('all at once', () => {
     return json.items as unknown as readonly Group[];
   };
 
-  test('says the same as one by one', async () => {
+  test('has the same content as the single documents', async () => {
     const groups = [...(await groupsAt('/api')), ...(await groupsAt('/apis'))];
     expect(groups[0]?.metadata).toEqual({});
     const together: object[] = [];
@@ -273,7 +271,7 @@ describe('all at once', () => {
             version: ofVersion,
             kind,
           }: Aggregated['responseKind']) =>
-            // Empty: those of the resource.
+            // Empty fields mean those of the resource.
             ofGroup === '' && ofVersion === ''
               ? { group, version, kind }
               : { group: ofGroup, version: ofVersion, kind };
@@ -323,7 +321,7 @@ describe('all at once', () => {
     expect((await get('/apis', accept)).headers['content-type']).toBe(contentType);
   });
 
-  test('is only there for the roots', async () => {
+  test('exists only for the roots', async () => {
     expect(
       (await get('/apis/apps/v1', `${AGGREGATED},application/json`)).headers['content-type'],
     ).toBe('application/json');
@@ -331,11 +329,11 @@ describe('all at once', () => {
   });
 });
 
-describe('a client that has it already', () => {
+describe('a client with a cached document', () => {
   test.each([
     ['/apis', AGGREGATED],
     ['/api', AGGREGATED],
-  ])('is told so: %s %s', async (path, accept) => {
+  ])('gets 304: %s %s', async (path, accept) => {
     const first = await get(path, accept);
     const etag = first.headers['etag'] as string;
     expect(etag).toMatch(/^"[0-9A-F]{64}"$/);
@@ -347,7 +345,7 @@ describe('a client that has it already', () => {
     expect((await get(path, accept, { 'if-none-match': '"other"' })).text).toBe(first.text);
   });
 
-  test('may keep all at once', async () => {
+  test('may cache the aggregated document', async () => {
     expect((await get('/apis', AGGREGATED)).headers['cache-control']).toBe('public');
     expect((await get('/apis')).headers['cache-control']).toBe('no-cache, private');
   });
@@ -361,7 +359,7 @@ describe('a client that has it already', () => {
   );
 });
 
-describe('what is not there', () => {
+describe('an unknown path', () => {
   test.each(['/api/v2', '/apis/apps/v7'])('%s', async (path) => {
     expect((await get(path)).json).toMatchObject({
       code: 404,
@@ -375,7 +373,7 @@ describe('what is not there', () => {
     expect([code, text]).toEqual([404, '404 page not found\n']);
   });
 
-  test('anything but reading', async () => {
+  test('methods that write', async () => {
     const { json } = await send(t.server, { method: 'POST', path: '/apis', body: {} });
     expect(json).toMatchObject({ code: 405, reason: 'MethodNotAllowed' });
     const head = await send(t.server, { method: 'HEAD', path: '/apis' });

@@ -1,4 +1,5 @@
-// Documents of discovery: per group and version (the older form, one request each), and of all groups (the aggregated form).
+// Builds discovery documents: one for each group and version (the older form), and one for all
+// groups (the aggregated form).
 
 import { createHash } from 'node:crypto';
 import type {
@@ -11,7 +12,9 @@ import type { APIResource, APIResourceList } from '#api/machinery/meta/v1/index.
 import { verbsOf, type Kind } from '../catalog/kind.ts';
 import type { GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
 
-/** By which clients see whether objects that they keep would be stored in another form today. */
+/**
+ * Returns a hash by which clients detect that their objects would now be stored in another form.
+ */
 function storageVersionHash({ group, version, kind }: GroupVersionKind): string {
   return createHash('sha256')
     .update(`${group}/${version}/${kind}`)
@@ -53,10 +56,10 @@ export function apiResourceList({ group, version, published }: VersionIndex): AP
   });
   return {
     kind: 'APIResourceList',
-    // Not of the core, whose discovery is older than versions of discovery.
+    // The core group's document has no apiVersion, since it is older than versions of discovery.
     ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion,
-    // The subresources of custom kinds have an order of their own.
+    // The subresources of custom kinds keep the order of their declaration.
     resources: published.some(({ isCustom }) => isCustom === true)
       ? entries
       : entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
@@ -65,9 +68,9 @@ export function apiResourceList({ group, version, published }: VersionIndex): AP
 
 function aggregatedResource(served: Kind): APIResourceDiscovery {
   const { type } = served;
-  // As upstream, group and version are empty if they are those of the resource.
+  // Group and version are empty if they are the resource's own, as upstream.
   const responseKind = ({ group, version, kind }: GroupVersionKind): GroupVersionKind =>
-    // Those of custom kinds are always given.
+    // Custom kinds always have them.
     served.isCustom !== true && group === type.group && version === type.version
       ? { group: '', version: '', kind }
       : { group, version, kind };
@@ -91,7 +94,7 @@ function aggregatedResource(served: Kind): APIResourceDiscovery {
   };
 }
 
-/** One group in the aggregated form. */
+/** Returns one group in the aggregated form. */
 export function apiGroupDiscovery({ name, published }: GroupIndex): APIGroupDiscovery {
   return {
     metadata: (name === '' ? {} : { name }) as APIGroupDiscovery['metadata'],

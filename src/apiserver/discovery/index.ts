@@ -1,5 +1,5 @@
-// Serves discovery: /, /api, /apis and what is below them that is not a resource. With the ETag of a document a client learns that
-// nothing has changed.
+// Serves discovery: /, /api, /apis and the paths below them that are not resources. Documents have
+// an ETag, so that clients can revalidate cached ones.
 
 import { createHash } from 'node:crypto';
 import type { APIGroupDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
@@ -18,23 +18,26 @@ import { apiGroupDiscovery, apiGroupDiscoveryList, apiResourceList } from './doc
 import { listedGroup, listedGroups, mergedGroups, NO_AGGREGATION } from './merged.ts';
 
 export interface Discovery {
-  /** Whether the path is one of discovery's. */
+  /** Reports whether the path belongs to discovery. */
   handles(path: string): boolean;
   readonly handle: Handler;
 }
 
 export interface DiscoveryConfig {
   readonly catalog: Catalog;
-  /** What else is served, for the index: '/version'. */
+  /** Other paths of the server for the index, such as '/version'. */
   readonly otherPaths: readonly string[];
-  /** Where clients reach the server: 'HOST:PORT'. */
+  /** Returns the server's external address, 'HOST:PORT'. */
   readonly externalAddress: () => string;
-  /** Returns what other servers serve now: the same value until that changes. Default: there are no other servers. */
+  /**
+   * Returns the groups of other servers: the same value until they change. Default: there are no
+   * other servers.
+   */
   readonly aggregated?: () => AggregatedGroups;
 }
 
 const JSON_TYPE = 'application/json';
-/** What makes all groups at once of a media type. */
+/** The parameters of a media type that request aggregated discovery. */
 const AGGREGATED = { g: 'apidiscovery.k8s.io', v: 'v2', as: 'APIGroupDiscoveryList' } as const;
 const AGGREGATED_SUFFIX = Object.entries(AGGREGATED)
   .map(([key, value]) => `;${key}=${value}`)
@@ -73,11 +76,8 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
       return answer(request, documentOf(apiVersions(snapshot, externalAddress())));
     const document = documents.at(snapshot, others, path);
     if (document !== undefined) return answer(request, document);
-    // Below what is served a Status, elsewhere no more than there is.
-    if (
-      path.startsWith('/api/') ||
-      snapshot.group(path.split('/')[2] as string)?.servedWithType === true
-    ) {
+    // Below served paths the response is a Status, elsewhere plain text.
+    if (path.startsWith('/api/') || snapshot.group(path.split('/')[2]!)?.servedWithType === true) {
       throw apierrors.genericStatus(404);
     }
     return notFound();
@@ -91,8 +91,8 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
 }
 
 /**
- * Makes documents at the first request and keeps them with what they describe: a group, a version of one, or a snapshot. After a change
- * those of the groups that have not changed are still there.
+ * Builds documents at the first request, and caches them under their source: a group, a version, or
+ * a snapshot. After a change, the documents of unchanged groups are still cached.
  */
 class Documents {
   readonly #otherPaths: readonly string[];
@@ -108,7 +108,7 @@ class Documents {
     this.#otherPaths = otherPaths;
   }
 
-  /** The paths below which there is something. */
+  /** Returns the index: the paths of the server. */
   index(snapshot: CatalogSnapshot, others: AggregatedGroups): Document {
     return this.#kept(snapshot, others, '/', () => {
       const remote = others.remote.filter(({ group }) => group !== '');
@@ -133,7 +133,7 @@ class Documents {
     });
   }
 
-  /** The groups at '/api' or '/apis', with everything in them. */
+  /** Returns the aggregated document of '/api' or '/apis'. */
   aggregated(
     snapshot: CatalogSnapshot,
     others: AggregatedGroups,
@@ -150,7 +150,7 @@ class Documents {
     });
   }
 
-  /** The document at '/apis' or below '/api/' and '/apis/'. Returns undefined if there is none. */
+  /** Returns the document at '/apis' or below '/api/' and '/apis/'; undefined if there is none. */
   at(snapshot: CatalogSnapshot, others: AggregatedGroups, path: string): Document | undefined {
     const [root, first, second] = path.split('/').slice(1);
     if (root === 'apis' && first === undefined) {
@@ -158,18 +158,17 @@ class Documents {
         return { kind: 'APIGroupList', apiVersion: 'v1', groups: listedGroups(snapshot, others) };
       });
     }
-    if (root === 'apis' && second === undefined)
-      return this.#group(snapshot, others, first as string);
-    const group = snapshot.group(root === 'api' ? '' : (first as string));
+    if (root === 'apis' && second === undefined) return this.#group(snapshot, others, first!);
+    const group = snapshot.group(root === 'api' ? '' : first!);
     if (group === undefined || group.published.length === 0) return undefined;
     const version = group.publishedVersion((root === 'api' ? first : second) as string);
     return version && keptIn(this.#ofVersion, version, () => documentOf(apiResourceList(version)));
   }
 
-  /** The document at '/apis/GROUP'. Small, so that it need not be kept. */
+  /** Returns the document at '/apis/GROUP'. It is small, so it is not cached. */
   #group(snapshot: CatalogSnapshot, others: AggregatedGroups, name: string): Document | undefined {
     const index = snapshot.group(name);
-    // A group of this server is served, also without an APIService.
+    // A group of this server is served even without an APIService.
     const group = listedGroup(index, name, others) ?? listedGroup(index, name, NO_AGGREGATION);
     return group && documentOf({ kind: 'APIGroup', apiVersion: 'v1', ...group });
   }
@@ -195,7 +194,7 @@ class Documents {
   }
 }
 
-/** The core group has a document of its own, which other servers have no part in. */
+/** Returns the groups without the core group, whose document never has parts of other servers. */
 function withoutCore(others: AggregatedGroups): AggregatedGroups {
   return { ...others, remote: others.remote.filter(({ group }) => group !== '') };
 }
@@ -247,7 +246,10 @@ function answerAggregated(
   };
 }
 
-/** The media type, if what the client wants most of what is served is all groups at once. */
+/**
+ * Returns the media type of aggregated discovery if the client prefers it to the other forms;
+ * otherwise undefined.
+ */
 function wantsAggregated(accept: string): string | undefined {
   for (const { type, parameters } of parseAccept(accept)) {
     const mediaType = [JSON_TYPE, PROTOBUF_CONTENT_TYPE].find(

@@ -1,4 +1,4 @@
-// Groups and versions of this server and of others, in the order of discovery.
+// Merges the groups and versions of this server with those of others, in the order of discovery.
 
 import type { APIGroupDiscovery, APIVersionDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
 import { compareKubeVersions } from '#api/machinery/kube-version.ts';
@@ -12,7 +12,7 @@ interface Listed {
   readonly priority: Priority;
 }
 
-/** What discovery shows without other servers. */
+/** The groups if there are no other servers. */
 export const NO_AGGREGATION: AggregatedGroups = {
   remote: [],
   registeredPriority: () => ({ group: 0, version: 0 }),
@@ -20,8 +20,8 @@ export const NO_AGGREGATION: AggregatedGroups = {
 };
 
 /**
- * Returns the groups of /apis: as APIServices order them, by the highest priority of their versions. An APIService of another server
- * takes the place of the same group version of this one.
+ * Returns the groups of /apis, ordered by the highest priority of their versions, as APIServices
+ * define it. An APIService of another server replaces the same group version of this one.
  */
 export function listedGroups(
   snapshot: CatalogSnapshot,
@@ -39,7 +39,7 @@ export function listedGroups(
   return grouped([...local, ...aggregated.remote].filter(({ group }) => group !== ''));
 }
 
-/** Returns one group of /apis. Undefined: no APIService is in it. */
+/** Returns one group of /apis. Undefined: it has no APIService. */
 export function listedGroup(
   index: GroupIndex | undefined,
   name: string,
@@ -72,7 +72,7 @@ function grouped(listed: readonly Listed[]): readonly APIGroup[] {
         b.priority.version - a.priority.version || compareKubeVersions(a.version, b.version),
     );
     const list = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
-    return { name, versions: list, preferredVersion: list[0] as (typeof list)[number] };
+    return { name, versions: list, preferredVersion: list[0]! };
   });
 }
 
@@ -100,7 +100,7 @@ export function mergedGroups(
   for (const { metadata, versions = [] } of local) {
     const group = metadata?.name ?? '';
     for (const entry of versions) {
-      // The other server has answered for this group version.
+      // The other server serves this group version, so its entry counts.
       if (!priorities.has(`${group}/${entry.version}`))
         add(group, entry, aggregated.localPriority(group, entry.version));
     }

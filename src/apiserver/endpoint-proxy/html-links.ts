@@ -1,7 +1,8 @@
-// Rewrites the links of an HTML page while it passes: a tokenizer that looks at each character once, keeps no more than one tag, and needs
-// no whole page. What is no start tag passes as it is: text, comments, end tags, and the text of scripts and styles.
+// Rewrites the links of an HTML page as a stream. The tokenizer reads each character once and
+// buffers at most one tag, so it needs no complete page. Everything except start tags passes
+// unchanged: text, comments, end tags, and the text of scripts and styles.
 
-/** The attributes that are links, by element. */
+/** The attributes that contain links, by element. */
 const LINKS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     a: ['href'],
@@ -45,9 +46,9 @@ const RAW_TEXT: ReadonlySet<string> = new Set([
   'xmp',
 ]);
 
-/** A tag that is longer passes as it is. */
+/** The maximum length of a tag whose links are rewritten. A longer tag passes unchanged. */
 const MAX_TAG_LENGTH = 64 * 1024;
-/** Longer names are no names of elements. */
+/** The maximum length of an element's name. */
 const MAX_NAME_LENGTH = 32;
 
 type State =
@@ -71,28 +72,31 @@ const isLetter = (char: string): boolean =>
 export class HtmlLinks {
   readonly #rewrite: (link: string) => string;
   #state: State = 'text';
-  /** The element whose raw text this is, or ''. */
+  /** The name of the current raw text element, or ''. */
   #rawText = '';
-  /** The tag so far, links rewritten. Only within a tag. */
+  /** The current tag so far, with rewritten links. Empty outside of a tag. */
   #tag = '';
   #isEndTag = false;
-  /** The tag is too long: it has been passed on so far, and its links stay as they are. */
+  /** The tag is too long: its beginning has been passed on, and its links stay unchanged. */
   #passing = false;
   #element = '';
   #attribute = '';
   #quote = '';
   #value = '';
-  /** The tag is too long, and the mark that opens the value has been passed on; the one that closes it is still to come. */
+  /**
+   * The tag is too long, and the opening quote of the current value has been passed on; the closing
+   * one has not.
+   */
   #passedQuote = false;
   /** The last characters of a comment or a declaration. */
   #tail = '';
 
-  /** `rewrite`: returns a link as it is to be, without quotation marks. */
+  /** Creates the rewriter. `rewrite`: returns the new link, without quotes. */
   constructor(rewrite: (link: string) => string) {
     this.#rewrite = rewrite;
   }
 
-  /** Takes the next part of the page. Returns what can be passed on. */
+  /** Takes the next part of the page. Returns the text that can be passed on. */
   push(text: string): string {
     let out = '';
     let at = 0;
@@ -106,7 +110,7 @@ export class HtmlLinks {
         this.#tag = '<';
         continue;
       }
-      out += this.#next(text[at] as string);
+      out += this.#next(text[at]!);
       at++;
       if (this.#tag.length + this.#value.length > MAX_TAG_LENGTH) {
         this.#passing = true;
@@ -119,7 +123,7 @@ export class HtmlLinks {
     return out;
   }
 
-  /** Returns what is left when the page is over. */
+  /** Ends the page. Returns the buffered rest. */
   end(): string {
     const rest =
       this.#state === 'value' && !this.#passedQuote
@@ -182,7 +186,7 @@ export class HtmlLinks {
   }
 
   #tagOpen(char: string): string {
-    // Within raw text only the end tag of its element counts.
+    // In raw text only the end tag of its element counts.
     if (char === '/') this.#state = 'end tag open';
     else if (this.#rawText !== '') return this.#noTag(char);
     else if (char === '!' || char === '?') {
@@ -206,7 +210,10 @@ export class HtmlLinks {
     this.#element = char.toLowerCase();
   }
 
-  /** A comment ends at -->, another declaration at the first >. */
+  /**
+   * Handles a character of a declaration. A comment ends at -->, another declaration at the first
+   * >.
+   */
   #declaration(char: string): string {
     this.#tail = (this.#tail + char).slice(-3);
     if (this.#state === 'declaration' && this.#tail === '--') this.#state = 'comment';
@@ -257,7 +264,7 @@ export class HtmlLinks {
   }
 
   #noTag(char: string): string {
-    // It may be the beginning of a tag itself.
+    // The character may begin a tag itself.
     const before = this.#tag;
     this.#reset();
     if (char !== '<') return before + char;
@@ -278,7 +285,7 @@ export class HtmlLinks {
     return '';
   }
 
-  /** While a long tag passes, its marks do, too. */
+  /** Returns the text to add to the output while a long tag passes. Its quotes pass, too. */
   #pass(text: string): string {
     if (!this.#passing) return text;
     this.#passedQuote = true;

@@ -2,10 +2,8 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { duplexPair, Readable } from 'node:stream';
-import type { Duplex } from 'node:stream';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Duplex, duplexPair, Readable } from 'node:stream';
 import { createGzip, gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -16,9 +14,8 @@ import { rawRequest, send, type RawRequest } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiResponse } from '../request.ts';
-import type { Location } from './locate.ts';
-import { splitTarget } from './locate.ts';
-import { podProxySubresource, serviceProxySubresource } from './proxy.ts';
+import { type Location, splitTarget } from './locate.ts';
+import { nodeProxySubresource, podProxySubresource, serviceProxySubresource } from './proxy.ts';
 import { HtmlLinks } from './html-links.ts';
 import { rewriteLocation } from '../node-proxy/location.ts';
 
@@ -28,13 +25,15 @@ const PREFIX = `${PODS}/web/proxy`;
 let backend: Server;
 let seen: { url: string; headers: IncomingMessage['headers'] }[];
 let dialed: Location[];
+/** The nodes whose kubelet was reached. */
+let kubelets: string[];
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 
 const dial = (location: Location): Promise<Duplex> => {
   dialed.push(location);
   if (location.port === 9) return Promise.reject(new Error('connect ECONNREFUSED'));
   const [near, far] = duplexPair();
-  // As the other end of a socket would see it.
+  // The backend gets the other end of the pair as its connection.
   near.once('close', () => far.destroy());
   backend.emit('connection', far);
   return Promise.resolve(near);
@@ -81,6 +80,13 @@ const OBJECTS: Readonly<Record<string, object>> = {
   'pods/nat64': pod('nat64', '64:ff9b::7f00:1'),
   'pods/everyone': pod('everyone', 'FF02::1'),
   'pods/link': pod('link', '169.254.169.254'),
+  'nodes/n1': {
+    metadata: { name: 'n1' },
+    status: {
+      addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+      daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    },
+  },
   'services/web': service,
   'endpoints/web': endpoints,
   'services/empty': { ...service, metadata: { name: 'empty' } },
@@ -130,6 +136,23 @@ function request(
   return connect(state, name, '');
 }
 
+/** Sends a request to nodes/proxy. Returns what the kubelet or the port of the node has answered. */
+async function nodeRequest(id: string, path: string): Promise<string> {
+  const [near, far] = duplexPair();
+  const nodeConnector = {
+    connect: ({ name }: { readonly name: string }) => {
+      kubelets.push(name);
+      near.once('close', () => far.destroy());
+      backend.emit('connection', far);
+      return Promise.resolve(near);
+    },
+  };
+  const { rest } = nodeProxySubresource({ find, clock: systemClock, nodeConnector }, { dial });
+  const state = rawRequest({ path: `/api/v1/nodes/${id}/proxy/${path}` });
+  if (rest.connect === undefined) throw new Error('not a proxy');
+  return textOf(await rest.connect(state, id, path));
+}
+
 async function textOf(response: ApiResponse): Promise<string> {
   return (await bytesOf(response)).toString();
 }
@@ -144,6 +167,7 @@ async function bytesOf({ body }: ApiResponse): Promise<Buffer> {
 beforeEach(() => {
   seen = [];
   dialed = [];
+  kubelets = [];
   answer = (_request, response) => response.end('said');
   backend = createServer((message, response) => {
     seen.push({ url: `${message.method} ${message.url}`, headers: message.headers });
@@ -152,7 +176,7 @@ beforeEach(() => {
 });
 afterEach(() => backend.closeAllConnections());
 
-describe('what is asked for', () => {
+describe('the target', () => {
   test.each([
     ['web', { scheme: 'http', name: 'web', port: '' }],
     ['web:80', { scheme: 'http', name: 'web', port: '80' }],
@@ -220,14 +244,14 @@ describe('what is asked for', () => {
     if (typeof expected === 'string') await expect(answered).rejects.toThrow(expected);
     else {
       await answered;
-      // The only one that is a pod with this address.
+      // Only this endpoint is a pod with its address.
       expect(dialed).toEqual([{ scheme: 'http', host: '10.0.0.7', port: expected }]);
     }
   });
 });
 
-describe('what goes through', () => {
-  test('the method, the body and the headers, but not who asks', async () => {
+describe('a request and its response', () => {
+  test('keep the method, the body and the headers, but not the user’s credentials', async () => {
     answer = (message, response) =>
       message.pipe(
         response.writeHead(418, { 'content-type': 'text/x', 'access-control-allow-origin': '*' }),
@@ -240,7 +264,7 @@ describe('what goes through', () => {
     expect(response.code).toBe(418);
     expect(response.headers).not.toHaveProperty('access-control-allow-origin');
     expect(await textOf(response)).toBe('payload');
-    const { headers } = seen[0] as (typeof seen)[number];
+    const { headers } = seen[0]!;
     expect(headers).toMatchObject({
       host: 'api:6443',
       'x-mine': 'yes',
@@ -252,7 +276,7 @@ describe('what goes through', () => {
     expect(headers).not.toHaveProperty('authorization');
   });
 
-  test('without a slash at its end the path is told again with one', async () => {
+  test('a path without a slash at its end is redirected to one with it', async () => {
     const response = await request('pods', 'web', '?a=b');
     expect(response).toMatchObject({
       code: 301,
@@ -299,7 +323,7 @@ test.each([
   expect(rewriteLocation(location, place)).toBe(expected);
 });
 
-/** Rewrites a page that comes in pieces of `size` characters. */
+/** Rewrites a page in pieces of `size` characters. */
 function rewritten(page: string, size = page.length): string {
   const links = new HtmlLinks((link) => rewriteLocation(link, place));
   let out = '';
@@ -338,7 +362,7 @@ describe('the links of a page', () => {
     expect(rewritten(page, 7)).toBe(expected);
   });
 
-  test('in tags that are too long stay as they are', () => {
+  test('in tags that are too long stay unchanged', () => {
     const x = 'x'.repeat(100_000);
     for (const [page, expected] of [
       [
@@ -371,7 +395,7 @@ describe('the links of a page', () => {
     const cpuMs = (length: number): number => {
       const page = part.repeat(length / part.length);
       const links = new HtmlLinks((link) => rewriteLocation(link, place));
-      // CPU time: the machine may be busy with other work.
+      // CPU time is measured, since the machine may be busy.
       const before = process.cpuUsage();
       for (let at = 0; at < page.length; at += 65_536) links.push(page.slice(at, at + 65_536));
       links.end();
@@ -380,11 +404,11 @@ describe('the links of a page', () => {
     };
     cpuMs(100_000);
     const [small, large] = [cpuMs(250_000), cpuMs(4_000_000)];
-    // 16 times as long: a quadratic tokenizer would take 256 times as long.
+    // The page is 16 times as long, so a quadratic tokenizer would take 256 times as long.
     expect(large).toBeLessThan(Math.max(small, 10) * 100);
   });
 
-  test('of an endless page, and of one that is compressed a thousandfold, are rewritten as they pass', async () => {
+  test('of an endless page, and of a highly compressed one, are rewritten as a stream', async () => {
     for (const bomb of [false, true]) {
       const chunk = Buffer.alloc(65_536, '<a href="/x">');
       let produced = 0;
@@ -409,14 +433,14 @@ describe('the links of a page', () => {
         read += piece.length;
         if (read > (bomb ? 20_000 : 20_000_000)) break;
       }
-      // The client has left: nothing is produced any more.
+      // The client has disconnected, so the backend stops sending.
       if (!endless.destroyed) await once(endless, 'close');
       expect(produced).toBeLessThan(100_000_000);
     }
   });
 });
 
-test('the server serves both', async () => {
+test('the server serves both subresources', async () => {
   const t = await startTestServer();
   try {
     for (const resource of ['pods', 'services']) {
@@ -438,4 +462,32 @@ test('the server serves both', async () => {
   } finally {
     await t.stop();
   }
+});
+
+describe('nodes/proxy', () => {
+  test.each(['n1', 'n1:10250', 'https:n1:10250', 'http:n1:'])('%s is the kubelet', async (id) => {
+    expect(await nodeRequest(id, 'metrics')).toBe('said');
+    expect([kubelets, dialed]).toEqual([['n1'], []]);
+    expect(seen[0]?.url).toBe('GET /metrics');
+  });
+
+  test('another port is one of the node', async () => {
+    expect(await nodeRequest('n1:8080', 'healthz')).toBe('said');
+    expect(await nodeRequest('https:n1:8443', 'healthz')).toBe('said');
+    expect(kubelets).toEqual([]);
+    expect(dialed).toEqual([
+      { scheme: 'http', host: '10.0.0.1', port: 8080 },
+      { scheme: 'https', host: '10.0.0.1', port: 8443 },
+    ]);
+    expect(seen.map(({ url }) => url)).toEqual(['GET /healthz', 'GET /healthz']);
+  });
+
+  test.each([
+    ['ftp:n1:21', 'invalid node request "ftp:n1:21"'],
+    ['n1:0', 'invalid port "0"'],
+    ['n1:x', 'invalid port "x"'],
+    ['none:8080', 'nodes "none" not found'],
+  ])('%s is rejected', async (id, message) => {
+    await expect(nodeRequest(id, '')).rejects.toThrow(message);
+  });
 });

@@ -1,5 +1,6 @@
-// pods/proxy and services/proxy: any request, to whatever a pod serves, and its answer back. Who may ask for it is who may use
-// the subresource; what is behind the proxy is not told who that was.
+// pods/proxy, services/proxy and nodes/proxy: forwards a request to a pod or a port of a node, and
+// its response back. A user needs permission for the subresource. The server behind the proxy does
+// not learn who the user is, except a kubelet.
 
 import type { Duplex } from 'node:stream';
 
@@ -9,21 +10,25 @@ import { dial as dialPeer, joinHostPort } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { ProxiedPlace } from '../node-proxy/location.ts';
-import { NodeRelay } from '../node-proxy/relay.ts';
-import type { RelayTarget } from '../node-proxy/relay.ts';
+import { nodeTargetOf } from '../node-proxy/pod-target.ts';
+import { NodeRelay, type RelayTarget } from '../node-proxy/relay.ts';
+import { kubeletProxy, type NodeProxyServices } from '../node-proxy/subresources.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
-import { locatePod, locateService, type Location } from './locate.ts';
+import { locateNodePort, locatePod, locateService, type Location, splitTarget } from './locate.ts';
 import { rewriteResponse } from './rewrite.ts';
 
 const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
-/** A connection to an address. Rejects with what made it impossible. */
+/** Opens a connection to an address. Rejects with the error of the connection. */
 export type Dial = (location: Location, signal: AbortSignal | undefined) => Promise<Duplex>;
 
 export interface EndpointProxyConfig {
-  /** Default: TCP, or TLS that takes any certificate, since pods have none that anybody could check. */
+  /**
+   * Opens connections. Default: TCP, or TLS without verification, since there is no authority for
+   * pods' certificates.
+   */
   readonly dial?: Dial;
 }
 
@@ -34,7 +39,10 @@ class EndpointProxy {
     this.#relays = { http: relayOf(clock, dial, 'http'), https: relayOf(clock, dial, 'https') };
   }
 
-  /** Throws StatusError (503) if there is no answer. `resource`: pods or services. */
+  /**
+   * Forwards the request. Throws StatusError (503) if there is no response. `resource`: pods,
+   * services or nodes.
+   */
   async forward(
     request: ApiRequest,
     resource: string,
@@ -52,7 +60,7 @@ class EndpointProxy {
     const relay = this.#relays[location.scheme];
     if (request.upgrade !== undefined) return relay.upgrade(request, target);
     if (path === '' && (request.method === 'GET' || request.method === 'HEAD')) {
-      // Links that are relative would otherwise leave out the last part of the path.
+      // The redirect adds the slash that relative links need.
       const to = `${request.path}/${query === '' ? '' : `?${query}`}`;
       return { code: 301, headers: { location: to }, body: { kind: 'none' } };
     }
@@ -67,7 +75,7 @@ class EndpointProxy {
   }
 }
 
-/** Makes pods/proxy. */
+/** Returns the subresource pods/proxy. */
 export function podProxySubresource(
   { find, clock }: { readonly find: Find; readonly clock: Clock },
   config?: EndpointProxyConfig,
@@ -83,7 +91,7 @@ export function podProxySubresource(
   };
 }
 
-/** Makes services/proxy. `random` chooses among the endpoints. */
+/** Returns the subresource services/proxy. `random` chooses among the endpoints. */
 export function serviceProxySubresource(
   { find, clock, random }: { readonly find: Find; readonly clock: Clock; readonly random: Random },
   config?: EndpointProxyConfig,
@@ -101,6 +109,34 @@ export function serviceProxySubresource(
           name,
           await locateService(find, choice, request.info.namespace, name),
         ),
+    },
+  };
+}
+
+/**
+ * Returns the subresource nodes/proxy. The name in the path is [SCHEME:]NODE[:PORT]: the kubelet, or
+ * another port of the node.
+ */
+export function nodeProxySubresource(
+  services: NodeProxyServices,
+  config?: EndpointProxyConfig,
+): Omit<Subresource, 'name'> {
+  const { find, clock } = services;
+  const toKubelet = kubeletProxy(services);
+  const proxy = new EndpointProxy(clock, config);
+  return {
+    kind: { group: '', version: 'v1', kind: 'NodeProxyOptions' },
+    connectMethods: ALL_METHODS,
+    rest: {
+      connect: async (request, id, path) => {
+        const target = splitTarget(id);
+        if (target === undefined)
+          throw apierrors.badRequest(`invalid node request ${JSON.stringify(id)}`);
+        const node = await nodeTargetOf(find, target.name);
+        if (target.port === '' || target.port === String(node.port))
+          return toKubelet(request, target.name, path);
+        return proxy.forward(request, 'nodes', id, locateNodePort(node, target));
+      },
     },
   };
 }
@@ -129,13 +165,18 @@ function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRela
   });
 }
 
-/** /api/v1/namespaces/NS/pods/NAME/proxy, and what follows it, as it was sent: '' is not the same as '/'. */
+/**
+ * Splits a path after /api/v1/namespaces/NS/pods/NAME/proxy or /api/v1/nodes/NAME/proxy. The rest is
+ * unchanged: '' is not the same as '/'.
+ */
 function splitPath(whole: string): { readonly prefix: string; readonly path: string } {
-  const match = /^(\/+api\/+v1\/+namespaces\/+[^/]+\/+[^/]+\/+[^/]+\/+proxy)(.*)$/s.exec(whole);
+  const match = /^(\/+api\/+v1\/+(?:namespaces\/+[^/]+\/+)?[^/]+\/+[^/]+\/+proxy)(.*)$/s.exec(
+    whole,
+  );
   return { prefix: match?.[1] ?? whole, path: match?.[2] ?? '' };
 }
 
-/** Of HTTP/2 the name of the other side is a header of its own. */
+/** Returns the host of the request. HTTP/2 has a header of its own for it. */
 function hostOf({ headers }: ApiRequest): string | undefined {
   return headers['host'] ?? headers[':authority'];
 }
@@ -151,11 +192,11 @@ function dialWith(clock: Clock): Dial {
       port,
       clock,
       signal,
-      // Pods have certificates that the API server has no authority for.
+      // The API server has no authority for the certificates of pods.
       ...(scheme === 'https' && {
         tls: { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
       }),
-      // A second check: the address was checked when it was read.
+      // The address was also checked when it was read.
       globalOnly: true,
     });
 }

@@ -1,20 +1,19 @@
-// A page that comes through a proxy is below a longer path than its server knows. Redirects and links of HTML pages that lead to the same
-// server get that path, too, so that a client that follows them stays behind the proxy.
+// Rewrites responses that pass a proxy. The client sees a page below a longer path than the page's
+// server does. So redirects and links in HTML pages that lead to the same server get that path
+// added, and a client that follows them stays behind the proxy.
 
-import { pipeline, Readable, Transform } from 'node:stream';
-import type { Duplex } from 'node:stream';
+import { type Duplex, pipeline, Readable, Transform } from 'node:stream';
 import { createDeflate, createGunzip, createGzip, createInflate } from 'node:zlib';
 
-import { rewriteLocation } from '../node-proxy/location.ts';
-import type { ProxiedPlace } from '../node-proxy/location.ts';
+import { type ProxiedPlace, rewriteLocation } from '../node-proxy/location.ts';
 import type { ApiResponse } from '../request.ts';
 import { HtmlLinks } from './html-links.ts';
 
-/** Returns a stream that rewrites the links of the page that is written to it. */
+/** Returns a stream that rewrites the links of a page. */
 function rewriteHtml(place: ProxiedPlace): Transform {
   const links = new HtmlLinks((link) => rewriteLocation(link, place));
   return new Transform({
-    // Latin 1 keeps every byte; tags are ASCII in all encodings of pages.
+    // Latin 1 preserves every byte, and tags are ASCII in all encodings of pages.
     transform(chunk: Buffer, _encoding, callback) {
       const next = (at: number): void => {
         if (this.destroyed) return;
@@ -32,15 +31,15 @@ function rewriteHtml(place: ProxiedPlace): Transform {
   });
 }
 
-/** So much of a page is rewritten in one turn of the event loop: a millisecond or two. */
+/** The number of bytes that are rewritten in one turn of the event loop, which takes 1–2 ms. */
 const SLICE_BYTES = 16 * 1024;
 
 const CORS = /^access-control-allow-(credentials|headers|methods|origin)$/;
 
 /**
- * Returns the response with its redirect, or the links of its page, leading back through the proxy. A page is rewritten while it passes,
- * with back-pressure; one that is compressed is compressed again, as upstream does. CORS headers are left out: the backend does not decide
- * which origins may read what the API server serves.
+ * Returns the response with its redirect and links rewritten. A page is rewritten as a stream with
+ * back-pressure; a compressed page is compressed again, as upstream. CORS headers are removed: the
+ * backend must not decide which origins may read responses of the API server.
  */
 export function rewriteResponse(
   response: ApiResponse,
@@ -55,7 +54,7 @@ export function rewriteResponse(
   if (location !== undefined) headers['location'] = rewriteLocation(location, place);
   else if (body.kind === 'stream' && isPage(body.contentType) && mayHaveBody(method, code)) {
     const coding = CODINGS[headers['content-encoding'] ?? ''];
-    // A page in another coding passes as it is.
+    // A page in another content coding passes unchanged.
     if (coding !== undefined)
       return {
         ...response,
@@ -72,13 +71,19 @@ const isPage = (contentType: string): boolean =>
 const mayHaveBody = (method: string, code: number): boolean =>
   method !== 'HEAD' && code !== 204 && code !== 304;
 
-/** Joins streams. The result is destroyed with the first of them that fails; to destroy the result destroys all of them. */
+/**
+ * Joins streams. The result is destroyed when the first of them fails; destroying the result
+ * destroys all of them.
+ */
 function through(source: AsyncIterable<Uint8Array>, transforms: readonly Duplex[]): Readable {
   const first = source instanceof Readable ? source : Readable.from(source, { objectMode: false });
   return pipeline([first, ...transforms], () => undefined) as unknown as Readable;
 }
 
-/** The streams that rewrite a page, by content encoding. Compression is at its fastest level: it serves the transfer only. */
+/**
+ * The streams that rewrite a page, by content coding. Compression uses the fastest level, since it
+ * only serves the transfer.
+ */
 const CODINGS: Readonly<Record<string, ((place: ProxiedPlace) => Duplex[]) | undefined>> = {
   '': (place) => [rewriteHtml(place)],
   identity: (place) => [rewriteHtml(place)],

@@ -1,16 +1,16 @@
-// Metadata that clients or admission get wrong.
+// Invalid metadata from clients and from admission.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
 
 const owner = (uid: string, name = 'p') => ({ apiVersion: 'v1', kind: 'Pod', name, uid });
 const TEXT = (when: string, uids: string): string =>
-  `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests ` +
+  `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner ` +
+  'references in 1.20+, and may reject such requests ' +
   `as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids}`;
 
 let t: TestServer;
@@ -38,7 +38,7 @@ test('duplicate owners of a create, an update and a patch are dropped with a war
   });
   expect(updated.json.metadata.ownerReferences).toEqual([owner('w')]);
   expect(updated.warnings).toEqual([TEXT('', 'w, w')]);
-  // One that differs in something else is another one.
+  // An owner that differs in another field is a different owner.
   const [one, other] = [owner('u'), owner('u', 'q')];
   expect(
     withoutDuplicateOwners(
@@ -51,7 +51,7 @@ test('duplicate owners of a create, an update and a patch are dropped with a war
   });
 });
 
-test('what admission has made of metadata is put right', () => {
+test('invalid metadata from admission is corrected', () => {
   const before = {
     metadata: {
       name: 'm',
@@ -74,7 +74,8 @@ test('what admission has made of metadata is put right', () => {
     metadata: { ownerReferences: [owner('u')] },
   });
   expect(warnings).toEqual([
-    '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; ' +
+    '.metadata.managedFields was in an invalid state after admission; this could be caused by ' +
+      'an outdated mutating admission controller; ' +
       'please fix your requests: operation must be `Apply` or `Update`',
     TEXT(' after mutating admission happens', 'u'),
   ]);

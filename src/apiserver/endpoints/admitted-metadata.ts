@@ -1,5 +1,5 @@
-// Metadata that clients, and what changes objects in admission, may not get wrong: duplicate owners are dropped, and managed fields that
-// cannot be read are put back. Clients are warned of both.
+// Corrects metadata from clients and from admission: duplicate owners are dropped, and invalid
+// managed fields are restored. Clients get a warning for both.
 
 import { ManagedFieldsError, validateManagedFields } from '#api/machinery/managed-fields/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -7,7 +7,10 @@ import { deepEqual } from '#machinery/deep.ts';
 
 type OwnerReferences = Immutable<KubeObject>['metadata']['ownerReferences'];
 
-/** Returns the object without duplicate owner references. `afterAdmission`: the client has not sent them. */
+/**
+ * Returns the object without duplicate owner references. `afterAdmission`: the message says that
+ * admission has added them.
+ */
 export function withoutDuplicateOwners(
   object: KubeObject,
   warnings: string[],
@@ -19,7 +22,8 @@ export function withoutDuplicateOwners(
   if (duplicates.length === 0) return object;
   const when = afterAdmission ? ' after mutating admission happens' : '';
   warnings.push(
-    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such ` +
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner ` +
+      'references in 1.20+, and may reject such ' +
       `requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${duplicates.join(', ')}`,
   );
   return { ...object, metadata: { ...object.metadata, ownerReferences: unique } };
@@ -43,7 +47,10 @@ function separated(
   return [unique, duplicates];
 }
 
-/** Returns the object as admission has made it, its metadata put right. `before`: as it went into admission. */
+/**
+ * Returns the object after admission, with corrected metadata. `before`: the object before
+ * admission.
+ */
 export function checkedMetadata(
   before: KubeObject,
   admitted: KubeObject,
@@ -67,7 +74,8 @@ function withValidManagedFields(
   } catch (error) {
     if (!(error instanceof ManagedFieldsError)) throw error;
     warnings.push(
-      '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission ' +
+      '.metadata.managedFields was in an invalid state after admission; this could be caused ' +
+        'by an outdated mutating admission ' +
         `controller; please fix your requests: ${error.message}`,
     );
     return {

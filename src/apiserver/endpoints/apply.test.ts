@@ -1,14 +1,12 @@
-// Server-side apply and managed fields, through the whole chain. What the engine does is tested beside it
-// (src/api/managed-fields); here is what the endpoints make of it.
+// Server-side apply and managed fields, through the whole chain. The engine has its own tests
+// (src/api/machinery/managed-fields); these test the endpoints.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { send } from '../testing/requests.ts';
-import type { Answer, RawResponse } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type Answer, type RawResponse, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const SETS = '/apis/apps/v1/namespaces/default/replicasets';
@@ -69,7 +67,7 @@ const owners = (object: Answer): string[] =>
 const get = async (path: string): Promise<Answer> => (await send(t.server, { path })).json;
 
 describe('apply', () => {
-  test('creates what is not there: 201, then 200', async () => {
+  test('creates a missing object: 201, then 200', async () => {
     const created = await applyTo(
       `${MAPS}/a`,
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n',
@@ -95,13 +93,13 @@ describe('apply', () => {
     expect(again.json).toEqual(created.json);
   });
 
-  test('gets defaults as any other object does', async () => {
+  test('applies defaults as for any other object', async () => {
     const { json } = await applyTo(`${SETS}/a`, replicaSet({}));
     expect(json.spec).toMatchObject({
       replicas: 1,
       template: { spec: { restartPolicy: 'Always' } },
     });
-    // Which nobody owns: the next one may set them.
+    // The field has no owner, so the next manager may set it.
     const other = await applyTo(`${SETS}/a`, replicaSet({ replicas: 2 }), 'fieldManager=other');
     expect([other.code, owners(other.json)]).toEqual([200, ['me Apply', 'other Apply']]);
   });
@@ -124,7 +122,7 @@ describe('apply', () => {
     );
   });
 
-  test('conflicts are told, field by field; force takes what others own', async () => {
+  test('conflicts are reported field by field; force takes the fields over', async () => {
     await send(t.server, {
       method: 'POST',
       path: MAPS,
@@ -181,7 +179,7 @@ describe('apply', () => {
     ).toBe(404);
   });
 
-  test('many at once: each one’s fields survive', async () => {
+  test('concurrent applies: the fields of each one survive', async () => {
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
         applyTo(`${MAPS}/a`, map({ [`k${i}`]: 'v' }), `fieldManager=m${i}`),
@@ -242,21 +240,23 @@ describe('apply', () => {
       '[]',
       'fieldManager=me',
       400,
-      'error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}',
+      'error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot ' +
+        'unmarshal array into Go value of type map[string]interface {}',
     ],
     [
       'a uid of something that is gone',
       map({}, { uid: 'x' }),
       'fieldManager=me',
       409,
-      'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object specified uid x, and no existing object was found',
+      'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object ' +
+        'specified uid x, and no existing object was found',
     ],
   ])('refuses %s', async (_, body, query, code, message) => {
     const refused = await applyTo(`${MAPS}/a`, body, query);
     expect([refused.code, refused.json.message]).toEqual([code, message]);
   });
 
-  test('a key given twice is refused, told or ignored', async () => {
+  test('a duplicate key is rejected, reported or ignored', async () => {
     const body = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: v\n  k: w\n';
     const strict = await applyTo(`${MAPS}/a`, body, 'fieldManager=me&fieldValidation=Strict');
     expect([strict.code, strict.json.message]).toEqual([
@@ -270,7 +270,7 @@ describe('apply', () => {
     ).toEqual([]);
   });
 
-  test('force is for apply alone', async () => {
+  test('force is allowed for apply only', async () => {
     await applyTo(`${MAPS}/a`, map({}));
     const refused = await patch(`${MAPS}/a?force=true`, MERGE, {});
     expect([refused.code, refused.json.message]).toEqual([
@@ -281,7 +281,7 @@ describe('apply', () => {
 });
 
 describe('managed fields of other writes', () => {
-  test('the manager is the one named, or the program', async () => {
+  test('the manager is the named one, or the client program', async () => {
     const body = map({ k: 'v' });
     const post = (query: string, userAgent?: string): Promise<RawResponse> =>
       send(t.server, {
@@ -299,7 +299,7 @@ describe('managed fields of other writes', () => {
     expect(owners((await post('')).json)).toEqual(['unknown Update']);
   });
 
-  test('updates and patches take what they change', async () => {
+  test('updates and patches own the fields that they change', async () => {
     await applyTo(`${MAPS}/a`, map({ k: 'v', l: 'v' }));
     const patched = await patch(`${MAPS}/a`, MERGE, { data: { k: 'w' } }, 'patcher/1');
     expect(owners(patched.json)).toEqual(['me Apply', 'patcher Update']);
@@ -311,7 +311,7 @@ describe('managed fields of other writes', () => {
     expect(owners(put.json)).toEqual(['putter Update']);
   });
 
-  test('writing what is there already writes nothing, whoever does', async () => {
+  test('an unchanged write stores nothing, for any manager', async () => {
     const { json } = await applyTo(`${MAPS}/a`, map({ k: 'v' }));
     await clock.advance(60_000);
     const same = await patch(`${MAPS}/a`, MERGE, { data: { k: 'v' } }, 'other/1');
@@ -343,7 +343,7 @@ describe('managed fields of other writes', () => {
     expect(conflict.json.message).toBe(
       'Apply failed with 1 conflict: conflict with "scaler" with subresource "scale" using apps/v1: .spec.replicas',
     );
-    // Scaling again changes nobody's claim.
+    // Scaling again changes no other owner.
     await patch(`${SETS}/a/scale?fieldManager=scaler`, MERGE, { spec: { replicas: 6 } });
     expect(owners(await get(`${SETS}/a`))).toEqual(['scaler Update scale', 'creator Update']);
   });
@@ -365,7 +365,7 @@ describe('managed fields of other writes', () => {
     expect([viaPut.code, owners(viaPut.json)]).toEqual([200, []]);
   });
 
-  test('a JSON patch of the entries themselves is taken', async () => {
+  test('a JSON patch of the managed fields themselves is accepted', async () => {
     const { json } = await applyTo(`${MAPS}/a`, map({ k: 'v' }));
     const [entry] = json.metadata.managedFields ?? [];
     const operations = [
@@ -418,7 +418,7 @@ describe('mutated configurations', () => {
     { __proto__x: 1 },
   ];
 
-  /** The value with something in it replaced, removed, doubled or added. */
+  /** Returns the value with one part replaced, removed, duplicated or added. */
   function mutated(value: unknown, random: SeededRandom): unknown {
     if (typeof value !== 'object' || value === null || random.int(6) === 0)
       return values[random.int(values.length)];
@@ -429,12 +429,12 @@ describe('mutated configurations', () => {
     }
     const names = Object.keys(value);
     if (names.length === 0 || random.int(8) === 0)
-      return { ...value, [['extra', '__proto__', 'name'][random.int(3)] as string]: 1 };
-    const name = names[random.int(names.length)] as string;
+      return { ...value, [['extra', '__proto__', 'name'][random.int(3)]!]: 1 };
+    const name = names[random.int(names.length)]!;
     return { ...value, [name]: mutated((value as Record<string, unknown>)[name], random) };
   }
 
-  test('give an answer, never a failure of the server', async () => {
+  test('get a response, never an error 500', async () => {
     const random = new SeededRandom(11);
     const codes = new Map<number, number>();
     for (let i = 0; i < 600; i++) {

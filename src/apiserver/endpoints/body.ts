@@ -1,22 +1,21 @@
-// Bodies of requests: from bytes (or from the object that an in-process client hands over) to a normalized object of the
-// kind that the endpoint takes.
+// Decodes request bodies: from bytes (or from the object of an in-process client) to a normalized
+// object of the endpoint's kind.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError, findDuplicateFields } from '#api/machinery/codec/index.ts';
 import { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import { MAX_BODY_VALUES, MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
 import {
+  type Envelope,
   openEnvelope,
   PROTOBUF_CONTENT_TYPE as PROTOBUF_TYPE,
   ProtobufError,
 } from '#api/machinery/codec/protobuf/index.ts';
-import type { Envelope } from '#api/machinery/codec/protobuf/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import { apiVersionOf, parseApiVersion } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -33,35 +32,38 @@ import type { Scope } from './scope.ts';
 export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';
 const ACCEPTED = [JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE] as const;
-/** In bytes. Shorter bodies do not have so many values that it matters. */
+/** The size, in bytes, up to which a body never counts as large: it cannot have enough values. */
 const LARGE_BYTES = 8 * 1024;
-/** In bytes. Longer texts take time, too, however few they are. */
+/** The size, in bytes, above which a body always counts as large, however few values it has. */
 const LARGE_TEXTS = 128 * 1024;
-/** So much of a body that cannot be read is repeated to its sender. */
+/** The number of characters of an unreadable body that the error message repeats. */
 const SUMMARY_LENGTH = 30;
 
-/** A body as a JSON value, before anybody knows what it should be. */
+/** A body as a JSON value, before it is decoded as any kind. */
 export interface ParsedBody {
   readonly value: unknown;
-  /** The text it was read from, for messages and to find duplicate fields. Absent in-process. */
+  /** The text of the body, for messages and to find duplicate fields. Absent in-process. */
   readonly text?: string;
   readonly mediaType: string;
-  /** Of JSON: how many keys the text has; if the value has fewer, some are there twice. */
+  /** The number of keys in a JSON text. If the value has fewer, some are duplicates. */
   readonly keys?: number;
-  /** Keys that a YAML document gives twice, as Kubernetes words it. */
+  /** Duplicate keys of a YAML document, in Kubernetes' words. */
   readonly duplicates?: string;
-  /** Whether the steps that follow should each have a turn of the event loop. */
+  /** Whether the following steps should each have a turn of the event loop. */
   readonly large?: boolean;
-  /** A body in protobuf, which can only be read by who knows its type. */
+  /** The envelope of a body in protobuf, which can only be decoded by its type. */
   readonly envelope?: Envelope;
 }
 
-/** Reports whether the steps that a body takes should each have a turn of the event loop. `length`: of the body, in bytes. */
+/**
+ * Reports whether the steps for a body should each have a turn of the event loop. `length`: the
+ * body's length in bytes.
+ */
 export function isLargeBody(length: number, value: unknown): boolean {
   return length > LARGE_BYTES && (length > LARGE_TEXTS || isLarge(value));
 }
 
-/** The media type without parameters; JSON if the client does not say. */
+/** Returns the media type without parameters; JSON if the request has no Content-Type. */
 export function contentTypeOf(request: Pick<ApiRequest, 'headers'>): string {
   const header = request.headers['content-type'];
   if (header === undefined || header === '') return JSON_TYPE;
@@ -69,7 +71,10 @@ export function contentTypeOf(request: Pick<ApiRequest, 'headers'>): string {
   return (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase();
 }
 
-/** Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message. `bigints`: see ObjectCodec. */
+/**
+ * Reads the body. Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message.
+ * `bigints`: see ObjectCodec.
+ */
 export function parseBody(
   request: ApiRequest,
   mustBe: string,
@@ -140,7 +145,7 @@ function unreadable(error: unknown, text: string, mustBe: string): apierrors.Sta
   );
 }
 
-/** Reports whether a body was not read because it has too many values. */
+/** Reports whether a body was rejected because it has too many values. */
 export function isTooMany(error: unknown): error is JsonError | YamlError {
   return (
     (error instanceof JsonError && error.kind === 'values') ||
@@ -165,7 +170,7 @@ function unrecognized(mustBe: string, why: string, text: string): apierrors.Stat
   );
 }
 
-/** What is no JSON may be anything: it is shown in hexadecimal digits. */
+/** Returns the beginning of the text for messages: in hexadecimal digits if it cannot be JSON. */
 function summaryOf(text: string): string {
   if (text === '') return '<empty>';
   const bytes = Buffer.from(text);
@@ -173,7 +178,10 @@ function summaryOf(text: string): string {
   return bytes.length > SUMMARY_LENGTH ? `${shown} ...` : shown;
 }
 
-/** Returns the normalized object, without its defaults, which `identified` applies. It is fresh. Throws StatusError (400). */
+/**
+ * Returns the normalized object without its defaults, which `identified` applies. The caller may
+ * modify it. Throws StatusError (400).
+ */
 export function decodeBody(
   request: ApiRequest,
   body: ParsedBody,
@@ -223,17 +231,24 @@ function duplicateFields({ keys, text }: ParsedBody, value: unknown): readonly s
   return findDuplicateFields(text).map((path) => `duplicate field ${quote(path)}`);
 }
 
-/** A warning is a line without its heading. */
+/** Returns the messages for duplicate keys. A warning is one line without the heading. */
 export function yamlProblems(message: string, fieldValidation: FieldValidation): readonly string[] {
   if (fieldValidation === 'Strict') return [message];
   return message.split('\n').flatMap((line) => (/^ {2}line/.test(line) ? [line.trim()] : []));
 }
 
-/** Upstream's text for a custom resource in protobuf. It accepts the media type, since options of deletions may have it, but not the object. */
+/**
+ * Upstream's text for a custom resource in protobuf. The media type is accepted, since options of
+ * deletions may use it, but the object is not.
+ */
 const NOT_IN_PROTOBUF =
-  'object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message';
+  'object *unstructured.Unstructured does not implement the protobuf marshalling interface and ' +
+  'cannot be encoded to a protobuf message';
 
-/** Protobuf has no unknown fields that a person could have misspelled. */
+/**
+ * Decodes a body in protobuf. Its unknown fields are not reported: they have no names that could be
+ * misspelled.
+ */
 function decodeEnvelope(
   envelope: Envelope,
   { kind, protobuf }: ObjectCodec,
@@ -252,7 +267,10 @@ function decodeEnvelope(
   }
 }
 
-/** kind and apiVersion first, metadata always there, and defaults applied. `object` is fresh, and nobody's any more. */
+/**
+ * Returns the object with kind and apiVersion first, with metadata, and with defaults. The caller
+ * must not use `object` afterwards.
+ */
 export function identified(object: Record<string, unknown>, codec: ObjectCodec): KubeObject {
   const { kind } = codec;
   const apiVersion = apiVersionOf(kind);
@@ -280,13 +298,14 @@ function beginsAsObjectsDo(object: object): boolean {
   return false;
 }
 
-/** How Go prints the type that upstream reads kind and apiVersion into. */
+/** The type into which upstream decodes kind and apiVersion, as Go prints it. */
 const TYPE_META =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 /**
- * Checks what an object says that it is, in upstream's order for objects without a type: kind must be there, the version must be that of
- * the endpoint, and a wrong kind is found by validation. Throws StatusError (400, 422).
+ * Checks kind and apiVersion of a custom object in upstream's order: the kind must be present, the
+ * version must be that of the endpoint, and validation reports a wrong kind. Throws StatusError
+ * (400, 422).
  */
 function checkUntyped(
   value: unknown,
@@ -301,7 +320,9 @@ function checkUntyped(
   if (typeof kind !== 'string' || typeof apiVersion !== 'string') return;
   if (kind === '') throw unrecognized(expected, `Object 'Kind' is missing in '${text}'`, text);
   if (apiVersion !== `${group}/${version}`) {
-    const why = `the API version in the data (${apiVersion}) does not match the expected API version (${group}/${version})`;
+    const why =
+      `the API version in the data (${apiVersion}) does not match the expected API ` +
+      `version (${group}/${version})`;
     throw apierrors.badRequest(why);
   }
   if (kind === expected) return;
@@ -311,7 +332,7 @@ function checkUntyped(
   throw apierrors.invalid({ group, kind }, name, [error]);
 }
 
-/** What the body says that it is. Where it says nothing it is what the endpoint takes. */
+/** Returns the kind and apiVersion of the body; missing ones are those of the endpoint. */
 function givenKind(
   value: Record<string, unknown>,
   kind: GroupVersionKind,
@@ -323,7 +344,9 @@ function givenKind(
   if (typeof givenKindName !== 'string' || typeof givenVersion !== 'string') {
     const field = typeof givenKindName === 'string' ? 'apiVersion' : 'kind';
     const type = jsonType(value[field]);
-    const why = `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go struct field .${field} of type string`;
+    const why =
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} ` +
+      `into Go struct field .${field} of type string`;
     throw unrecognized(kind.kind, why, text);
   }
   const expected = apiVersionOf(kind);
@@ -354,7 +377,7 @@ function wrongKind(name: string, version: string, kind: GroupVersionKind): apier
   );
 }
 
-/** The Go package in which upstream's server has its own form of a group's types. */
+/** Returns the Go package in which upstream has the internal types of a group. */
 export function internalPackage(group: string): string {
-  return group === '' ? 'core' : (group.split('.')[0] as string);
+  return group === '' ? 'core' : group.split('.')[0]!;
 }

@@ -1,4 +1,5 @@
-// Kinds that bring a codec of their own, with neither protobuf nor strategic merge patches: what custom resources are.
+// Kinds with a codec of their own, without protobuf and strategic merge patches, like custom
+// resources.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DecodeError } from '#api/machinery/codec/index.ts';
@@ -22,8 +23,7 @@ import { requestInfo } from '../filters/request-info.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { ResourceStore } from '../registry/resource-store.ts';
 import type { Handler } from '../request.ts';
-import { sendTo } from '../testing/requests.ts';
-import type { RawRequest, RawResponse } from '../testing/requests.ts';
+import { type RawRequest, type RawResponse, sendTo } from '../testing/requests.ts';
 import { RecordingLogger } from '../testing/server.ts';
 import { Router } from './router.ts';
 
@@ -44,7 +44,7 @@ const widgets: ResourceType = {
   categories: [],
 };
 
-/** Keeps what it knows, reports `typo` as unknown, and gives a size to what has none. */
+/** A codec that keeps its fields, reports `typo` as unknown, and adds a default size. */
 const codec: ObjectCodec = {
   kind: { group: 'example.com', version: 'v1', kind: 'Widget' },
   decode(json) {
@@ -141,7 +141,7 @@ describe('a kind with a codec of its own', () => {
     });
   });
 
-  test('reports unknown fields and wrong values as it finds them', async () => {
+  test('reports unknown fields and wrong values as the codec does', async () => {
     const wrong = await create({ metadata: { name: 'a' }, size: 'x' });
     expect([wrong.code, wrong.json.message]).toEqual([
       400,
@@ -206,7 +206,7 @@ describe('a kind without protobuf', () => {
     expect([all.code, openEnvelope(all.bytes).kind]).toEqual([200, 'PartialObjectMetadataList']);
   });
 
-  test('is refused as a body in protobuf, in the words of upstream', async () => {
+  test('is rejected as a body in protobuf, in upstream’s words', async () => {
     const body = encodeProtobuf(allSchemas.message('core/v1.ConfigMap'), {
       apiVersion: 'example.com/v1',
       kind: 'Widget',
@@ -217,7 +217,8 @@ describe('a kind without protobuf', () => {
       expect([code, json.reason, json.message]).toEqual([
         400,
         'BadRequest',
-        'Widget in version "v1" cannot be handled as a Widget: object *unstructured.Unstructured does not implement the protobuf ' +
+        'Widget in version "v1" cannot be handled as a Widget: object ' +
+          '*unstructured.Unstructured does not implement the protobuf ' +
           'marshalling interface and cannot be encoded to a protobuf message',
       ]);
     }
@@ -242,7 +243,7 @@ describe('a kind without protobuf', () => {
     expect(code).toBe(200);
   });
 
-  test('names all media types to a client that accepts none of them', async () => {
+  test('returns the list of media types to a client that accepts none of them', async () => {
     const { code, json } = await ask({ path: PATH, headers: { accept: 'text/html' } });
     expect([code, json.message]).toEqual([
       406,
@@ -260,7 +261,8 @@ describe('a kind without strategic merge', () => {
       expect([code, json.reason, json.message]).toEqual([
         415,
         'UnsupportedMediaType',
-        'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, ' +
+        'the body of the request was in an unknown format - accepted media types include: ' +
+          'application/json-patch+json, ' +
           'application/merge-patch+json, application/apply-patch+yaml',
       ]);
     },

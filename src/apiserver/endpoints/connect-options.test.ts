@@ -1,4 +1,4 @@
-// Requests that connect, as objects and back.
+// Conversion of connect requests to option objects and back.
 
 import { expect, test } from 'vitest';
 
@@ -10,8 +10,7 @@ import { parseRequestInfo } from '../filters/request-info.ts';
 import { connectOptions, requestWithOptions } from './connect-options.ts';
 
 const scheme = newDefaultScheme();
-const codecOf = (kind: string): ObjectCodec =>
-  scheme.codecOf({ group: '', version: 'v1', kind }) as ObjectCodec;
+const codecOf = (kind: string): ObjectCodec => scheme.codecOf({ group: '', version: 'v1', kind })!;
 
 function requestTo(path: string): ApiRequest {
   const request = rawRequest({ path });
@@ -30,7 +29,7 @@ const changed = (kind: string, path: string, options: object): ApiRequest => {
 const EXEC = '/api/v1/namespaces/default/pods/p/exec?command=ls&command=-l&stdin=true&other=x';
 const PROXY = '/api/v1/namespaces/default/pods/p/proxy/a%20b/c?x=y';
 
-test('options are those of the query', () => {
+test('options are read from the query', () => {
   expect(connectOptions(codecOf('PodExecOptions'), requestTo(EXEC))).toEqual({
     kind: 'PodExecOptions',
     apiVersion: 'v1',
@@ -42,7 +41,7 @@ test('options are those of the query', () => {
   });
 });
 
-test('changed options become the query; what is no option stays', () => {
+test('changed options become the query; other parameters stay', () => {
   const request = changed('PodExecOptions', EXEC, {
     command: ['id'],
     stdin: undefined,
@@ -61,7 +60,7 @@ test('changed options become the query; what is no option stays', () => {
   ]);
 });
 
-test('the path behind a proxy may be another one, but not one that leads out of it', () => {
+test('the path behind a proxy may change, but not leave the proxy', () => {
   const same = changed('PodProxyOptions', PROXY, {});
   expect([same.path, [...same.query]]).toEqual([
     '/api/v1/namespaces/default/pods/p/proxy/a%20b/c',

@@ -1,5 +1,6 @@
-// What somebody who connects asks for, as the object that Kubernetes makes of it: PodExecOptions from `?command=ls&stdin=true`. Admission
-// may change the object; the request that is carried on then asks for what the object says.
+// Converts the query of a connect request to Kubernetes' object of options and back:
+// `?command=ls&stdin=true` is a PodExecOptions. Admission may change the object, and the request
+// continues with the changed options.
 
 import type { ObjectCodec, QueryCodec } from '#api/machinery/codec/object-codec.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
@@ -9,13 +10,16 @@ import type { ApiRequest, RequestInfo } from '../request.ts';
 /** The option of a proxy that is a part of the request's path. */
 const PATH = 'path';
 
-/** Undefined: the kind has no form as a query. What the query has beyond the kind's fields is left out. */
+/**
+ * Returns the options of a request. Undefined: the kind cannot be read from a query. Other
+ * parameters of the query are left out.
+ */
 export function connectOptions(
   { kind, query }: ObjectCodec,
   request: ApiRequest,
 ): object | undefined {
   if (query === undefined) return undefined;
-  // Of a proxy the path is the rest of the request's own.
+  // The option `path` of a proxy is the rest of the request's path.
   const options = query.decode((name) =>
     name === PATH ? [subpath(request.info)] : request.query.getAll(name),
   );
@@ -23,8 +27,8 @@ export function connectOptions(
 }
 
 /**
- * Returns the request as if it had asked for the options. Parameters that are no options stay. Throws StatusError (400) for a path of a
- * proxy that cannot be one.
+ * Returns the request with the given options. Other parameters stay. Throws StatusError (400) for
+ * an invalid path of a proxy.
  */
 export function requestWithOptions(
   { query: codec }: ObjectCodec,
@@ -57,7 +61,7 @@ function queryWithOptions(
   return query;
 }
 
-/** Returns the parts of a request to a proxy for another path behind the proxy. */
+/** Returns path and info of a request for another path behind the proxy. */
 function pathOf(
   { info, path }: ApiRequest,
   wanted: string,
@@ -77,7 +81,10 @@ function pathOf(
   return { path: `${prefix}${encode(shown)}`, info: { ...info, path: infoPath, parts } };
 }
 
-/** A request that differs in a few members from one whose other members are those of the original, also where they change later. */
+/**
+ * Returns a request with a few different members. All others are those of the original, even when
+ * they change later.
+ */
 function derived(
   request: ApiRequest,
   members: Partial<Pick<ApiRequest, 'query' | 'path' | 'info'>>,
@@ -91,7 +98,7 @@ function derived(
   });
 }
 
-/** '/a/b/' of '/api/v1/namespaces/x/pods/y/proxy/a/b/'. */
+/** Returns the path behind the proxy: '/a/b/' for '/api/v1/namespaces/x/pods/y/proxy/a/b/'. */
 function subpath(info: RequestInfo): string {
   const rest = info.parts.length === 0 ? '' : `/${info.parts.join('/')}`;
   return info.path.endsWith('/') && !rest.endsWith('/') ? `${rest}/` : rest;

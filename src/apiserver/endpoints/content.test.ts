@@ -2,10 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { allSchemas } from '#api/all-schemas.ts';
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
-import { handle, send } from '../testing/requests.ts';
-import type { RawRequest } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { handle, type RawRequest, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 const PODS = '/api/v1/namespaces/default/pods';
@@ -116,7 +114,7 @@ describe('bodies', () => {
     expect(json.message).toContain(message);
   });
 
-  test('refuses types that nobody reads', async () => {
+  test('with an unsupported type is rejected', async () => {
     const { code, json } = await post('<a/>', 'application/xml');
     expect(code).toBe(415);
     expect(json).toMatchObject({
@@ -127,8 +125,10 @@ describe('bodies', () => {
     });
   });
 
-  test('integers that would not keep their value are refused', async () => {
-    const body = `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}],"activeDeadlineSeconds":9007199254740993}}`;
+  test('integers that would lose precision are rejected', async () => {
+    const body =
+      '{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}],' +
+      '"activeDeadlineSeconds":9007199254740993}}';
     expect((await post(body, 'application/json', PODS)).code).toBe(400);
   });
 });
@@ -141,14 +141,14 @@ describe('fieldValidation', () => {
     'duplicate field "data.k"',
   ];
 
-  test('warns unless told otherwise', async () => {
+  test('warns by default', async () => {
     const { code, warnings, headers } = await post(body);
     expect(code).toBe(201);
     expect([...warnings].sort()).toEqual([...problems].sort());
     expect(headers['warning']).toContain('299 - "unknown field \\"dta\\""');
   });
 
-  test('Strict refuses', async () => {
+  test('Strict rejects the object', async () => {
     const { code, json } = await post(body, 'application/json', `${PATH}?fieldValidation=Strict`);
     expect(code).toBe(400);
     expect(json.message).toMatch(
@@ -157,7 +157,7 @@ describe('fieldValidation', () => {
     for (const problem of problems) expect(json.message).toContain(problem);
   });
 
-  test('Ignore says nothing', async () => {
+  test('Ignore reports nothing', async () => {
     const { code, warnings } = await post(
       body,
       'application/json',
@@ -190,7 +190,7 @@ describe('fieldValidation', () => {
   });
 });
 
-describe('answers', () => {
+describe('responses', () => {
   beforeEach(async () => {
     await post({ metadata: { name: 'a', labels: { l: 'x' } }, data: { k: 'v', n: 'w' } });
   });
@@ -221,7 +221,7 @@ describe('answers', () => {
     expect((await get('application/yaml', PATH)).text).toContain('kind: ConfigMapList');
   });
 
-  test('may be for people', async () => {
+  test('may be indented', async () => {
     for (const { text } of [
       await get(undefined, `${PATH}/a?pretty=true`),
       await get(undefined, `${PATH}/a`, { 'user-agent': 'curl/8.0' }),
@@ -249,7 +249,7 @@ describe('answers', () => {
     });
   });
 
-  test('that nobody wants are not even begun', async () => {
+  test('that the client does not accept are not produced', async () => {
     const { code } = await send(t.server, {
       method: 'POST',
       path: PATH,
@@ -288,7 +288,7 @@ describe('answers', () => {
     expect(missing.json).toMatchObject({ kind: 'Status', code: 404 });
   });
 
-  test('are no tables of what can only be created', async () => {
+  test('of kinds that can only be created are never tables', async () => {
     const answer = await send(t.server, {
       method: 'POST',
       path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
@@ -314,7 +314,7 @@ describe('answers', () => {
     });
   });
 
-  test('of watches may be tables, whose columns are told once', async () => {
+  test('of watches may be tables, whose columns are sent once', async () => {
     const { body } = await handle(t.server, {
       path: `${PATH}?watch=1`,
       headers: { accept: TABLE },
@@ -336,7 +336,7 @@ describe('answers', () => {
     ]);
   });
 
-  test('that are long are compressed for those who like it', async () => {
+  test('that are long are compressed if the client accepts it', async () => {
     const { gunzipSync } = await import('node:zlib');
     await post({ metadata: { name: 'long' }, data: { text: 'x'.repeat(300_000) } });
     for (const path of [`${PATH}/long`, PATH]) {
@@ -394,11 +394,11 @@ describe('paths', () => {
     expect(json.reason).toBe('MethodNotAllowed');
   });
 
-  test('a broken encoding is a bad request', async () => {
+  test('an invalid percent-encoding is a bad request', async () => {
     expect((await send(t.server, { path: '/api/v1/namespaces/%zz/configmaps' })).code).toBe(400);
   });
 
-  test('names are decoded, and cannot lead elsewhere', async () => {
+  test('names are decoded, and cannot lead to other paths', async () => {
     await post({ metadata: { name: 'a' } });
     expect((await send(t.server, { path: '/api/v1/namespaces/default/configmaps/%61' })).code).toBe(
       200,

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 const configMap = (name: string, more: object = {}) => ({
@@ -24,7 +23,7 @@ afterEach(async () => {
 });
 
 describe('create', () => {
-  test('fills in what the server knows', async () => {
+  test('fills in the server’s fields', async () => {
     const { code, json } = await send(t.server, {
       method: 'POST',
       path: PATH,
@@ -55,7 +54,7 @@ describe('create', () => {
     });
   });
 
-  test('does not take from the client what is not its own', async () => {
+  test('ignores the client’s values for them', async () => {
     const metadata = {
       name: 'a',
       uid: 'mine',
@@ -80,7 +79,7 @@ describe('create', () => {
     ]);
   });
 
-  test('does not need kind and apiVersion, which the path says', async () => {
+  test('does not need kind and apiVersion, which are in the path', async () => {
     const { code, json } = await send(t.server, {
       method: 'POST',
       path: PATH,
@@ -90,7 +89,7 @@ describe('create', () => {
     expect(json).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1' });
   });
 
-  test('refuses a second one of the same name', async () => {
+  test('rejects a second object of the same name', async () => {
     await send(t.server, { method: 'POST', path: PATH, body: configMap('a') });
     const { code, json } = await send(t.server, {
       method: 'POST',
@@ -110,7 +109,7 @@ describe('create', () => {
     });
   });
 
-  test('says of one that is being deleted that it is', async () => {
+  test('reports that the existing object is being deleted', async () => {
     const body = { ...configMap('a'), metadata: { name: 'a', finalizers: ['example.com/f'] } };
     await send(t.server, { method: 'POST', path: PATH, body });
     await send(t.server, { method: 'DELETE', path: `${PATH}/a` });
@@ -123,7 +122,7 @@ describe('create', () => {
     expect(json.message).toBe('object is being deleted: configmaps "a" already exists');
   });
 
-  test('refuses a resourceVersion', async () => {
+  test('rejects a resourceVersion', async () => {
     const body = { ...configMap('a'), metadata: { name: 'a', resourceVersion: '5' } };
     const { code, json } = await send(t.server, { method: 'POST', path: PATH, body });
     expect(code).toBe(400);
@@ -157,7 +156,7 @@ describe('create', () => {
       'metadata.labels: Invalid value: "a b": name part must consist of',
     ],
     [
-      'a finalizer of nobody',
+      'an unknown finalizer',
       { name: 'a', finalizers: ['x'] },
       'name is neither a standard finalizer name nor is it fully qualified',
     ],
@@ -177,7 +176,7 @@ describe('create', () => {
     expect(json.message).toContain(message);
   });
 
-  test('names every problem, each a cause', async () => {
+  test('reports every problem as a cause', async () => {
     const metadata = { name: 'A', labels: { ' ': 'x' } };
     const { json } = await send(t.server, {
       method: 'POST',
@@ -190,7 +189,7 @@ describe('create', () => {
     expect(json.details?.causes?.length).toBeGreaterThanOrEqual(3);
   });
 
-  test('refuses another namespace than that of the path', async () => {
+  test('rejects another namespace than that of the path', async () => {
     const body = { ...configMap('a'), metadata: { name: 'a', namespace: 'kube-system' } };
     const { code, json } = await send(t.server, { method: 'POST', path: PATH, body });
     expect(code).toBe(400);
@@ -199,7 +198,7 @@ describe('create', () => {
     );
   });
 
-  test('refuses a namespace that does not exist', async () => {
+  test('rejects a namespace that does not exist', async () => {
     const { code, json } = await send(t.server, {
       method: 'POST',
       path: '/api/v1/namespaces/none/configmaps',
@@ -209,7 +208,7 @@ describe('create', () => {
     expect(json.message).toBe('namespaces "none" not found');
   });
 
-  test('refuses a namespace that is going away, and says why', async () => {
+  test('rejects a terminating namespace, with the reason', async () => {
     await send(t.server, {
       method: 'POST',
       path: '/api/v1/namespaces',
@@ -238,7 +237,7 @@ describe('create', () => {
     });
   });
 
-  test('a dry run goes through everything and writes nothing', async () => {
+  test('a dry run passes every step and writes nothing', async () => {
     const path = `${PATH}?dryRun=All`;
     const { code, json } = await send(t.server, { method: 'POST', path, body: configMap('a') });
     expect(code).toBe(201);
@@ -249,7 +248,7 @@ describe('create', () => {
     expect((await send(t.server, { method: 'POST', path, body: configMap('b') })).code).toBe(409);
   });
 
-  test('refuses a dry run of another kind', async () => {
+  test('rejects an unknown kind of dry run', async () => {
     const { code, json } = await send(t.server, {
       method: 'POST',
       path: `${PATH}?dryRun=Some`,
@@ -261,7 +260,7 @@ describe('create', () => {
 });
 
 describe('generateName', () => {
-  test('adds five characters', async () => {
+  test('adds five random characters', async () => {
     const { json } = await send(t.server, {
       method: 'POST',
       path: PATH,
@@ -271,7 +270,7 @@ describe('generateName', () => {
     expect(json.metadata.generateName).toBe('job-');
   });
 
-  test('tries again when a name is taken, but not for ever', async () => {
+  test('retries a limited number of times when a name is taken', async () => {
     let suffixes = ['aaaaa', 'aaaaa', 'bbbbb'];
     const random: Random = {
       float: () => 0,

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 const PODS = '/api/v1/namespaces/default/pods';
@@ -23,7 +22,7 @@ const remove = (path: string, body?: object) => send(t.server, { method: 'DELETE
 const get = (path: string) => send(t.server, { path });
 
 describe('delete', () => {
-  test('answers a Status that says what is gone', async () => {
+  test('returns a Status that names the deleted object', async () => {
     const { json: a } = await create('a');
     const { code, json } = await remove(`${PATH}/a`);
     expect(code).toBe(200);
@@ -68,7 +67,7 @@ describe('delete', () => {
     expect((await get(`${PATH}/a`)).code).toBe(404);
   });
 
-  test('insists on preconditions', async () => {
+  test('checks preconditions', async () => {
     const { json: a } = await create('a');
     const wrong = await remove(`${PATH}/a`, { preconditions: { uid: 'other' } });
     expect(wrong.code).toBe(409);
@@ -108,7 +107,7 @@ describe('delete', () => {
     expect(json.message).toContain(message);
   });
 
-  test('refuses a body that is no DeleteOptions', async () => {
+  test('rejects a body that is not DeleteOptions', async () => {
     await create('a');
     expect((await remove(`${PATH}/a`, { kind: 'Pod' })).code).toBe(400);
     expect((await remove(`${PATH}/a`, { gracePeriodSeconds: 'soon' })).code).toBe(400);
@@ -136,20 +135,20 @@ describe('propagation policies', () => {
     expect(json.metadata.finalizers).toEqual(finalizers);
     expect(json.metadata.deletionTimestamp).toBeDefined();
     expect(json.metadata.generation).toBe(2);
-    // Whoever changes his mind may.
+    // A later deletion may choose another policy.
     const again = await remove(`${RS}/r`, { propagationPolicy: 'Background' });
     expect(again.json.status).toBe('Success');
     expect((await get(`${RS}/r`)).code).toBe(404);
   });
 
-  test('Background is at once', async () => {
+  test('Background deletes at once', async () => {
     await send(t.server, { method: 'POST', path: RS, body: replicaSet });
     expect((await remove(`${RS}/r`, { propagationPolicy: 'Background' })).json.status).toBe(
       'Success',
     );
   });
 
-  test('the old form still works', async () => {
+  test('orphanDependents still works', async () => {
     await send(t.server, { method: 'POST', path: RS, body: replicaSet });
     const { json } = await remove(`${RS}/r?orphanDependents=true`);
     expect(json.metadata.finalizers).toEqual(['orphan']);
@@ -162,7 +161,7 @@ describe('graceful deletion of pods', () => {
     spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] },
   };
 
-  test('marks the pod, which stays until its kubelet says that it is over', async () => {
+  test('marks the pod, which stays until its kubelet confirms the end', async () => {
     await send(t.server, { method: 'POST', path: PODS, body: pod });
     const { code, json } = await remove(`${PODS}/p`);
     expect(code).toBe(200);
@@ -171,7 +170,7 @@ describe('graceful deletion of pods', () => {
       deletionGracePeriodSeconds: 30,
     });
     expect((await remove(`${PODS}/p`)).json.metadata).toEqual(json.metadata);
-    // The grace can only become shorter.
+    // The grace period can only become shorter.
     const longer = await remove(`${PODS}/p`, { gracePeriodSeconds: 60 });
     expect(longer.json.metadata.deletionGracePeriodSeconds).toBe(30);
     const shorter = await remove(`${PODS}/p`, { gracePeriodSeconds: 5 });
@@ -184,14 +183,14 @@ describe('graceful deletion of pods', () => {
     expect((await get(`${PODS}/p`)).code).toBe(404);
   });
 
-  test('is over at once where nothing runs', async () => {
+  test('deletes pods at once that do not run', async () => {
     const { nodeName: _nodeName, ...spec } = pod.spec;
     await send(t.server, { method: 'POST', path: PODS, body: { ...pod, spec } });
     await remove(`${PODS}/p`);
     expect((await get(`${PODS}/p`)).code).toBe(404);
   });
 
-  test('finalizers outlast the grace', async () => {
+  test('waits for finalizers after the grace period', async () => {
     await send(t.server, {
       method: 'POST',
       path: PODS,
@@ -239,7 +238,7 @@ describe('namespaces', () => {
 });
 
 describe('deletecollection', () => {
-  test('deletes what is selected', async () => {
+  test('deletes the selected objects', async () => {
     for (const name of ['a', 'b', 'c'])
       await create(name, { labels: { x: name === 'b' ? 'no' : 'yes' } });
     const { code, json } = await remove(`${PATH}?labelSelector=x%3Dyes`);
@@ -249,13 +248,13 @@ describe('deletecollection', () => {
     expect((await get(PATH)).json.items.map((item) => item.metadata.name)).toEqual(['b']);
   });
 
-  test('marks what has finalizers', async () => {
+  test('marks objects with finalizers', async () => {
     await create('a', { finalizers: ['example.com/f'] });
     await remove(PATH);
     expect((await get(`${PATH}/a`)).json.metadata.deletionTimestamp).toBeDefined();
   });
 
-  test('is not served where it is too dangerous', async () => {
+  test('is not served for some kinds', async () => {
     expect((await remove('/api/v1/namespaces')).code).toBe(405);
   });
 });

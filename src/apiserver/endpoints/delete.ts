@@ -1,4 +1,4 @@
-// delete and deletecollection.
+// The verbs delete and deletecollection.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
@@ -11,12 +11,15 @@ import type { DeleteOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { parseBody } from './body.ts';
 import { negotiate } from './negotiation.ts';
-import { checkDeleteOptions, deleteOptionsOfQuery, parseListQuery } from './query-options.ts';
-import type { RawDeleteOptions } from './query-options.ts';
+import {
+  checkDeleteOptions,
+  deleteOptionsOfQuery,
+  parseListQuery,
+  type RawDeleteOptions,
+} from './query-options.ts';
 import { notServed } from './read.ts';
 import { listResponse, objectResponse } from './representation.ts';
-import { admissionAttributes, ScopedContext, selectorsOf } from './scope.ts';
-import type { Scope } from './scope.ts';
+import { admissionAttributes, type Scope, ScopedContext, selectorsOf } from './scope.ts';
 
 export async function handleDelete(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
@@ -24,7 +27,7 @@ export async function handleDelete(scope: Scope, request: ApiRequest): Promise<A
   const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const options = await readDeleteOptions(scope, request);
   const answer = await rest.delete(new ScopedContext(scope, request), request.info.name, options);
-  // Who asked in the old way to wait for dependents is told that it is not over.
+  // A client that uses the old option to wait for dependents gets 202 if the object still exists.
   const accepted = !answer.deleted && options.orphanDependents === false;
   return objectResponse(scope, request, negotiated, answer.object, accepted ? 202 : 200);
 }
@@ -42,7 +45,9 @@ export async function handleDeleteCollection(
   return listResponse(scope, request, negotiated, answer);
 }
 
-/** From the body if there is one, otherwise from the query. Throws StatusError. */
+/**
+ * Returns the options from the body if there is one, otherwise from the query. Throws StatusError.
+ */
 async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<DeleteOptions> {
   const given = (await fromBody(scope, request)) ?? deleteOptionsOfQuery(request.query);
   const options = checkDeleteOptions(given);

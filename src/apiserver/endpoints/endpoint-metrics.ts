@@ -1,5 +1,6 @@
-// Metrics of the requests that one endpoint serves. The labels that are the same for all of them (group, version, resource,
-// subresource, component) are the endpoint's; the others come from few values, so that a list of them is searched faster than a key is made.
+// Metrics of the requests to one endpoint. Labels that all of its requests share (group, version,
+// resource, subresource, component) belong to the endpoint. The others have few values, so
+// searching a short list is faster than building a map key.
 
 import type { Clock } from '#machinery/clock.ts';
 import { Histogram } from '#machinery/metrics/instruments.ts';
@@ -21,10 +22,13 @@ export interface EndpointLabels {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
-  /** The path, of endpoints that are no resources'. */
+  /** The subresource; the path for endpoints that belong to no resource. */
   readonly subresource: string;
   readonly component: string;
-  /** The release in which the API goes, such as '1.25'; '' if that is not known. Absent: the API is not deprecated. */
+  /**
+   * The release that removes the API, such as '1.25'; '' if unknown. Absent: the API is not
+   * deprecated.
+   */
   readonly deprecated?: { readonly removedRelease: string };
 }
 
@@ -34,9 +38,9 @@ export interface RequestSeries {
   readonly scope: string;
   readonly dryRun: string;
   readonly durations: Histogram;
-  /** Sizes of the responses; undefined for verbs whose sizes are not recorded. */
+  /** Sizes of the responses. Undefined for verbs whose sizes are not recorded. */
   readonly sizes: Histogram | undefined;
-  /** Requests by status code. */
+  /** The number of requests by status code. */
   readonly codes: { readonly code: number; count: number }[];
 }
 
@@ -46,7 +50,7 @@ interface ScopedSeries<T> {
   readonly value: T;
 }
 
-/** Subresources whose requests have the verb CONNECT, whatever their method is. */
+/** Subresources whose requests have the verb CONNECT, with any method. */
 const CONNECT_SUBRESOURCES: ReadonlySet<string> = new Set([
   'log',
   'exec',
@@ -93,12 +97,12 @@ export class EndpointMetrics implements EndpointMeter {
     return this.#watchLists;
   }
 
-  /** Requests that are open now, of those that have no deadline. */
+  /** The numbers of open requests without a deadline. */
   get longRunning(): readonly ScopedSeries<{ readonly count: number }>[] {
     return this.#longRunning;
   }
 
-  /** Whether a deprecated API was requested since the server started. */
+  /** True if a deprecated API was requested since the server started. */
   get requestedDeprecated(): boolean {
     return this.#requestedDeprecated;
   }
@@ -122,7 +126,8 @@ export class EndpointMetrics implements EndpointMeter {
   }
 
   open(request: ApiRequest): (code: number) => void {
-    // As upstream: a watch of one object by a field selector has another scope here than among the requests served.
+    // A watch of one object by a field selector has another scope here than in the metrics of
+    // served requests, as upstream.
     const scope = request.info.name === '' ? scopeOf(request) : 'resource';
     const open = scoped(this.#longRunning, verbOf(request), scope, () => ({ count: 0 }));
     open.count++;
@@ -180,7 +185,7 @@ function scoped<T>(list: ScopedSeries<T>[], verb: string, scope: string, make: (
   return value;
 }
 
-/** As upstream labels it: what the request does in the API, rather than its method. */
+/** Returns upstream's verb label, which depends on the API operation rather than on the method. */
 function verbOf({ info, method, headers }: ApiRequest): string {
   if (info.isResourceRequest) {
     if (info.subresource !== '' && CONNECT_SUBRESOURCES.has(info.subresource)) return 'CONNECT';
@@ -194,12 +199,14 @@ function verbOf({ info, method, headers }: ApiRequest): string {
     case 'PATCH':
       return headers['content-type'] === APPLY_TYPE ? 'APPLY' : 'PATCH';
     default:
-      // Methods are any word that a client sends.
+      // A method may be any word that a client sends, so unknown ones share a label.
       return VERBS.has(method) ? method : 'other';
   }
 }
 
-/** One object, those of a namespace, or those of the cluster. */
+/**
+ * Returns the scope label: one object, the objects of a namespace, or the objects of the cluster.
+ */
 function scopeOf({ info }: ApiRequest): string {
   if (!info.isResourceRequest) return '';
   const { verb } = info;

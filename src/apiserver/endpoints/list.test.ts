@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { send } from '../testing/requests.ts';
-import type { Answer } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type Answer, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
@@ -37,11 +35,11 @@ interface ListMeta {
   readonly remainingItemCount?: number;
 }
 const meta = (answer: Answer): ListMeta => answer.metadata;
-/** Writes something elsewhere, so that the store's revision grows. */
+/** Writes an unrelated object, so that the store's revision grows. */
 const unrelated = () => create(`other-${Math.floor(t.clock.monotonic())}`, {}, 'kube-public');
 
 describe('list', () => {
-  test('answers the items of a namespace, or of all', async () => {
+  test('returns the items of a namespace, or of all', async () => {
     await create('b');
     await create('a');
     await create('c', {}, 'kube-system');
@@ -52,7 +50,7 @@ describe('list', () => {
     expect(names((await list('', '/api/v1/configmaps')).json)).toEqual(['a', 'b', 'c']);
   });
 
-  test('items have no kind of their own, but their resourceVersions', async () => {
+  test('items have no kind, but a resourceVersion', async () => {
     const a = await create('a', { labels: { l: 'x' } });
     const { json } = await list();
     const { kind: _kind, apiVersion: _apiVersion, ...rest } = a;
@@ -62,12 +60,12 @@ describe('list', () => {
     );
   });
 
-  test('of nothing is an empty list', async () => {
+  test('without matches is empty', async () => {
     expect((await list()).json.items).toEqual([]);
     expect((await list('', '/api/v1/namespaces/none/configmaps')).json.items).toEqual([]);
   });
 
-  test('a long one is the same in pieces', async () => {
+  test('has the same content when it is long and sent in chunks', async () => {
     const text = 'ü'.repeat(100_000);
     for (const name of ['a', 'b', 'c']) {
       await send(t.server, {
@@ -157,7 +155,7 @@ describe('selectors', () => {
 });
 
 describe('pages', () => {
-  test('show one state, whatever is written between them', async () => {
+  test('show one state, also with writes in between', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) await create(name);
     const first = (await list('limit=2')).json;
     expect(names(first)).toEqual(['a', 'b']);
@@ -176,7 +174,7 @@ describe('pages', () => {
     expect(meta(third).remainingItemCount).toBeUndefined();
   });
 
-  test('with selectors are full, and nobody counts what remains', async () => {
+  test('with selectors are full, without a remaining count', async () => {
     for (let i = 0; i < 30; i++)
       await create(`n${String(i).padStart(2, '0')}`, { labels: { odd: String(i % 2) } });
     const first = (await list('limit=10&labelSelector=odd%3D1')).json;
@@ -190,7 +188,7 @@ describe('pages', () => {
     expect(meta(second).continue).toBeUndefined();
   });
 
-  test('whose revision is gone go on at the newest one, if the client wants', async () => {
+  test('with a compacted revision continue at the newest one on request', async () => {
     for (const name of ['a', 'b', 'c']) await create(name);
     const first = (await list('limit=1')).json;
     await create('aa');
@@ -213,7 +211,7 @@ describe('pages', () => {
     expect(json.message).toContain('continue key is not valid');
   });
 
-  test('refuse a resourceVersion beside a token', async () => {
+  test('reject a resourceVersion together with a token', async () => {
     await create('a');
     await create('b');
     const first = (await list('limit=1')).json;
@@ -224,7 +222,7 @@ describe('pages', () => {
 });
 
 describe('resourceVersion', () => {
-  test('Exact is that very state', async () => {
+  test('Exact returns exactly that state', async () => {
     const a = await create('a');
     await create('b');
     const { json } = await list(
@@ -234,7 +232,7 @@ describe('resourceVersion', () => {
     expect(meta(json).resourceVersion).toBe(a.metadata.resourceVersion);
   });
 
-  test('NotOlderThan is that state or a newer one', async () => {
+  test('NotOlderThan returns that state or a newer one', async () => {
     const a = await create('a');
     await create('b');
     for (const match of ['&resourceVersionMatch=NotOlderThan', '']) {
@@ -245,7 +243,7 @@ describe('resourceVersion', () => {
     expect(names((await list('resourceVersion=0')).json)).toEqual(['a', 'b']);
   });
 
-  test('with a limit and nothing said, is exact', async () => {
+  test('with a limit and no match is exact', async () => {
     const a = await create('a');
     await create('b');
     expect(
@@ -253,7 +251,7 @@ describe('resourceVersion', () => {
     ).toEqual(['a']);
   });
 
-  test('in the future times out, in the distant past is gone', async () => {
+  test('in the future times out, and in the compacted past is 410', async () => {
     const a = await create('a');
     const future = await list('resourceVersion=99999999');
     expect(future.code).toBe(504);
@@ -273,7 +271,7 @@ describe('resourceVersion', () => {
     expect(past.json.reason).toBe('Expired');
   });
 
-  test('of a get is the least that is asked for', async () => {
+  test('of a get is a minimum', async () => {
     const a = await create('a');
     expect(
       (await send(t.server, { path: `${PATH}/a?resourceVersion=${a.metadata.resourceVersion}` }))

@@ -1,11 +1,14 @@
-// By which name a writer owns fields.
+// The name by which a writer owns fields.
 
 import type { ApiRequest } from '../request.ts';
 
 const MAX_BYTES = 128;
 const PLAIN = /^[ -~]{0,128}$/;
 
-/** The name that the client gives itself, or that of its program: the user agent up to the slash. '' for neither. */
+/**
+ * Returns the field manager's name: the one in the request, or the client program's (the user agent
+ * up to the slash). '' if it has neither.
+ */
 export function managerOf(
   request: Pick<ApiRequest, 'headers'>,
   { fieldManager }: { readonly fieldManager: string },

@@ -24,11 +24,13 @@ const refusal = (accept: string, watch = false): string => {
 };
 
 const NONE =
-  '406: only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  '406: only the following media types are accepted: application/json, application/yaml, ' +
+  'application/vnd.kubernetes.protobuf';
 const NO_STREAM =
-  '406: only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+  '406: only the following media types are accepted: application/json;stream=watch, ' +
+  'application/vnd.kubernetes.protobuf;stream=watch';
 
-test('what has no columns is no Table: what comes next is taken, and without it nothing', () => {
+test('a Table is not available without columns: the next clause is used, else none', () => {
   const ask = (accept: string) => negotiate(asking(accept), { transforms: true, tables: false });
   expect(ask(`${table(JSON_TYPE)},${YAML}`)).toMatchObject({
     format: { mediaType: YAML },
@@ -47,7 +49,7 @@ describe('objects and lists', () => {
     [`${PROTOBUF},${JSON_TYPE}`, `${PROTOBUF} object`],
     [`${JSON_TYPE},${PROTOBUF}`, `${JSON_TYPE} object`],
     [`${PROTOBUF}, */*`, `${PROTOBUF} object`],
-    // What is named goes before what is not, wherever it stands.
+    // A named type comes before a wildcard, in any order.
     [`*/*,${PROTOBUF}`, `${PROTOBUF} object`],
     [`application/*,*/*,${YAML}`, `${YAML} object`],
     [`${PROTOBUF};q=0.5,${YAML};q=0.9`, `${YAML} object`],
@@ -57,7 +59,7 @@ describe('objects and lists', () => {
     [`${YAML};stream=watch,${PROTOBUF}`, `${PROTOBUF} object`],
     [table(JSON_TYPE), `${JSON_TYPE} table`],
     [table(YAML), `${YAML} table`],
-    // A Table has no form in protobuf: what comes next is taken.
+    // A Table has no form in protobuf, so the next clause is used.
     [`${table(PROTOBUF)},${table(JSON_TYPE)}`, `${JSON_TYPE} table`],
     [`${table(PROTOBUF)},${PROTOBUF}`, `${PROTOBUF} object`],
     [metadata(PROTOBUF), `${PROTOBUF} partialMetadata`],
@@ -80,7 +82,8 @@ describe('objects and lists', () => {
     '%s is nothing that there is',
     (accept) => {
       expect(refusal(accept)).toBe(
-        '406: 406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+        '406: 406: Not Acceptable\n\nAvailable representations: application/json, ' +
+          'application/yaml, application/vnd.kubernetes.protobuf',
       );
     },
   );
@@ -100,7 +103,7 @@ describe('the older version of meta.k8s.io', () => {
     });
   });
 
-  test('is not what a plain object has', () => {
+  test('is not allowed for a plain object', () => {
     expect(negotiate(asking(JSON_TYPE), { transforms: true }).metaVersion).toBeUndefined();
     expect(refusal(table(JSON_TYPE).replace('v=v1', 'v=v1beta2'))).toBe(NONE);
   });
@@ -121,16 +124,16 @@ describe('watches', () => {
   });
 });
 
-describe('failures', () => {
+describe('errors', () => {
   test.each([
     [PROTOBUF, PROTOBUF],
     [`${metadata(PROTOBUF)},${PROTOBUF}`, PROTOBUF],
     [YAML, YAML],
-    // Rather the reason in another form than none.
+    // An error is sent in another form rather than not at all.
     [table(YAML), JSON_TYPE],
     [metadata(PROTOBUF), JSON_TYPE],
     ['text/html', JSON_TYPE],
-  ])('for %s are told in %s', (accept, expected) => {
+  ])('for %s are sent as %s', (accept, expected) => {
     expect(negotiateStatus(asking(accept)).mediaType).toBe(expected);
   });
 });

@@ -1,5 +1,6 @@
-// In which form does the client want its answer? JSON, YAML or protobuf, and for objects and lists: as they are, as a Table, or as
-// metadata only. https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources
+// Content negotiation: JSON, YAML or protobuf, and for objects and lists: as they are, as a Table,
+// or as metadata only.
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources
 
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
@@ -12,9 +13,15 @@ export type Representation = 'object' | 'table' | 'partialMetadata';
 export interface Negotiated {
   readonly format: ResponseFormat;
   readonly as: Representation;
-  /** The form was asked for by the name of a list, or of one object, which the answer then has to be. */
+  /**
+   * The client requested metadata by the kind of a list or of one object, which the response must
+   * have.
+   */
   readonly named?: 'PartialObjectMetadata' | 'PartialObjectMetadataList';
-  /** The version of meta.k8s.io that a Table or metadata is asked for in. Both have the same fields. Default: 'v1'. */
+  /**
+   * The requested version of meta.k8s.io for a Table or metadata. Both versions have the same
+   * fields. Default: 'v1'.
+   */
   readonly metaVersion?: MetaVersion;
 }
 
@@ -22,7 +29,7 @@ export type MetaVersion = 'v1' | 'v1beta1';
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPE = 'application/yaml';
-/** The media types of responses. The first is the default. */
+/** The media types of responses. The first one is the default. */
 const SERVED = [JSON_TYPE, YAML_TYPE, PROTOBUF_CONTENT_TYPE] as const;
 /** The additional media types of collections, for watches. */
 const SERVED_OF_COLLECTIONS = [
@@ -30,29 +37,35 @@ const SERVED_OF_COLLECTIONS = [
   `${JSON_TYPE};stream=watch`,
   `${PROTOBUF_CONTENT_TYPE};stream=watch`,
 ];
-/** What is served of watches, as it is told to those who accept none of it: an event in YAML would have no end. */
+/**
+ * The media types of watches, for the error 406. YAML is not among them, since an event in YAML has
+ * no end.
+ */
 const SERVED_STREAMS = [`${JSON_TYPE};stream=watch`, `${PROTOBUF_CONTENT_TYPE};stream=watch`];
 
 const PLAIN: Negotiated = { format: { mediaType: JSON_TYPE }, as: 'object' };
 const PRETTY: Negotiated = { format: { mediaType: JSON_TYPE, pretty: true }, as: 'object' };
 
 export interface NegotiationOptions {
-  /** Whether the answer can be a Table or metadata only. */
+  /** Whether the response can be a Table or metadata only. */
   readonly transforms: boolean;
-  /** Whether it can be a Table. Default: as `transforms`. What can only be created (reviews, bindings, evictions) has no columns. */
+  /**
+   * Whether the response can be a Table. Kinds that can only be created (reviews, bindings,
+   * evictions) have no columns. Default: as `transforms`.
+   */
   readonly tables?: boolean;
-  /** A watch has no pretty form, and none in YAML. */
+  /** The request is a watch, which has neither an indented form nor YAML. */
   readonly watch?: boolean;
   /** The path is that of a collection. */
   readonly collection?: boolean;
   /**
-   * Of the objects of the response. A kind without protobuf has no whole objects in that form; metadata alone and errors have it.
-   * Default: the response has objects of common kinds only.
+   * The codec of the objects in the response. If its kind has no protobuf, only metadata and errors
+   * can be sent in protobuf. Default: the response has only common kinds.
    */
   readonly codec?: Pick<ObjectCodec, 'protobuf' | 'isUntyped'>;
 }
 
-/** Throws StatusError (406). */
+/** Returns the negotiated form. Throws StatusError (406). */
 export function negotiate(
   request: Pick<ApiRequest, 'headers' | 'query'>,
   options: NegotiationOptions,
@@ -63,7 +76,8 @@ export function negotiate(
     return pretty ? PRETTY : PLAIN;
   const clauses = parseAccept(accept);
   const { codec } = options;
-  // Upstream has no routes of their own for kinds without protobuf, all of which are custom resources: they have the later error only.
+  // All kinds without protobuf are custom resources, for which upstream has no separate routes. So
+  // the error of the route does not occur for them, only the later error.
   const hasRoute = codec === undefined || codec.protobuf !== undefined;
   if (
     hasRoute &&
@@ -76,7 +90,7 @@ export function negotiate(
       if (!covers(clause.type, mediaType)) continue;
       const as = representationOf(clause, mediaType, options);
       if (as === undefined) continue;
-      // Who would rather have YAML is not asked for what comes next.
+      // The first acceptable clause decides, even if it asks for YAML.
       if (options.watch === true && mediaType === YAML_TYPE)
         throw apierrors.notAcceptable(SERVED_STREAMS);
       const named = clause.parameters.get('as');
@@ -106,14 +120,14 @@ export function negotiateStatus(request: Pick<ApiRequest, 'headers' | 'query'>):
   try {
     return negotiate(request, { transforms: false }).format;
   } catch (error) {
-    // What went wrong is more important than that it cannot be told as asked.
-    // As upstream, it is indented JSON then.
+    // The error is sent even if the requested form is not available. It is indented JSON then, as
+    // upstream.
     if (error instanceof apierrors.StatusError) return PRETTY.format;
     throw error;
   }
 }
 
-/** Whether a document that has one media type only may be sent. */
+/** Reports whether the client accepts a document that has only one media type. */
 export function acceptsType({ headers }: Pick<ApiRequest, 'headers'>, mediaType: string): boolean {
   const accept = headers['accept'] ?? '';
   return accept === '' || parseAccept(accept).some(({ type }) => covers(type, mediaType));
@@ -123,7 +137,7 @@ function covers(type: string, mediaType: string): boolean {
   return type === mediaType || type === '*/*' || type === '*' || type === 'application/*';
 }
 
-/** Undefined: not to be had. */
+/** Returns the representation that a clause requests; undefined if it is not available. */
 function representationOf(
   { parameters }: AcceptClause,
   mediaType: ResponseFormat['mediaType'],
@@ -142,7 +156,7 @@ function representationOf(
   if (!transforms || parameters.get('g') !== 'meta.k8s.io') return undefined;
   const version = parameters.get('v');
   if (version !== 'v1' && version !== 'v1beta1') return undefined;
-  // Its cells are of any type, which protobuf has no form for.
+  // Protobuf has no form for cells, which may have any type.
   if (as === 'Table') return !tables || mediaType === PROTOBUF_CONTENT_TYPE ? undefined : 'table';
   if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList')
     return 'partialMetadata';

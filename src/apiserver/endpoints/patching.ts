@@ -1,4 +1,4 @@
-// Reads and applies the four kinds of patches.
+// Reads and applies the four types of patches.
 
 import { findDuplicateFields } from '#api/machinery/codec/index.ts';
 import { MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
@@ -35,24 +35,24 @@ const MERGE_PATCH = 'application/merge-patch+json';
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
 
-/** A patch that was read. */
+/** A parsed patch. */
 export interface Patch {
-  /** The new object; asked for as often as there are conflicts. */
+  /** Returns the patched object. Called again after each conflict. */
   apply(object: Readonly<Record<string, unknown>>): Awaitable<Record<string, unknown>>;
-  /** Keys that it gives twice, as paths. */
+  /** Duplicate keys in the patch, as paths. */
   readonly duplicates: readonly string[];
-  /** Whether the patch itself, and not what comes of it, is shown to who made a mistake in it. */
+  /** The patch itself, for error messages. Absent: messages show the patched object. */
   readonly document?: unknown;
-  /** Whether the steps that follow should each have a turn of the event loop. */
+  /** Whether the following steps should each have a turn of the event loop. */
   readonly large: boolean;
 }
 
-/** Patches of kinds without strategic merge, as upstream lists them. */
+/** The patch types of kinds without strategic merge, in upstream's order. */
 const WITHOUT_STRATEGIC_MERGE = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH];
 
 /**
- * Throws StatusError (415) for a patch that the kind does not take. Upstream's routes check this before everything else for custom
- * resources; of the others, `readPatch` tells.
+ * Throws StatusError (415) for a patch type that the kind does not support. Upstream's routes check
+ * this before everything else for custom resources; for other kinds `readPatch` does.
  */
 export function checkPatchType(request: ApiRequest, { patchSchema }: ObjectCodec): void {
   if (patchSchema === undefined && !WITHOUT_STRATEGIC_MERGE.includes(contentTypeOf(request))) {
@@ -66,11 +66,11 @@ export function isApplyPatch(request: ApiRequest): boolean {
 
 export interface ApplyConfiguration {
   readonly value: unknown;
-  /** Keys that are given twice, as Kubernetes words it. */
+  /** Duplicate keys, in Kubernetes' words. */
   readonly strictError?: string;
 }
 
-/** Throws StatusError (400, 413). `bigints`: see ObjectCodec. */
+/** Reads an apply configuration. Throws StatusError (400, 413). `bigints`: see ObjectCodec. */
 export async function readApplyConfiguration(
   request: ApiRequest,
   clock: Clock,
@@ -94,8 +94,9 @@ export async function readApplyConfiguration(
 }
 
 /**
- * Reads the configuration as JSON, which is YAML, is what kubectl sends, and is read so much faster. Returns undefined for anything else:
- * the YAML reader then reports the problem. Throws or rejects with StatusError (413).
+ * Reads the configuration as JSON, which kubectl sends and which is faster to read than YAML.
+ * Returns undefined for any other text: the YAML reader then reports the problem. Throws or rejects
+ * with StatusError (413).
  */
 function readPlainJson(
   bytes: Uint8Array,
@@ -138,7 +139,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** Throws StatusError (400, 413, 415). `codec`: of the objects that are patched. */
+/** Reads a patch. Throws StatusError (400, 413, 415). `codec`: the codec of the patched objects. */
 export async function readPatch(
   request: ApiRequest,
   { patchSchema, keepsBigints }: ObjectCodec,
@@ -178,7 +179,7 @@ export async function readPatch(
         duplicates,
         document,
         large,
-        // It says what is to change about this object, not what kind of object it is.
+        // kind and apiVersion in the patch are ignored: it cannot change them.
         apply: (object) =>
           identifiedAs(
             object,
@@ -228,7 +229,7 @@ async function documentOf(request: ApiRequest, bigints = false): Promise<PatchDo
   }
 }
 
-/** What is wrong with a patch, as clients are told. */
+/** Calls the function and translates its errors for clients. */
 function guarded<T>(apply: () => T): T {
   try {
     return apply();
@@ -245,7 +246,7 @@ function guarded<T>(apply: () => T): T {
     }
     if (error instanceof StrategicMergePatchError) {
       switch (error.kind) {
-        // Kubernetes calls the others errors of the server, in the same words.
+        // Upstream returns error 500 for the others, with the same messages.
         case 'malformed':
         case 'other':
           throw apierrors.badRequest(error.message);

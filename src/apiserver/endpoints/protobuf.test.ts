@@ -14,10 +14,14 @@ import { messageOf } from '#api/testing/message-of.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { EncodedWatchEvent } from '../request.ts';
-import { handle, send } from '../testing/requests.ts';
-import type { Answer, RawRequest, RawResponse } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import {
+  type Answer,
+  handle,
+  type RawRequest,
+  type RawResponse,
+  send,
+} from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const METADATA = `${PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1`;
@@ -62,8 +66,8 @@ const ask = (
 const create = (name: string, data: Record<string, string> = { k: 'v' }): Promise<RawResponse> =>
   ask('POST', PATH, sent('v1', 'ConfigMap', { metadata: { name }, data }));
 
-describe('answers in protobuf', () => {
-  test('are the objects that JSON has', async () => {
+describe('responses in protobuf', () => {
+  test('are the same objects as in JSON', async () => {
     const created = await create('a');
     expect(created).toMatchObject({ code: 201, headers: { 'content-type': PROTOBUF } });
     const { json } = await send(t.server, { path: `${PATH}/a` });
@@ -71,7 +75,7 @@ describe('answers in protobuf', () => {
     expect(opened((await ask('GET', `${PATH}/a`)).bytes)).toEqual(json);
   });
 
-  test('every resource is listed as JSON lists it', async () => {
+  test('every resource has the same list as in JSON', async () => {
     await create('a');
     await create('b');
     let count = 0;
@@ -96,7 +100,7 @@ describe('answers in protobuf', () => {
     expect(count).toBeGreaterThan(5);
   });
 
-  test('long lists come in pieces, and gzipped for those who like it', async () => {
+  test('long lists are sent in chunks, compressed if the client accepts it', async () => {
     const { gunzipSync } = await import('node:zlib');
     for (let i = 0; i < 5; i++) await create(`long-${i}`, { text: String(i).repeat(150_000) });
     const plain = await ask('GET', PATH);
@@ -111,7 +115,7 @@ describe('answers in protobuf', () => {
     expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
   });
 
-  test('failures are told in protobuf, too', async () => {
+  test('errors are sent in protobuf, too', async () => {
     const { code, headers, bytes } = await ask('GET', `${PATH}/none`);
     expect(code).toBe(404);
     expect(headers['content-type']).toBe(PROTOBUF);
@@ -148,7 +152,7 @@ describe('answers in protobuf', () => {
     });
   });
 
-  test('are made once for all readers of a state', async () => {
+  test('are encoded once for all readers of a state', async () => {
     await create('a');
     const read = async (): Promise<Uint8Array> => {
       const { body, format } = await handle(t.server, {
@@ -173,7 +177,7 @@ describe('answers in protobuf', () => {
 });
 
 describe('watches in protobuf', () => {
-  /** Once the watch has begun: reads the first events, from their frames. */
+  /** Returns the first events of the watch, decoded from their frames. */
   type Frames = (count: number) => Promise<{ events: EncodedWatchEvent[]; decoded: unknown[] }>;
 
   async function watch(accept: string): Promise<Frames> {
@@ -196,7 +200,7 @@ describe('watches in protobuf', () => {
     const decoded = events.map((event) => {
       const frame = Buffer.from(event.protobufFrame(codec));
       expect(frame.readUInt32BE(0)).toBe(frame.length - 4);
-      // Field 1: the type. Field 2: a message whose field 1 is the object in its envelope.
+      // Field 1 is the type. Field 2 is a message, whose field 1 is the object in its envelope.
       const outer = frame.subarray(4);
       expect([outer[0], outer[1], outer.toString('latin1', 2, 2 + event.type.length)]).toEqual([
         0x0a,
@@ -208,7 +212,7 @@ describe('watches in protobuf', () => {
     return { events, decoded };
   }
 
-  test('are frames with their length before them, shared by all who watch', async () => {
+  test('are frames with a length prefix, shared by all watchers', async () => {
     await create('a');
     const watching = [await watch(`${PROTOBUF};stream=watch`), await watch(PROTOBUF)];
     await create('b');
@@ -241,7 +245,7 @@ describe('watches in protobuf', () => {
     expect(other?.events[1]?.protobufFrame()).toBe(one?.events[1]?.protobufFrame());
   });
 
-  test('say what they are', async () => {
+  test('have the content type of streams', async () => {
     const { respond } = await import('../http/respond.ts');
     const { Writable } = await import('node:stream');
     const abort = new AbortController();
@@ -268,7 +272,7 @@ describe('watches in protobuf', () => {
 describe('bodies in protobuf', () => {
   const pod = {
     metadata: { name: 'p' },
-    spec: { schedulerName: 'nobody', containers: [{ name: 'c', image: 'i' }] },
+    spec: { schedulerName: 'none', containers: [{ name: 'c', image: 'i' }] },
   };
 
   test('DeleteOptions', async () => {
@@ -299,7 +303,7 @@ describe('bodies in protobuf', () => {
     expect(opened(answer.bytes).status).toMatchObject({ allowed: true });
   });
 
-  test('are no patches', async () => {
+  test('cannot be patches', async () => {
     await create('a');
     expect(
       (await ask('PATCH', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code,
@@ -313,20 +317,21 @@ describe('bodies in protobuf', () => {
     expect(opened(patched.bytes).data).toEqual({ k: 'v', p: 'q' });
   });
 
-  test('of another kind, or none, are refused', async () => {
+  test('of another kind, or without one, are rejected', async () => {
     expect(
       opened((await ask('POST', PATH, sent('v1', 'Secret', { metadata: { name: 'a' } }))).bytes),
     ).toMatchObject({
       code: 400,
       message:
-        'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
+        'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to ' +
+        '(core.ConfigMap): unknown conversion',
     });
     expect(
       (await ask('DELETE', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code,
     ).toBe(400);
   });
 
-  test('whatever is in them, are never a fault of the server', async () => {
+  test('with any content never cause an error 500', async () => {
     const random = new SeededRandom('bodies');
     const below = (limit: number): number => Math.floor(random.float() * limit);
     const targets = [
@@ -349,10 +354,8 @@ describe('bodies in protobuf', () => {
     ] as const;
     const refused = new Map<number, number>();
     for (let i = 0; i < 3000; i++) {
-      const [method, path, apiVersion, kind] = targets[
-        i % targets.length
-      ] as (typeof targets)[number];
-      const message = messageOf(apiVersion, kind) as NonNullable<ReturnType<typeof messageOf>>;
+      const [method, path, apiVersion, kind] = targets[i % targets.length]!;
+      const message = messageOf(apiVersion, kind)!;
       const body = Buffer.from(
         encodeProtobuf(message, { ...fuzzObject(message, random), apiVersion, kind }),
       );
@@ -368,9 +371,9 @@ describe('bodies in protobuf', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  test('with times and free-form values that there are not', () => {
+  test('with invalid times and free-form values', () => {
     const meta = allSchemas.message('meta/v1.ObjectMeta');
-    // creationTimestamp: field 8, a message with the seconds, 2^53 - 1 of them.
+    // creationTimestamp is field 8, a message with 2^53 - 1 seconds.
     expect(() => decodeMessage(meta, Buffer.from('420908ffffffffffffff0f', 'hex'))).toThrow(
       'time out of range',
     );

@@ -1,9 +1,8 @@
-// Options that come with a request in its query: read and checked. Kubernetes' words for what is wrong with them.
+// Parses and validates the options in a request's query. Error messages are Kubernetes'.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { FieldPath } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import * as labels from '#machinery/selectors/labels.ts';
@@ -31,12 +30,15 @@ const PLAIN_WRITE: WriteQuery = {
   force: false,
 };
 
-/** Of create and update. Throws StatusError (422), naming the options of `kind`: 'CreateOptions'. */
+/**
+ * Parses the query of create and update. Throws StatusError (422) with the options of `kind`, such
+ * as 'CreateOptions'.
+ */
 export function parseWriteQuery(query: URLSearchParams, kind: string): WriteQuery {
   return query.size === 0 ? PLAIN_WRITE : readWriteQuery(query, kind, []);
 }
 
-/** Throws StatusError (422). */
+/** Parses the query of a patch. Throws StatusError (422). */
 export function parsePatchQuery(
   query: URLSearchParams,
   { apply }: { readonly apply: boolean },
@@ -54,7 +56,7 @@ export function parsePatchQuery(
   return readWriteQuery(query, 'PatchOptions', errors);
 }
 
-/** `errors`: what is known to be wrong. */
+/** Parses a write's query. `errors`: errors that were already found. */
 function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldErrorList): WriteQuery {
   const dryRun = checkDryRun(query.getAll('dryRun'), errors);
   const fieldManager = query.get('fieldManager') ?? '';
@@ -63,14 +65,11 @@ function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldError
       field.tooLong(new FieldPath('fieldManager'), fieldManager, MAX_FIELD_MANAGER_LENGTH),
     );
   }
-  // A name that is much too long need not be repeated.
+  // The message about a name that is far too long does not check its characters.
   const unprintable =
     fieldManager.length > 1024 ? null : /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager);
   if (unprintable !== null) {
-    const code = (unprintable[0].codePointAt(0) as number)
-      .toString(16)
-      .toUpperCase()
-      .padStart(4, '0');
+    const code = unprintable[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
     const at = Buffer.byteLength(fieldManager.slice(0, unprintable.index));
     const message = `invalid character U+${code} (at position ${at})`;
     errors.push(field.invalid(new FieldPath('fieldManager'), fieldManager, message));
@@ -104,7 +103,7 @@ function checkDryRun(values: readonly string[], errors: FieldErrorList): boolean
 }
 
 export interface ListQuery extends ListOptions {
-  /** For how long a watch goes on, in seconds; 0: as the server likes. */
+  /** The duration of a watch in seconds; 0: the server chooses. */
   readonly timeoutSeconds: number;
 }
 
@@ -118,13 +117,13 @@ const PLAIN_LIST: ListQuery = {
 };
 
 export interface SelectorConfig {
-  /** The fields of field selectors. */
+  /** The fields that field selectors may use. */
   readonly selectableFields: SelectableFields;
-  /** The name in the path: only that object. '' for none. */
+  /** The name in the path, which restricts the list to that object; '' for none. */
   readonly name: string;
 }
 
-/** Of list and deletecollection. Throws StatusError (400, 422). */
+/** Parses the query of list and deletecollection. Throws StatusError (400, 422). */
 export function parseListQuery(query: URLSearchParams, selectors: SelectorConfig): ListQuery {
   if (query.size === 0 && selectors.name === '') return PLAIN_LIST;
   const errors: FieldErrorList = [];
@@ -168,7 +167,7 @@ export interface WatchQuery extends WatchOptions {
   readonly timeoutSeconds: number;
 }
 
-/** Throws StatusError (400, 422). */
+/** Parses the query of a watch. Throws StatusError (400, 422). */
 export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfig): WatchQuery {
   const common = parseCommon(query, selectors, true);
   const allowBookmarks = parseBoolean(query, 'allowWatchBookmarks') ?? false;
@@ -228,7 +227,10 @@ function parseCommon(
   };
 }
 
-/** Each term is compared with each object of a list, and with each event of a watch. Upstream has no limit but that of headers. */
+/**
+ * The maximum length of a selector. Each term is compared with each object of a list and each event
+ * of a watch. Upstream has only the limit of headers.
+ */
 export const MAX_SELECTOR_LENGTH = 128 * 1024;
 const MAX_SELECTOR_TERMS = 1000;
 
@@ -278,11 +280,14 @@ function parseInteger(query: URLSearchParams, name: string): number {
   if (!Number.isSafeInteger(value) || !/^[+-]?[0-9]+$/.test(text)) {
     throw apierrors.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   }
-  // None at all, as is 0.
+  // Negative values count as 0, which means no limit.
   return Math.max(value, 0);
 }
 
-/** As Kubernetes reads booleans in queries: `?x` alone is true, and so is all but '0' and 'false' (Python's clients send 'False'). */
+/**
+ * Parses a boolean as Kubernetes does in queries: `?x` alone is true, and so is everything but '0'
+ * and 'false' in any case (Python clients send 'False').
+ */
 export function parseBoolean(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
@@ -305,7 +310,7 @@ export function deleteOptionsOfQuery(query: URLSearchParams): RawDeleteOptions {
   return {
     dryRun: query.getAll('dryRun'),
     ...(query.has('gracePeriodSeconds') && {
-      gracePeriodSeconds: parseGrace(query.get('gracePeriodSeconds') as string),
+      gracePeriodSeconds: parseGrace(query.get('gracePeriodSeconds')!),
     }),
     ...(policy !== null && policy !== '' && { propagationPolicy: policy }),
     ...(query.has('orphanDependents') && {
@@ -322,7 +327,7 @@ function parseGrace(text: string): number {
   return value;
 }
 
-/** Throws StatusError (422). */
+/** Validates the options. Throws StatusError (422). */
 export function checkDeleteOptions(options: RawDeleteOptions): Omit<DeleteOptions, 'validate'> {
   const errors: FieldErrorList = [];
   const { propagationPolicy, orphanDependents, gracePeriodSeconds, preconditions } = options;
@@ -346,7 +351,7 @@ export function checkDeleteOptions(options: RawDeleteOptions): Omit<DeleteOption
     throw apierrors.invalid({ group: META_GROUP, kind: 'DeleteOptions' }, '', errors);
   return {
     dryRun,
-    // A negative grace has always meant the shortest that there is.
+    // A negative grace period means the shortest one, as upstream.
     ...(gracePeriodSeconds !== undefined && {
       gracePeriodSeconds: gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds,
     }),

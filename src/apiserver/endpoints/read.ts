@@ -1,15 +1,13 @@
-// get, list and watch.
+// The verbs get, list and watch.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Timer } from '#machinery/clock.ts';
-import { endedBy } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { endedBy, type WatchStream } from '#machinery/watch.ts';
 import type { ApiRequest, ApiResponse, EncodedWatchEvent } from '../request.ts';
 import { negotiate } from './negotiation.ts';
 import { parseListQuery, parseWatchQuery } from './query-options.ts';
 import { listResponse, objectResponse, watchResponse } from './representation.ts';
-import { ScopedContext, selectorsOf } from './scope.ts';
-import type { Scope } from './scope.ts';
+import { type Scope, ScopedContext, selectorsOf } from './scope.ts';
 
 const LATEST = { resourceVersion: '' };
 
@@ -47,7 +45,7 @@ export async function handleWatch(
   });
   const selectors = selectorsOf(scope, pathName);
   const options = parseWatchQuery(request.query, selectors);
-  // Not all at once: what begins together should not end together.
+  // Timeouts are random, so that watches that began together do not end together.
   const chosen = services.minWatchTimeoutMs * (1 + services.random.float());
   const timeoutMs = options.timeoutSeconds > 0 ? options.timeoutSeconds * 1000 : chosen;
   const events = await rest.watch(new ScopedContext(scope, request), { ...options, timeoutMs });
@@ -55,7 +53,10 @@ export async function handleWatch(
   return watchResponse(scope, request, negotiated, limitedWatch(scope, request, events, timeoutMs));
 }
 
-/** The watch, ended when its time is over, its client has gone or the server stops. */
+/**
+ * Returns the watch, which ends at its timeout, when the client disconnects, or when the server
+ * stops.
+ */
 function limitedWatch(
   scope: Scope,
   request: ApiRequest,
@@ -77,5 +78,5 @@ function limitedWatch(
   return endedBy(events, end);
 }
 
-/** There is such a path, but not for this method. */
+/** Returns the error for a path that exists, but not with this method. */
 export const notServed = (): apierrors.StatusError => apierrors.genericStatus(405);

@@ -1,14 +1,12 @@
-// Objects as clients asked for them: as they are, as rows of a Table, or as their metadata only.
+// Represents objects in the negotiated form: unchanged, as rows of a Table, or as metadata only.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { mapWatch } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { mapWatch, type WatchStream } from '#machinery/watch.ts';
 import { FreshObject, SharedWatchEvent } from '../registry/encoded-object.ts';
 import type { ListAnswer } from '../registry/rest.ts';
-import { defaultTable } from '../tables/table.ts';
-import type { TableConvertor } from '../tables/table.ts';
+import { defaultTable, type TableConvertor } from '../tables/table.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { internalPackage } from './body.ts';
 import type { Negotiated } from './negotiation.ts';
@@ -58,7 +56,10 @@ function represent(
   }
 }
 
-/** The answer to a DELETE may be a Status, which has no other form. */
+/**
+ * Reports whether the object is a Status, to which a DELETE may respond and which has no other
+ * form.
+ */
 function isStatus(object: EncodedObject): boolean {
   return (object.object() as { kind?: unknown }).kind === 'Status';
 }
@@ -70,7 +71,7 @@ export function listResponse(
   answer: ListAnswer,
 ): ApiResponse {
   const { items, resourceVersion, ...rest } = answer;
-  // What is not stored has no version.
+  // Objects that are not stored have no version.
   const metadata = resourceVersion === '' ? rest : { resourceVersion, ...rest };
   const { format } = negotiated;
   switch (negotiated.as) {
@@ -129,7 +130,10 @@ function listBody(
   };
 }
 
-/** A list that upstream's server keeps as a map: each item says what it is, and there is always a token. */
+/**
+ * Returns a list as upstream's server returns custom resources: each item has its kind and
+ * apiVersion, and the continue token is always present.
+ */
 function untypedList(
   scope: Scope,
   { items, continue: token = '', ...metadata }: ListAnswer,
@@ -151,7 +155,7 @@ export function watchResponse(
     if (event.type === 'ERROR') return event;
     if (negotiated.as === 'partialMetadata') return metadataEvent(event, form.apiVersion);
     const { resourceVersion } = (event.object.object() as KubeObject).metadata;
-    // The columns stay the same, so they are told once.
+    // The columns stay the same, so they are sent once.
     const table = tableOf(
       scope,
       form,
@@ -166,10 +170,10 @@ export function watchResponse(
   return { code: 200, body: { kind: 'watch', events: transformed }, format };
 }
 
-/** By the apiVersion of the metadata. */
+/** Events with metadata only, by the apiVersion of the metadata. */
 const metadataEvents = new Map<string, WeakMap<EncodedWatchEvent, EncodedWatchEvent>>();
 
-/** Returns the same event to all who watch metadata, so that it is encoded once for them, too. */
+/** Returns the same event object to all watchers of metadata, so that it is encoded once. */
 function metadataEvent(event: EncodedWatchEvent, apiVersion: string): EncodedWatchEvent {
   let events = metadataEvents.get(apiVersion);
   if (events === undefined) {
@@ -192,21 +196,21 @@ function partialMetadata(object: EncodedObject, apiVersion: string): FreshObject
   });
 }
 
-/** In a list of metadata each item says what it is. */
+/** Returns metadata as a list item, with kind and apiVersion. */
 const partialMetadataItem = (object: EncodedObject, apiVersion: string): FreshObject =>
   new FreshObject(partialMetadata(object, apiVersion).object(), { identified: true });
 
 const notOfForm = (what: string): apierrors.StatusError =>
   apierrors.notAcceptableForm(`you requested ${what}`);
 
-/** As upstream's server calls its own type of the kind. */
+/** Returns the name of the kind's type in upstream's server. */
 function goTypeOf({ kind: { group } }: Pick<Scope, 'kind'>, name: string): string {
   return `*${internalPackage(group)}.${name}`;
 }
 
 type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-/** How a table is asked for. */
+/** The requested form of a table. */
 interface TableForm {
   readonly apiVersion: string;
   readonly include: IncludeObject;
@@ -270,7 +274,7 @@ function rowOf(
   const object = encoded.object() as KubeObject;
   const conditions = bookmark ? undefined : convertor.conditions?.(object);
   return {
-    // A bookmark is no object that a row could be about.
+    // A bookmark is not an object, so its row is empty.
     cells: bookmark ? [] : convertor.cells(object, now),
     ...(conditions !== undefined && conditions.length > 0 && { conditions }),
     object: rowObject(form, encoded),

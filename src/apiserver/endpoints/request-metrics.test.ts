@@ -1,11 +1,10 @@
-// The labels of requests, and what is recorded when.
+// The labels of requests, and when requests are recorded.
 
 import { expect, test } from 'vitest';
 
 import { VirtualClock } from '#machinery/clock.ts';
 import type { Handler } from '../request.ts';
-import { rawRequest } from '../testing/requests.ts';
-import type { RawRequest } from '../testing/requests.ts';
+import { rawRequest, type RawRequest } from '../testing/requests.ts';
 import type { EndpointMetrics } from './endpoint-metrics.ts';
 import { requestInfo } from '../filters/request-info.ts';
 import { RequestMetrics } from './request-metrics.ts';
@@ -94,7 +93,7 @@ test.each<[raw: RawRequest, verb: string, scope: string, dryRun: string]>([
   ]);
 });
 
-test('requests of several codes are one histogram of durations', async () => {
+test('requests with several status codes share a histogram of durations', async () => {
   let code = 200;
   const { ask, samples, clock } = start((endpoint) => async (request) => {
     request.endpoint = endpoint;
@@ -122,7 +121,7 @@ test('requests of several codes are one histogram of durations', async () => {
   expect(samples('apiserver_request_duration_seconds_sum')[0]).toMatch(/ 0\.6$/);
 });
 
-test('what no endpoint serves leaves no series', async () => {
+test('requests that reach no endpoint create no series', async () => {
   const { ask, samples } = start(
     () => () => Promise.resolve({ code: 403, body: { kind: 'none' } }),
   );
@@ -130,7 +129,7 @@ test('what no endpoint serves leaves no series', async () => {
   expect(samples('apiserver_request_total')).toEqual([]);
 });
 
-test('a stream is open until it ends, and is recorded then with its whole duration', async () => {
+test('a stream counts as open until it ends, and is then recorded with its whole duration', async () => {
   let close: ((code: number) => void) | undefined;
   const { ask, samples, clock } = start((endpoint) => (request) => {
     request.endpoint = endpoint;
@@ -150,7 +149,7 @@ test('a stream is open until it ends, and is recorded then with its whole durati
   expect(samples('apiserver_request_duration_seconds_sum')[0]).toMatch(/ 5$/);
 });
 
-test('requests in flight: the most within the last second, reads and writes apart', async () => {
+test('requests in flight: the maximum of the last second, separately for reads and writes', async () => {
   const release: (() => void)[] = [];
   const { ask, samples, clock } = start(
     () => () =>

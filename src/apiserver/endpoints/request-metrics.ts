@@ -1,12 +1,20 @@
-// Counts and durations of requests, under upstream's names. As upstream, only requests that reach an endpoint count: what
-// authentication or authorization rejects, and paths that nothing serves, would make as many series as clients make up paths.
+// Counts and durations of requests, under upstream's names. As upstream, only requests that reach
+// an endpoint count. Others (rejected by authentication or authorization, or with an unknown path)
+// would create any number of series.
 
 import type { Clock } from '#machinery/clock.ts';
-import { counterText, Family, gaugeText, histogramsText } from '#machinery/metrics/instruments.ts';
-import type { Counter, Description, Histogram, Sample } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  counterText,
+  type Description,
+  Family,
+  gaugeText,
+  type Histogram,
+  histogramsText,
+  type Sample,
+} from '#machinery/metrics/instruments.ts';
 import type { Filter } from '../request.ts';
-import { EndpointMetrics } from './endpoint-metrics.ts';
-import type { EndpointLabels } from './endpoint-metrics.ts';
+import { type EndpointLabels, EndpointMetrics } from './endpoint-metrics.ts';
 
 const ENDPOINT_LABELS = ['group', 'version', 'resource', 'subresource', 'component'];
 
@@ -17,7 +25,9 @@ const REQUESTS: Description = {
 };
 const DURATIONS: Description = {
   name: 'apiserver_request_duration_seconds',
-  help: 'Seconds from when a request came until its response was ready. Of watches and other streams: until they ended.',
+  help:
+    'Seconds from when a request came until its response was ready. Of watches and other ' +
+    'streams: until they ended.',
   labels: ['verb', 'dry_run', 'scope', ...ENDPOINT_LABELS],
 };
 const SIZES: Description = {
@@ -46,7 +56,10 @@ const IN_FLIGHT: Description = {
   labels: ['request_kind'],
 };
 
-/** How many requests are executed at a time: now, and at most within a second of the clock. */
+/**
+ * The number of requests that are executed concurrently: now, and the maximum within the current
+ * second of the clock.
+ */
 class InFlight {
   #current = 0;
   #peak = 0;
@@ -72,7 +85,10 @@ class InFlight {
 
 export class RequestMetrics {
   readonly #clock: Clock;
-  /** By their labels: a resource that is uninstalled and installed again goes on counting. */
+  /**
+   * Endpoints by their labels, so that a resource that is uninstalled and installed again keeps its
+   * counts.
+   */
   readonly #endpoints = new Map<string, EndpointMetrics>();
   readonly #reads = new InFlight();
   readonly #writes = new InFlight();
@@ -81,7 +97,9 @@ export class RequestMetrics {
     this.#clock = config.clock;
   }
 
-  /** The metrics of an endpoint, to be set as `request.endpoint` of each request that it serves. */
+  /**
+   * Returns the metrics of an endpoint. The router sets them as `request.endpoint` of each request.
+   */
   endpoint(labels: EndpointLabels): EndpointMetrics {
     const { group, version, resource, subresource, component } = labels;
     const key = JSON.stringify([group, version, resource, subresource, component]);
@@ -112,7 +130,7 @@ export class RequestMetrics {
     );
   };
 
-  /** In Prometheus' text form. */
+  /** Returns the metrics in Prometheus' text format. */
   text(): string {
     const now = this.#clock.monotonic();
     const inFlight: Sample[] = [
@@ -128,7 +146,7 @@ export class RequestMetrics {
         })),
       ),
       this.#histogramText(SIZES, (endpoint) =>
-        // Responses to components of this process are not sent over connections, and have no size.
+        // Responses to components of this process are not encoded, so they have no size.
         endpoint.sizes
           .filter(({ value }) => value.count > 0)
           .map(({ verb, scope, value }) => ({

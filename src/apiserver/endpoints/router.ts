@@ -1,4 +1,4 @@
-// From a request to the function that serves it.
+// Routes a request to the function that serves it.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -13,8 +13,13 @@ import { handleDelete, handleDeleteCollection } from './delete.ts';
 import type { NonResourceRoute } from './non-resource-route.ts';
 import { handleGet, handleList, handleWatch, notServed } from './read.ts';
 import { connectOptions, requestWithOptions } from './connect-options.ts';
-import { admissionAttributes, resourceScope, subresourceScope } from './scope.ts';
-import type { EndpointServices, Scope } from './scope.ts';
+import {
+  admissionAttributes,
+  type EndpointServices,
+  resourceScope,
+  type Scope,
+  subresourceScope,
+} from './scope.ts';
 import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 
 interface Endpoint {
@@ -39,7 +44,7 @@ export interface RouterConfig {
 
 export class Router {
   readonly #config: RouterConfig;
-  /** Made at the first request for the kind, and kept as long as the kind is. */
+  /** Endpoints by kind, created at the first request and kept as long as the kind. */
   readonly #endpoints = new WeakMap<Kind, Endpoint>();
 
   constructor(config: RouterConfig) {
@@ -90,7 +95,7 @@ export class Router {
   #makeEndpoint(kind: Kind): Endpoint {
     const { services, metrics } = this.#config;
     const { group, version, resource } = kind.type;
-    // No API that is served has a release in which it goes: upstream's label is empty then, too.
+    // No served API has a removal release. Upstream's label is empty then, too.
     const deprecated = kind.deprecation === undefined ? undefined : { removedRelease: '' };
     const labels = {
       group,
@@ -118,10 +123,13 @@ export class Router {
     };
   }
 
-  /** Below the groups that are served a Status; elsewhere no more than there is. */
+  /**
+   * Returns the response for an unknown path: a Status below served groups, elsewhere plain text.
+   */
   #notFound({ info: { path } }: ApiRequest): ApiResponse {
     const [root, group = ''] = path.split('/').slice(1);
-    // Upstream's handler of custom resources leaves other paths below its groups to a handler that knows no Status.
+    // Upstream's handler of custom resources passes unknown paths below its groups to a handler
+    // without Status responses.
     const served =
       root === 'apis' &&
       this.#config.services.catalog.snapshot().group(group)?.servedWithType === true;
@@ -141,7 +149,7 @@ export class Router {
     request.endpoint = metrics;
     if (isCustom) return serveCustomView(scope, request);
     if (served.rest.connect !== undefined) return serveConnect(scope, served, request);
-    // Nothing lies below a subresource that is no proxy.
+    // Only a proxy has paths below a subresource.
     if (info.parts.length > 0) throw apierrors.genericStatus(404);
     switch (request.method) {
       case 'GET':
@@ -189,7 +197,7 @@ function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResponse> 
   }
 }
 
-/** As upstream's handler of custom resources: names are the business of each verb. */
+/** Serves a custom resource. As in upstream's handler, each verb checks the name itself. */
 function serveCustom(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { verb, pathName } = request.info;
   switch (verb) {
@@ -210,7 +218,7 @@ function serveCustom(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   }
 }
 
-/** A subresource of a custom kind. What lies below it in the path does not matter. */
+/** Serves a subresource of a custom kind. The rest of the path is ignored. */
 function serveCustomView(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   switch (request.info.verb) {
     case 'get':
@@ -224,7 +232,10 @@ function serveCustomView(scope: Scope, request: ApiRequest): Promise<ApiResponse
   }
 }
 
-/** Reports whether a path is in no namespace, or in one, where the kind demands the opposite: nothing is there for upstream. */
+/**
+ * Reports whether the path does not fit the kind's scope: a namespaced path of a cluster-scoped
+ * kind, or the opposite. Upstream serves no such path.
+ */
 function isPathOfNoCustomKind({ type: { namespaced } }: Kind, { info }: ApiRequest): boolean {
   if (!namespaced) return info.inNamespace;
   return !info.inNamespace && info.verb !== 'list' && info.verb !== 'watch';
@@ -238,7 +249,7 @@ async function serveConnect(
   const { info, method } = request;
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
   const admitted = served.readsOnly === true ? request : await admitConnect(scope, request);
-  const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
+  const connect = served.rest.connect!;
   const response = await connect(
     admitted,
     info.name,
@@ -247,7 +258,7 @@ async function serveConnect(
   return measuredStream(request, response);
 }
 
-/** Resolves with the request as admission wants it. Rejects with StatusError. */
+/** Resolves with the request after admission. Rejects with StatusError. */
 async function admitConnect(scope: Scope, request: ApiRequest): Promise<ApiRequest> {
   const { admission } = scope.services;
   if (request.query.size > 0 && (request.query.get('dryRun') ?? '') !== '')
@@ -268,7 +279,7 @@ async function admitConnect(scope: Scope, request: ApiRequest): Promise<ApiReque
   return wanted === undefined ? request : requestWithOptions(scope.codec, request, wanted);
 }
 
-/** The response, its stream or connection counted as open until it ends. */
+/** Returns the response, and counts its stream or connection as open until it ends. */
 function measuredStream(request: ApiRequest, response: ApiResponse): ApiResponse {
   const { body, code } = response;
   const { endpoint } = request;
@@ -284,14 +295,16 @@ function measuredStream(request: ApiRequest, response: ApiResponse): ApiResponse
 }
 
 /**
- * Checks that the resource is served at the form of path that was authorized. Every verb and subresource passes here, so that what a
- * handler does never reaches beyond the namespace that the authorizer was asked about. The forms are those of upstream's routes:
+ * Checks that the path has the form that was authorized. Every verb and subresource passes this
+ * check, so that no handler leaves the namespace that the authorizer has checked. The forms are
+ * those of upstream's routes:
  *
- *   namespaced      …/namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]]; …/RESOURCE to list and watch all namespaces
+ *   namespaced      …/namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]]; …/RESOURCE to list and watch all
  *   cluster-scoped  …/RESOURCE[/NAME[/SUBRESOURCE]]
  *   legacy watches  …/watch/ before a form without subresource; only GET
  *
- * Throws StatusError: 404 for other paths, 405 for a method that the path does not have, 400 for names that cannot be.
+ * Throws StatusError: 404 for other paths, 405 for a method that the path does not have, 400 for
+ * invalid names.
  */
 function checkPath(type: ResourceType, { info, method }: ApiRequest): void {
   const { inNamespace, namespace, pathName, pathVerb, subresource, verb } = info;
@@ -306,7 +319,7 @@ function checkPath(type: ResourceType, { info, method }: ApiRequest): void {
   if (pathName !== '') checkSegment('Name', pathName);
   if (inNamespace) {
     checkSegment('Namespace', namespace);
-    // No namespace can have such a name; a list of its objects would be empty instead of an error.
+    // No namespace can have such a name. Without this check a list of its objects would be empty.
     if (CONTROL_CHARACTER.test(namespace)) {
       throw apierrors.badRequest(
         `Namespace parameter invalid: ${quote(namespace)}: may not contain control characters`,
@@ -317,9 +330,9 @@ function checkPath(type: ResourceType, { info, method }: ApiRequest): void {
 
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-/** Throws StatusError for a decoded segment that cannot be one of the store's keys. */
+/** Throws StatusError for a decoded segment that cannot be part of a key in the store. */
 function checkSegment(what: 'Name' | 'Namespace', segment: string): void {
-  // Upstream splits the decoded path, which then is that of nothing.
+  // Upstream splits the decoded path, so this is a path of no resource there.
   if (segment.includes('/')) throw apierrors.genericStatus(404);
   const why =
     segment === '.' || segment === '..'

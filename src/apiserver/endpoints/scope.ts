@@ -8,10 +8,9 @@ import {
   FieldManager,
   FieldSet,
   validateTyped,
+  type Versions,
 } from '#api/machinery/managed-fields/index.ts';
-import type { Versions } from '#api/machinery/managed-fields/index.ts';
-import { apiVersionOf } from '#api/machinery/scheme.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
+import { apiVersionOf, type Scheme } from '#api/machinery/scheme.ts';
 import { andThen } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
@@ -19,11 +18,9 @@ import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { codecOf, findCodec, subresourceCodec } from '../catalog/codec.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
-import { convertObjects } from '../registry/object-converter.ts';
-import type { ObjectConverter } from '../registry/object-converter.ts';
+import { convertObjects, type ObjectConverter } from '../registry/object-converter.ts';
 import type { Rest } from '../registry/rest.ts';
-import { metadataFields } from '../registry/selectable-fields.ts';
-import type { SelectableFields } from '../registry/selectable-fields.ts';
+import { metadataFields, type SelectableFields } from '../registry/selectable-fields.ts';
 import type { RequestContext } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
@@ -34,19 +31,19 @@ export interface EndpointServices {
   readonly catalog: Catalog;
   readonly admission: AdmissionChain;
   readonly clock: Clock;
-  /** The shortest time that a watch lasts if its client does not say; the longest is twice that. */
+  /** The minimum duration, in ms, of a watch without a timeout; the maximum is twice that. */
   readonly minWatchTimeoutMs: number;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: { float(): number };
 }
 
 export interface Scope {
   readonly services: EndpointServices;
   readonly type: ResourceType;
-  /** '' for the resource itself. */
+  /** The name of the subresource; '' for the resource itself. */
   readonly subresource: string;
   readonly kind: GroupVersionKind;
-  /** The kind of the objects that the endpoint takes and returns. */
+  /** The codec of the objects that the endpoint takes and returns. */
   readonly codec: ObjectCodec;
   readonly listKind: string;
   readonly rest: Rest;
@@ -93,13 +90,13 @@ export function subresourceScope(
     selectableFields: metadataFields,
     table: subresource.table,
     createCode: subresource.createCode ?? 201,
-    // Of a view of the whole object, as status is.
+    // Only a view of the whole object, such as status, has these.
     otherVersions: subresource.kind.kind === served.type.kind ? (served.otherVersions ?? []) : [],
     converter: served.converter,
   };
 }
 
-/** Made when the first object is written: most endpoints never write any. */
+/** Field managers, created when the first object is written: most endpoints never write any. */
 const fieldManagers = new WeakMap<Scope, FieldManager>();
 
 export function fieldManagerOf(scope: Scope): FieldManager {
@@ -125,7 +122,7 @@ function versionsOf({
   services: { scheme, catalog },
 }: Scope): Versions {
   const kinds = new Map([codec.kind, ...otherVersions].map((kind) => [apiVersionOf(kind), kind]));
-  // Another version may be installed after this one.
+  // Another version may be installed later.
   const codecIn = (apiVersion: string): ObjectCodec | undefined => {
     const kind = kinds.get(apiVersion);
     if (kind === undefined || kind === codec.kind) return kind && codec;
@@ -134,7 +131,7 @@ function versionsOf({
   return {
     typeOf: (apiVersion) => codecIn(apiVersion)?.mergeType,
     convert: (values, from, to) => {
-      // Parts of an object, as managed fields have them, may lack kind and apiVersion.
+      // Parts of an object in managed fields may lack kind and apiVersion.
       const objects = values.map((value) => ({
         ...(value as KubeObject),
         kind: codec.kind.kind,
@@ -142,7 +139,7 @@ function versionsOf({
       }));
       const converted = convertObjects(converter, objects, to);
       if (codec.isUntyped !== true) return converted;
-      // Definitions may say that versions differ in nothing but their name, where they do.
+      // With the strategy None, versions of a custom resource may still have different schemas.
       const type = codecIn(to)?.mergeType;
       return andThen(converted, (made) => {
         if (type !== undefined) for (const object of made) validateTyped(type, object);
@@ -158,17 +155,20 @@ function resetFieldsOf({ rest, type, subresource }: Scope): readonly (readonly s
   return subresource === '' && type.subresources?.includes('status') === true ? [['status']] : [];
 }
 
-/** Which selectors lists of it may have. `name`: only the object of that name. */
+/**
+ * Returns the selectors that lists of the scope may have. `name`: restricts the list to that
+ * object.
+ */
 export function selectorsOf(scope: Scope, name = ''): SelectorConfig {
   return { selectableFields: scope.selectableFields, name };
 }
 
-/** The namespace that a request is about: none for cluster-scoped resources, whatever the path looks like. */
+/** Returns the namespace of a request; '' for cluster-scoped resources, whatever the path is. */
 export function namespaceOf(scope: Scope, request: ApiRequest): string {
   return scope.type.namespaced ? request.info.namespace : '';
 }
 
-/** The request, as the registry sees it. */
+/** The request context for the registry. */
 export class ScopedContext implements RequestContext {
   readonly namespace: string;
   readonly user: UserInfo;
@@ -177,7 +177,7 @@ export class ScopedContext implements RequestContext {
 
   constructor(scope: Scope, request: ApiRequest) {
     this.namespace = namespaceOf(scope, request);
-    this.user = request.user as UserInfo;
+    this.user = request.user!;
     this.warnings = request.warnings;
     this.#request = request;
   }
@@ -187,7 +187,10 @@ export class ScopedContext implements RequestContext {
   }
 }
 
-/** The admission attributes of a write: `object` is the new state, `oldObject` the stored one. */
+/**
+ * Returns the admission attributes of a write. `object`: the new state; `oldObject`: the stored
+ * one.
+ */
 export function admissionAttributes<O extends KubeObject | undefined>(
   scope: Scope,
   request: ApiRequest,
@@ -197,8 +200,8 @@ export function admissionAttributes<O extends KubeObject | undefined>(
   object: O,
   oldObject?: KubeObject,
 ): AdmissionAttributes & { readonly object: O } {
-  // Every field has its place from the beginning: to copy it all for one more would cost more than the rest, and what is filled in later
-  // makes no other kind of object.
+  // Every field is present from the start. Adding fields later would be slower, and would give
+  // objects different shapes.
   return {
     operation,
     kind: scope.kind,
@@ -212,7 +215,7 @@ export function admissionAttributes<O extends KubeObject | undefined>(
     connectOptions: undefined,
     dryRun,
     query: request.query,
-    user: request.user as UserInfo,
+    user: request.user!,
     warnings: request.warnings,
     reinvocation: undefined,
     caller: request,

@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { send } from '../testing/requests.ts';
-import type { Answer } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type Answer, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
@@ -37,7 +35,7 @@ const STRATEGIC = 'application/strategic-merge-patch+json';
 const JSON_PATCH = 'application/json-patch+json';
 
 describe('update', () => {
-  test('replaces the object, and keeps what the server wrote', async () => {
+  test('replaces the object, and keeps the server’s fields', async () => {
     const { code, json } = await put({ metadata: { name: 'a' }, data: { k: 'w' } });
     expect(code).toBe(200);
     expect(json.data).toEqual({ k: 'w' });
@@ -54,7 +52,7 @@ describe('update', () => {
     expect((await put(reordered)).json.metadata.resourceVersion).toBe(a.metadata.resourceVersion);
   });
 
-  test('refuses a resourceVersion that is not the newest', async () => {
+  test('rejects a resourceVersion that is not the newest', async () => {
     await put({ metadata: { name: 'a' }, data: { k: 'w' } });
     const { code, json } = await put({ ...a, data: { k: 'x' } });
     expect(code).toBe(409);
@@ -67,7 +65,7 @@ describe('update', () => {
     });
   });
 
-  test('refuses another object of the same name', async () => {
+  test('rejects another object of the same name', async () => {
     const { code, json } = await put({ metadata: { name: 'a', uid: 'other' } });
     expect(code).toBe(409);
     expect(json.message).toContain(
@@ -75,7 +73,7 @@ describe('update', () => {
     );
   });
 
-  test('refuses a name or namespace that the path does not say', async () => {
+  test('rejects another name or namespace than that of the path', async () => {
     expect((await put({ metadata: { name: 'b' } })).json.message).toBe(
       'the name of the object (b) does not match the name on the URL (a)',
     );
@@ -93,7 +91,7 @@ describe('update', () => {
     expect(json.metadata.creationTimestamp).not.toBe('2001-01-01T00:00:00Z');
   });
 
-  test('of something that is not there is 404, unless the kind allows to create so', async () => {
+  test('of a missing object is 404, unless the kind creates on update', async () => {
     expect((await put({ metadata: { name: 'none' } }, `${PATH}/none`)).code).toBe(404);
     const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/l';
     const { code, json } = await put({ metadata: { name: 'l' } }, lease);
@@ -101,7 +99,7 @@ describe('update', () => {
     expect(json.metadata.uid).toBeDefined();
   });
 
-  test('a dry run answers the result and writes nothing', async () => {
+  test('a dry run returns the result and writes nothing', async () => {
     const { json } = await put(
       { metadata: { name: 'a' }, data: { k: 'w' } },
       `${PATH}/a?dryRun=All`,
@@ -110,7 +108,7 @@ describe('update', () => {
     expect((await send(t.server, { path: `${PATH}/a` })).json).toEqual(a);
   });
 
-  test('the kind has its say', async () => {
+  test('the kind’s rules apply', async () => {
     await put({ ...a, immutable: true });
     const { code, json } = await put({
       metadata: { name: 'a' },
@@ -136,7 +134,7 @@ describe('generation', () => {
     },
   });
 
-  test('counts changes of what is wanted, not of labels or status', async () => {
+  test('counts changes of the spec, not of labels or status', async () => {
     const { json } = await send(t.server, { method: 'POST', path: rs, body: replicaSet(1) });
     expect(json.metadata.generation).toBe(1);
     expect((await put(replicaSet(2), `${rs}/r`)).json.metadata.generation).toBe(2);
@@ -170,7 +168,7 @@ describe('patch', () => {
     expect(json.data).toEqual({ n: '1' });
   });
 
-  test('applies operations, all or none', async () => {
+  test('applies all operations or none', async () => {
     const done = await patch(JSON_PATCH, [
       { op: 'test', path: '/data/k', value: 'v' },
       { op: 'replace', path: '/data/k', value: 'w' },
@@ -185,7 +183,7 @@ describe('patch', () => {
     expect((await send(t.server, { path: `${PATH}/a` })).json.data).toEqual({ k: 'w' });
   });
 
-  test('refuses what is no patch, or too much of it', async () => {
+  test('rejects invalid and too large patches', async () => {
     expect((await patch(JSON_PATCH, { op: 'add' })).code).toBe(400);
     expect((await patch(MERGE, 'text')).code).toBe(400);
     const many = Array.from({ length: 10_001 }, () => ({
@@ -222,7 +220,7 @@ describe('patch', () => {
     ]);
   });
 
-  test('keeps __proto__ a key like any other', async () => {
+  test('treats __proto__ like any other key', async () => {
     const body = '{"data":{"__proto__":"x","constructor":"y"}}';
     const { code, text } = await send(t.server, {
       method: 'PATCH',
@@ -230,13 +228,13 @@ describe('patch', () => {
       headers: { 'content-type': MERGE },
       body,
     });
-    // As a key it is not valid; what matters is that nothing else happens.
+    // The key is not a valid label. Only the absence of other effects is tested.
     expect([200, 422]).toContain(code);
     expect(text).toContain('__proto__');
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
 
-  test('insists on the resourceVersion that it names', async () => {
+  test('checks the resourceVersion that it contains', async () => {
     const stale = await patch(MERGE, { metadata: { resourceVersion: '1' }, data: { k: 'w' } });
     expect(stale.code).toBe(409);
     const fresh = await patch(MERGE, {
@@ -246,7 +244,7 @@ describe('patch', () => {
     expect(fresh.code).toBe(200);
   });
 
-  test('goes on top of what others write meanwhile', async () => {
+  test('is applied to the newest state after conflicts', async () => {
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, i) => patch(MERGE, { data: { [`k${i}`]: 'v' } })),
     );
@@ -256,22 +254,22 @@ describe('patch', () => {
     );
   });
 
-  test('refuses to rename', async () => {
+  test('rejects a new name', async () => {
     expect((await patch(MERGE, { metadata: { name: 'b' } })).code).toBe(400);
   });
 
-  test('of something that is not there is 404', async () => {
+  test('of a missing object is 404', async () => {
     expect((await patch(MERGE, { data: {} }, `${PATH}/none`)).code).toBe(404);
   });
 
-  test('refuses other types', async () => {
+  test('rejects other types', async () => {
     const other = await patch('application/json', {});
     expect(other.code).toBe(415);
     expect(other.json.message).toBe('415: Unsupported Media Type');
   });
 });
 
-describe('a strategic merge patch that makes values of wrong types', () => {
+describe('a strategic merge patch with values of wrong types', () => {
   const POD = '/api/v1/namespaces/default/pods/p';
 
   test.each([

@@ -4,10 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { VirtualClock } from '#machinery/clock.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import type { EncodedWatchEvent } from '../request.ts';
-import { handle, send } from '../testing/requests.ts';
-import type { Answer } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type Answer, handle, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
@@ -82,7 +80,7 @@ async function watch(query = '', path = PATH): Promise<Watch> {
 }
 
 describe('watch', () => {
-  test('begins with what is there, then tells changes', async () => {
+  test('begins with the present objects, then sends changes', async () => {
     await create('a');
     const w = await watch();
     await create('b');
@@ -91,7 +89,7 @@ describe('watch', () => {
     expect(await w.take(4)).toEqual(['ADDED a', 'ADDED b', 'MODIFIED a', 'DELETED b']);
   });
 
-  test('from a resourceVersion tells what came after it', async () => {
+  test('from a resourceVersion sends the changes after it', async () => {
     const a = await create('a');
     await create('b');
     const w = await watch(`resourceVersion=${a.metadata.resourceVersion}`);
@@ -99,7 +97,7 @@ describe('watch', () => {
     expect(await w.take(2)).toEqual(['ADDED b', 'ADDED c']);
   });
 
-  test('a deletion has a resourceVersion of its own, to go on from', async () => {
+  test('a deletion has a resourceVersion of its own, from which a watch can resume', async () => {
     const a = await create('a');
     const w = await watch(`resourceVersion=${a.metadata.resourceVersion}`);
     await remove('a');
@@ -111,7 +109,7 @@ describe('watch', () => {
     expect(object.metadata.uid).toBe(a.metadata.uid);
   });
 
-  test('of one namespace or one name tells of nothing else', async () => {
+  test('of one namespace or one name sends no other events', async () => {
     const all = await watch('', '/api/v1/configmaps');
     const one = await watch('', `${PATH}/b`);
     const byField = await watch('fieldSelector=metadata.name%3Db');
@@ -131,7 +129,7 @@ describe('watch', () => {
     expect(await old.take(2)).toEqual(['ADDED a', 'ADDED b']);
   });
 
-  test('with a selector, what begins to match appears, and what ceases to disappears', async () => {
+  test('with a selector, objects are added when they begin to match, and deleted when they cease to', async () => {
     await create('a', { labels: { x: '1' } });
     const w = await watch('labelSelector=x%3D1');
     await create('b');
@@ -142,7 +140,7 @@ describe('watch', () => {
     expect(await w.take(5)).toEqual(['ADDED a', 'MODIFIED a', 'DELETED a', 'ADDED b', 'DELETED b']);
   });
 
-  test('what disappears from a selection is told as it was last seen', async () => {
+  test('an object that leaves the selection is sent as it was before', async () => {
     const a = await create('a', { labels: { x: '1' } });
     const w = await watch(`labelSelector=x%3D1&resourceVersion=${a.metadata.resourceVersion}`);
     const changed = await label('a', { x: '2' });
@@ -152,7 +150,7 @@ describe('watch', () => {
     expect(object.metadata.resourceVersion).toBe(changed.json.metadata.resourceVersion);
   });
 
-  test('by a field that watchers are indexed by, pods come and go', async () => {
+  test('by an indexed field, pods are added and deleted', async () => {
     const pods = '/api/v1/namespaces/default/pods';
     const w = await watch('fieldSelector=spec.nodeName%3Dn1', '/api/v1/pods');
     const containers = [{ name: 'c', image: 'i' }];
@@ -175,7 +173,7 @@ describe('watch', () => {
     expect(await w.take(2)).toEqual(['ADDED p', 'DELETED p']);
   });
 
-  test('an event is encoded once for all', async () => {
+  test('an event is encoded once for all watchers', async () => {
     const one = await handle(t.server, { path: `${PATH}?watch=1` });
     const two = await handle(t.server, { path: '/api/v1/configmaps?watch=1' });
     await create('a');
@@ -188,7 +186,7 @@ describe('watch', () => {
       }
     }
     expect(frames[0]).toBe(frames[1]);
-    expect(JSON.parse(Buffer.from(frames[0] as Uint8Array).toString())).toMatchObject({
+    expect(JSON.parse(Buffer.from(frames[0]!).toString())).toMatchObject({
       type: 'ADDED',
       object: { kind: 'ConfigMap', metadata: { name: 'a' } },
     });
@@ -196,7 +194,7 @@ describe('watch', () => {
 });
 
 describe('the end of a watch', () => {
-  test('is when its client says', async () => {
+  test('comes after the client’s timeout', async () => {
     const w = await watch('timeoutSeconds=5');
     await clock().advance('4s');
     await create('a');
@@ -205,7 +203,7 @@ describe('the end of a watch', () => {
     expect(await w.next()).toBe('END');
   });
 
-  test('is between half an hour and an hour otherwise', async () => {
+  test('comes after 30 to 60 minutes otherwise', async () => {
     const w = await watch();
     await clock().advance('29m');
     await create('a');
@@ -214,13 +212,13 @@ describe('the end of a watch', () => {
     expect(await w.next()).toBe('END');
   });
 
-  test('is when the server stops', async () => {
+  test('comes when the server stops', async () => {
     const w = await watch();
     await t.server.stop();
     expect(await w.next()).toBe('END');
   });
 
-  test('is when its client has gone', async () => {
+  test('comes when the client disconnects', async () => {
     const gone = new AbortController();
     const { body } = await handle(t.server, { path: `${PATH}?watch=1` }, gone.signal);
     if (body.kind !== 'watch') throw new Error('no watch');
@@ -234,7 +232,7 @@ describe('an old resourceVersion', () => {
   test('is served from the history of the store', async () => {
     const a = await create('a');
     for (let i = 0; i < 5; i++) await create(`n${i}`);
-    // The first watcher makes the server remember from now on; the second asks for what was before.
+    // The first watcher starts the server's cache; the second one asks for revisions before that.
     await watch();
     const w = await watch(`resourceVersion=${a.metadata.resourceVersion}`);
     await create('last');
@@ -248,7 +246,7 @@ describe('an old resourceVersion', () => {
     ]);
   });
 
-  test('that was compacted is 410, as an answer or as an event', async () => {
+  test('that was compacted is 410, as a response or as an event', async () => {
     const a = await create('a');
     await create('b');
     await create('c');
@@ -270,7 +268,7 @@ describe('an old resourceVersion', () => {
 });
 
 describe('bookmarks', () => {
-  test('tell those who want to know how far the store has come', async () => {
+  test('are sent to clients that request them, with the latest revision', async () => {
     const w = await watch('allowWatchBookmarks=true');
     const silent = await watch();
     await create('elsewhere', {}, 'kube-system');
@@ -283,7 +281,7 @@ describe('bookmarks', () => {
     expect(await silent.next()).toBe('ADDED a');
   });
 
-  test('a watch can go on from one', async () => {
+  test('allow a watch to resume', async () => {
     const w = await watch('allowWatchBookmarks=true');
     await create('elsewhere', {}, 'kube-system');
     await clock().advance('61s');
@@ -293,7 +291,7 @@ describe('bookmarks', () => {
     expect(await next.next()).toBe('ADDED a');
   });
 
-  test('tell how far it has come 2 s before a watch is over', async () => {
+  test('are sent 2 s before the end of a watch', async () => {
     const ending = await watch('allowWatchBookmarks=true&timeoutSeconds=30');
     const silent = await watch('timeoutSeconds=30');
     const short = await watch('allowWatchBookmarks=true&timeoutSeconds=2');
@@ -302,10 +300,10 @@ describe('bookmarks', () => {
     for (const w of [ending, silent, short]) expect(await w.next()).toBe('ADDED a');
     await clock().advance('27999ms');
     const last = ending.event();
-    let told = false;
-    void last.then(() => (told = true));
+    let isDone = false;
+    void last.then(() => (isDone = true));
     await Promise.resolve();
-    expect(told).toBe(false);
+    expect(isDone).toBe(false);
     await clock().advance('1ms');
     const { type, object } = await last;
     expect(type).toBe('BOOKMARK');
@@ -317,7 +315,7 @@ describe('bookmarks', () => {
     expect(await resume.next()).toBe('ADDED b');
   });
 
-  test('also of a state that came first, whose revision its client does not know', async () => {
+  test('also after an initial state whose revision the client does not have', async () => {
     await create('a');
     const { resourceVersion } = (await create('gone')).metadata;
     await remove('gone');
@@ -329,12 +327,12 @@ describe('bookmarks', () => {
     expect(Number(object.metadata.resourceVersion)).toBeGreaterThan(Number(resourceVersion));
   });
 
-  test('also when the server chooses how long a watch goes on', async () => {
+  test('also if the server chooses the duration', async () => {
     const w = await watch('allowWatchBookmarks=true');
-    const told = w.take(2);
-    // Nothing happens meanwhile: there is nothing else to tell.
+    const events = w.take(2);
+    // Nothing is written, so no other event is due.
     await clock().advance('61m');
-    expect(await told).toEqual(['BOOKMARK', 'END']);
+    expect(await events).toEqual(['BOOKMARK', 'END']);
   });
 
   test('mark the end of the initial events', async () => {

@@ -1,12 +1,11 @@
-// create, update and patch.
+// The verbs create, update and patch.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
 import { withoutNewTimes } from '#api/machinery/managed-fields/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -18,16 +17,24 @@ import type { ApiRequest, ApiResponse } from '../request.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
 import { decodeBody, identified, internalPackage, parseBody, yamlProblems } from './body.ts';
 import { managerOf } from './manager-name.ts';
-import { negotiate } from './negotiation.ts';
-import type { Negotiated } from './negotiation.ts';
-import { checkPatchType, isApplyPatch, readApplyConfiguration, readPatch } from './patching.ts';
-import type { Patch } from './patching.ts';
-import { parsePatchQuery, parseWriteQuery } from './query-options.ts';
-import type { WriteQuery } from './query-options.ts';
+import { negotiate, type Negotiated } from './negotiation.ts';
+import {
+  checkPatchType,
+  isApplyPatch,
+  type Patch,
+  readApplyConfiguration,
+  readPatch,
+} from './patching.ts';
+import { parsePatchQuery, parseWriteQuery, type WriteQuery } from './query-options.ts';
 import { notServed } from './read.ts';
 import { objectResponse } from './representation.ts';
-import { admissionAttributes, fieldManagerOf, namespaceOf, ScopedContext } from './scope.ts';
-import type { Scope } from './scope.ts';
+import {
+  admissionAttributes,
+  fieldManagerOf,
+  namespaceOf,
+  type Scope,
+  ScopedContext,
+} from './scope.ts';
 
 export async function handleCreate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest, services } = scope;
@@ -52,7 +59,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   if (body.large === true) await nextTurn();
   const decoded = identified(withoutDefaults, scope.codec);
   if (body.large === true) await nextTurn();
-  // Of a subresource the path has the name: that of the parent.
+  // The name in the path of a subresource is the parent's.
   const parent = scope.subresource === '' ? '' : request.info.name;
   const owned = managed(
     scope,
@@ -78,7 +85,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     admitted instanceof Promise ? await admitted : admitted,
     request.warnings,
   );
-  // A review is in no store, and its own rules know no empty values.
+  // A review is not stored, and its rules do not expect empty values.
   const object = rest.get === undefined ? scope.codec.wireForm(made) : made;
   if (body.large === true) await nextTurn();
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
@@ -88,7 +95,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     large: body.large === true,
     validate: (candidate) => {
       const candidateObject = candidate as KubeObject;
-      // A name that was generated is known by now.
+      // A generated name is final by now.
       const name = givenName === '' ? (candidateObject.metadata.name ?? '') : givenName;
       const attributes = admissionAttributes(
         scope,
@@ -134,7 +141,7 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
         );
       return inTurns(large, finish);
     },
-    // An object that has a uid means itself, not another one of the same name.
+    // An object with a uid refers to that object, not to another one of the same name.
     ...(uid !== undefined && uid !== '' && { preconditions: { uid } }),
   };
   const answer = await rest.update(
@@ -159,7 +166,7 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
   const update: ObjectUpdate = {
     apply: (current) => {
       if (current === undefined) throw apierrors.notFound(scope.type, request.info.name);
-      // Warnings of an attempt that met a conflict are not repeated.
+      // Warnings of an attempt with a conflict are not repeated.
       request.warnings.length = warnings;
       const decode = (raw: Record<string, unknown>): KubeObject => {
         const decoded = decodePatched(scope, request, query, raw, current, patch);
@@ -207,7 +214,7 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
   return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
 }
 
-/** Server-side apply: the one patch that creates what is not there. */
+/** Handles server-side apply, the only patch that creates missing objects. */
 async function handleApply(
   scope: Scope,
   request: ApiRequest,
@@ -252,7 +259,8 @@ async function handleApply(
     }
     const decoded = decodePatched(scope, request, query, raw, current);
     const { uid } = decoded.metadata;
-    // Checked before the name: a request for one object need not repeat the name in its body.
+    // This is checked before the name, since a request for one object may omit the name in its
+    // body.
     if (current === undefined && uid !== undefined && uid !== '') {
       const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
       throw apierrors.conflict(scope.type, name, why);
@@ -261,7 +269,7 @@ async function handleApply(
     const object = current === undefined ? withoutDeletion(applied) : applied;
     return inTurns(large, () => admitUpdate(scope, request, query, object, current));
   };
-  // Subresources are of something that must be there.
+  // The parent of a subresource must exist.
   const options = {
     ...updateOptions(scope, request, query),
     forceAllowCreate: scope.subresource === '',
@@ -271,17 +279,20 @@ async function handleApply(
   return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
 }
 
-/** Does the work at once, or, where it takes long, in the next turn of the event loop. */
+/** Does the work now, or in the next turn of the event loop if it takes long. */
 function inTurns<T>(large: boolean, work: () => Awaitable<T>): Awaitable<T> {
   return large ? nextTurn().then(work) : work();
 }
 
-/** As inTurns, with a turn behind it, too. */
+/** Does the same as inTurns, with another turn after the work. */
 function between(large: boolean, work: () => Awaitable<void>): Awaitable<void> {
   return large ? nextTurn().then(work).then(nextTurn) : work();
 }
 
-/** Returns the object with its managed fields as they are after this write. A large one takes several turns of the event loop. */
+/**
+ * Returns the object with its managed fields after this write. For a large object this takes
+ * several turns of the event loop.
+ */
 function managed(
   scope: Scope,
   request: ApiRequest,
@@ -297,14 +308,14 @@ function managed(
   return runStepsInTurns(fieldManager.updateInSteps(current, object, manager, { reset }));
 }
 
-/** Reports whether the body has an empty list of managed fields, which asks to forget all owners. */
+/** Reports whether the body has an empty list of managed fields, which resets all ownership. */
 function emptiesManagedFields(raw: unknown): boolean {
   const metadata = isPlainObject(raw) ? raw['metadata'] : undefined;
   const entries = isPlainObject(metadata) ? metadata['managedFields'] : undefined;
   return Array.isArray(entries) && entries.length === 0;
 }
 
-/** Nothing begins its life being deleted, whatever the client says. */
+/** Returns a new object without deletion fields, which clients cannot set. */
 function withoutDeletion(object: KubeObject): KubeObject {
   if (
     object.metadata.deletionTimestamp === undefined &&
@@ -320,8 +331,8 @@ function withoutDeletion(object: KubeObject): KubeObject {
 }
 
 /**
- * A patched object is decoded like a body: it may have unknown fields, and values of wrong types. Metadata that are those of
- * `current` still have been decoded before.
+ * Decodes a patched object like a body: it may have unknown fields, and values of wrong types.
+ * Metadata that are still those of `current` are not decoded again.
  */
 function decodePatched(
   scope: Scope,
@@ -349,7 +360,8 @@ function decodePatched(
     decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    // Upstream converts what a strategic merge patch makes, and decodes what others make.
+    // Upstream converts the result of a strategic merge patch, and decodes the result of other
+    // patches.
     const converted =
       patch?.document === undefined || error.path === 'kind'
         ? undefined
@@ -369,7 +381,7 @@ function decodePatched(
   return identified(object, codec);
 }
 
-/** Throws DecodeError: a patch makes nothing else of an object. */
+/** Throws DecodeError if a patch has changed kind or apiVersion. */
 function checkKind(
   patched: Record<string, unknown>,
   { group, version, kind }: Scope['kind'],
@@ -378,12 +390,16 @@ function checkKind(
   const { kind: given = kind, apiVersion = expected } = patched;
   if (given === kind && apiVersion === expected) return;
   throw new DecodeError(
-    `converting (${String(apiVersion).split('/').at(-1)}.${String(given)}) to (${internalPackage(group)}.${kind}): unknown conversion`,
+    `converting (${String(apiVersion).split('/').at(-1)}.${String(given)}) to ` +
+      `(${internalPackage(group)}.${kind}): unknown conversion`,
     'kind',
   );
 }
 
-/** Throws StatusError (422): of an object without a type, upstream validates what a patch makes of kind and apiVersion. */
+/**
+ * Throws StatusError (422) if a patch has changed kind or apiVersion of a custom object, which
+ * upstream validates.
+ */
 function checkUntypedKind(
   patched: Record<string, unknown>,
   { group, version, kind }: Scope['kind'],
@@ -463,7 +479,7 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
   };
 }
 
-/** Throws BadRequest if the object is not the one that the path names. */
+/** Throws BadRequest if the object's name is not that of the path. */
 function checkName(request: ApiRequest, object: KubeObject): KubeObject {
   const { name } = request.info;
   const given = object.metadata.name ?? '';
@@ -480,7 +496,10 @@ function checkName(request: ApiRequest, object: KubeObject): KubeObject {
   return object;
 }
 
-/** Admission sees the object, which is fresh still, with its namespace. Throws BadRequest if it says another than the path. */
+/**
+ * Sets the object's namespace before admission. Throws BadRequest if it differs from that of the
+ * path.
+ */
 function withNamespace(scope: Scope, request: ApiRequest, object: KubeObject): KubeObject {
   const namespace = namespaceOf(scope, request);
   const given = object.metadata.namespace ?? '';

@@ -6,7 +6,7 @@ import { parseYamlBody } from './yaml-bodies.ts';
 const LIMIT = 50_000;
 const parse = (text: string, maxValues = LIMIT, bigints = false) =>
   parseYamlBody(text, { maxValues, bigints }, systemClock);
-/** Long enough for the thread. */
+/** Makes a text long enough for the thread. */
 const FILLER = `# ${'x'.repeat(5000)}\n`;
 
 describe.each([
@@ -25,8 +25,10 @@ describe.each([
     });
   });
 
-  test('keeps integers of 64 bits, or refuses those that it cannot keep', async () => {
-    const text = `${filler}a: 9223372036854775807\nb: [-9007199254740993, 1.5]\nc: 9007199254740991\nd: "9223372036854775807"`;
+  test('keeps integers of 64 bits, or rejects those that would lose precision', async () => {
+    const text =
+      `${filler}a: 9223372036854775807\nb: [-9007199254740993, 1.5]\nc: ` +
+      `9007199254740991\nd: "9223372036854775807"`;
     expect(await parse(text, LIMIT, true)).toEqual({
       value: {
         a: 9_223_372_036_854_775_807n,
@@ -40,7 +42,7 @@ describe.each([
     );
   });
 
-  test('has the keys that it gives twice', async () => {
+  test('reports duplicate keys', async () => {
     expect(await parse(`${filler}a: 1\na: 2`)).toEqual({
       value: { a: 2 },
       duplicates: `yaml: unmarshal errors:\n  line ${filler === '' ? 2 : 3}: key "a" already set in map`,
@@ -72,7 +74,7 @@ function aliasesOfAliases(levels: number): string {
   );
 }
 
-/** Each list has the one before in it. */
+/** Returns a document of nested lists: each one contains the one before. */
 function chain(length: number): string {
   return `a0: &a0 []\n${Array.from({ length }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}]\n`).join('')}`;
 }
@@ -87,11 +89,11 @@ describe('large bodies in YAML', () => {
     expect(Object.keys((value as { data: object }).data)).toHaveLength(25_000);
   });
 
-  test('longer texts are refused', async () => {
+  test('longer texts are rejected', async () => {
     await expect(parse('x'.repeat(1_600_000))).rejects.toMatchObject({ code: 413 });
   });
 
-  test('a text that takes too long, or too much memory, is given up, and the next one is read', async () => {
+  test('a text that takes too much time or memory is aborted, and the next one is read', async () => {
     const clock = new VirtualClock();
     const slow = parseYamlBody(
       `a:${'\n'.repeat(1_500_000)} b`,
@@ -105,7 +107,7 @@ describe('large bodies in YAML', () => {
     expect(await next).toEqual({ value: { a: 'b' } });
   });
 
-  test('only so many wait', async () => {
+  test('the number of waiting texts is limited', async () => {
     const all = await Promise.allSettled(Array.from({ length: 20 }, () => parse(`${FILLER}a: b`)));
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(16);
     expect(all.find((each) => each.status === 'rejected')?.reason).toMatchObject({ code: 429 });

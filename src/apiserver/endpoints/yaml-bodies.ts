@@ -1,6 +1,7 @@
-// Bodies in YAML. kubectl and client libraries send JSON; YAML comes from people with curl, and from attackers: reading it takes a
-// hundred times as long as JSON, and as much memory. Short texts are read at once. Longer ones are read one at a time in a thread of
-// their own, whose memory and time are bounded, so that other requests do not wait for them.
+// Reads bodies in YAML. kubectl and client libraries send JSON; YAML comes from users with curl,
+// and from attackers. Reading it takes a hundred times as long as JSON, and as much memory. Short
+// texts are read at once. Longer ones are read one at a time in a separate thread with limits of
+// memory and time, so that other requests do not wait for them.
 
 import { Worker } from 'node:worker_threads';
 
@@ -14,25 +15,25 @@ import type { YamlAnswer } from './yaml-worker.ts';
 
 export interface YamlBody {
   readonly value: unknown;
-  /** Keys that are given twice, as Kubernetes words it. */
+  /** Duplicate keys, in Kubernetes' words. */
   readonly duplicates?: string;
 }
 
-/** Texts up to this length take at most some milliseconds. */
+/** The maximum length of a short text, which takes a few milliseconds at most. */
 const SHORT_TEXT = 4 * 1024;
-/** Longer ones are refused. */
+/** The maximum length of a text. Longer ones are rejected. */
 export const MAX_YAML_BYTES = 1536 * 1024;
-/** For one text: several times as long as the largest manifest takes. */
+/** The time limit of one text, in ms: several times as long as the largest manifest takes. */
 const TIME_LIMIT_MS = 15_000;
 const MAX_HEAP_MB = 512;
 const MAX_WAITING = 16;
 
 let worker: Worker | undefined;
-/** The end of the reading that was begun last. */
+/** The end of the last text in the queue. */
 let last: Promise<unknown> = Promise.resolve();
 let waiting = 0;
 
-/** Throws YamlError, StatusError (413, 429). */
+/** Reads a body. Throws YamlError, StatusError (413, 429). */
 export async function parseYamlBody(
   text: string,
   limits: YamlLimits,
@@ -58,7 +59,7 @@ export async function parseYamlBody(
 }
 
 async function readHere(text: string, limits: YamlLimits): Promise<YamlBody> {
-  // The parser is large; most servers never need it.
+  // The parser is large, and most servers never need it.
   const { readYamlBody } = await import('./yaml-reading.ts');
   const reading = readYamlBody(text, limits);
   if ('bug' in reading) throw new Error(reading.bug);
@@ -75,11 +76,11 @@ function readInThread(text: string, limits: YamlLimits, clock: Clock): Promise<Y
       thread.off('error', onError);
       thread.off('exit', onExit);
     };
-    /** Ends the thread; the next text has a new one. */
+    /** Ends the thread. The next text gets a new one. */
     const fail = (error: Error): void => {
       done();
       if (worker === thread) worker = undefined;
-      // Whatever it still has to say is about this text.
+      // Further messages of the thread are about this text, so they are ignored.
       thread.on('error', () => undefined);
       void thread.terminate();
       reject(error);

@@ -1,20 +1,23 @@
-// A body in YAML: its value, and the keys that it gives twice.
+// Reads a body in YAML: its value, and its duplicate keys.
 
 import { parseYaml, YamlError, type YamlOptions } from '#api/machinery/codec/yaml.ts';
 
 export type YamlReading =
   | {
       readonly value: unknown;
-      /** Keys that are given twice, as Kubernetes words it. */
+      /** Duplicate keys, in Kubernetes' words. */
       readonly duplicates?: string;
     }
   | { readonly error: YamlError }
   | { readonly bug: string };
 
-/** How a body is read. */
+/** Options for reading a body. */
 export interface YamlLimits {
   readonly maxValues: number;
-  /** Integers that a number would not keep become bigints; otherwise they are errors. See ObjectCodec. */
+  /**
+   * Integers that a number cannot represent become bigints; otherwise they are errors. See
+   * ObjectCodec.
+   */
   readonly bigints: boolean;
 }
 

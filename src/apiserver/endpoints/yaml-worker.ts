@@ -3,10 +3,9 @@
 import { parentPort } from 'node:worker_threads';
 import type { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import { encodeJson } from '#machinery/text/json-integers.ts';
-import { readYamlBody } from './yaml-reading.ts';
-import type { YamlLimits, YamlReading } from './yaml-reading.ts';
+import { readYamlBody, type YamlLimits, type YamlReading } from './yaml-reading.ts';
 
-/** The answer to a text: the value as JSON, or what is wrong with it. */
+/** The response to a text: the value as JSON, or the problem. */
 export type YamlAnswer =
   | { readonly json: string; readonly bigints: boolean; readonly duplicates: string | undefined }
   | { readonly error: string; readonly line: number; readonly reason: YamlError['reason'] }

@@ -6,10 +6,8 @@ import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
-import { widgetType } from '#apiserver/testing/widgets.ts';
-import type { Widget } from '#apiserver/testing/widgets.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { type Widget, widgetType } from '#apiserver/testing/widgets.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
@@ -32,7 +30,7 @@ const widget = (name: string, spec: object = {}) => ({
   spec,
 });
 
-test('a definition is served until it is gone', async () => {
+test('a definition is served until it is deleted', async () => {
   expect((await api.get(WIDGETS)).code).toBe(404);
   await define(t.client, definitionOf());
   const made = await api.post(WIDGETS, widget('a', { size: 1 }));
@@ -61,7 +59,7 @@ const definitions = () => t.client.resource(customResourceDefinitions);
 const patchDefinition = (patch: object) =>
   definitions().patch('widgets.example.com', 'application/merge-patch+json', patch);
 
-/** Resolves once the server answers as expected. */
+/** Resolves once the condition holds. */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 200; turn++) {
     if (await condition()) return;
@@ -72,7 +70,7 @@ async function eventually(condition: () => Promise<boolean>): Promise<void> {
   throw new Error('it did not come about');
 }
 
-test('stored objects have the defaults and fields of the schema as it is now', async () => {
+test('stored objects are read with the current schema’s defaults and fields', async () => {
   await define(t.client, definitionOf());
   await api.post(WIDGETS, widget('a', { size: 1, other: 2 }));
   const [version] = definitionOf([definitionVersion('v1', { schema })]).spec.versions;
@@ -82,12 +80,12 @@ test('stored objects have the defaults and fields of the schema as it is now', a
   expect((await api.get(WIDGETS)).json.items.map(({ spec }) => spec)).toEqual([
     { size: 1, color: 'red' },
   ]);
-  // A write that changes nothing else stores them.
+  // A write without other changes stores them.
   const changed = await api.patch(`${WIDGETS}/a`, {});
   expect(changed.json.metadata.generation).toBe(1);
 });
 
-test('watches go on while only metadata of the definition change, and end when its spec does', async () => {
+test('watches continue while only metadata of the definition change, and end when its spec does', async () => {
   await define(t.client, definitionOf());
   const watch = await t.client.resource<Widget>(widgetType()).watch();
   const events: string[] = [];
@@ -125,7 +123,7 @@ test('a version that is no longer served disappears, and its objects stay', asyn
   });
 });
 
-test('nothing is created while the definition is being deleted, and the rest is served', async () => {
+test('nothing is created while the definition is being deleted; other requests are served', async () => {
   await define(t.client, definitionOf());
   const held = { ...widget('a'), metadata: { name: 'a', finalizers: ['example.com/mine'] } };
   await api.post(WIDGETS, held);
@@ -134,19 +132,20 @@ test('nothing is created while the definition is being deleted, and the rest is 
     async () => (await api.get(`${WIDGETS}/a`)).json.metadata.deletionTimestamp !== undefined,
   );
   expect(outcome(await api.post(WIDGETS, widget('b')))).toBe(
-    '403 Forbidden: widgets.example.com "b" is forbidden: create not allowed while custom resource definition is terminating',
+    '403 Forbidden: widgets.example.com "b" is forbidden: create not allowed while custom ' +
+      'resource definition is terminating',
   );
   const { resources } = (await api.get('/apis/example.com/v1')).json as unknown as {
     resources: { verbs: string[] }[];
   };
   expect(resources[0]?.verbs).toEqual(['delete', 'deletecollection', 'get', 'list', 'watch']);
   expect((await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: null } })).code).toBe(200);
-  // Whether objects remain is looked at again after a moment.
+  // The remaining objects are checked again after a pause.
   await (t.clock as VirtualClock).advance('10s');
   await eventually(async () => (await api.get(WIDGETS)).code === 404);
 });
 
-test('definitions and objects are there after a restart', async () => {
+test('definitions and objects exist after a restart', async () => {
   await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
   await api.post(WIDGETS, widget('a', { size: 1 }));
   await t.server.stop();
@@ -158,7 +157,7 @@ test('definitions and objects are there after a restart', async () => {
   await again.server.stop();
 });
 
-test('servers with one storage serve what one of them defines', async () => {
+test('servers with one storage serve each other’s definitions', async () => {
   const other = await startTestServer({ storage: t.storage });
   const otherApi = new Api(other.server);
   await define(t.client, definitionOf());
@@ -213,7 +212,7 @@ test('a definition for a built-in resource changes nothing', async () => {
   t.logger.errors.length = 0;
 });
 
-test('OpenAPI has a hash for each version that changes with the definition', async () => {
+test('OpenAPI has a hash for each version, which changes with the definition', async () => {
   await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
   const linkOf = async (): Promise<string> => {
     const { paths } = (await api.get('/openapi/v3')).json as unknown as {
@@ -230,7 +229,7 @@ test('OpenAPI has a hash for each version that changes with the definition', asy
   expect((await api.get(before)).code).toBe(301);
 });
 
-test('an object with very many mistakes gets some of them', async () => {
+test('an object with very many errors gets some of them', async () => {
   const items = { type: 'array', items: { type: 'integer' } };
   const many = {
     type: 'object',
@@ -248,7 +247,7 @@ test('an object with very many mistakes gets some of them', async () => {
   expect(json.details?.causes?.length).toBeLessThanOrEqual(1000);
 });
 
-test('the rules of objects count in the metrics of CEL', async () => {
+test('rules of custom objects count in the CEL metrics', async () => {
   const count = async (what: string): Promise<number> => {
     const { text } = await send(t.server, { path: '/metrics' });
     return Number(
@@ -264,7 +263,8 @@ test('the rules of objects count in the metrics of CEL', async () => {
   await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
   const before = [await count('compilation'), await count('evaluation')] as const;
   for (const name of ['a', 'b']) expect((await api.post(WIDGETS, widget(name, {}))).code).toBe(201);
-  // Evaluations as upstream: one for each value on the way to a rule, the object and its spec here.
+  // Evaluations are counted as upstream: one for each value on the path to a rule, here the object
+  // and its spec.
   expect([await count('compilation'), await count('evaluation')]).toEqual([
     before[0] + 1,
     before[1] + 4,

@@ -1,20 +1,23 @@
-// Follows CustomResourceDefinitions for all parts of the server that work with them. Each definition is decoded once
-// for all of them, and kept by none: definitions are large. They come as to every watcher, so servers that share a
-// store see the same.
+// Follows CustomResourceDefinitions for all parts of the server that use them. Each definition is
+// decoded once for all of them. None keeps it, since definitions are large. The source is a watch,
+// so servers that share a store see the same.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { decodeState, Follower, type FollowerConfig } from '../catalog/follow.ts';
 import type { EncodedObject } from '../request.ts';
 import type { CustomResourceDefinition } from './description.ts';
 
-/** Is called for each definition that exists, in the order of changes. Must not keep the definition itself. */
+/**
+ * Receives each existing definition, and then every change, in order. Must not keep the definition
+ * itself.
+ */
 export interface DefinitionKeeper {
-  /** `encoded`: the definition as the store has it. */
+  /** Called for a new or changed definition. `encoded`: the definition as stored. */
   set(definition: CustomResourceDefinition, encoded: EncodedObject): void;
   delete(name: string): void;
 }
 
-/** Definitions that are read in one turn of the event loop. */
+/** The number of definitions that are read in one turn of the event loop. */
 const DEFINITIONS_PER_TURN = 8;
 
 export class DefinitionFollower {
@@ -25,8 +28,8 @@ export class DefinitionFollower {
   }
 
   /**
-   * Resolves once the keepers have every definition that exists now. They are called one after the other. Rejects if
-   * the store cannot be read.
+   * Starts following. Resolves once the keepers have received every existing definition. They are
+   * called one after the other. Rejects if the store cannot be read.
    */
   async start(keepers: readonly DefinitionKeeper[]): Promise<void> {
     const keeper = {
@@ -38,7 +41,7 @@ export class DefinitionFollower {
         for (const each of keepers) each.delete(name);
       },
     };
-    // Decoded definitions are large, and looked at once: no cache should have them.
+    // Decoded definitions are large and read once, so they bypass the cache.
     const options = { decode: decodeState, objectsPerTurn: DEFINITIONS_PER_TURN };
     await this.#follower.follow(
       'apiextensions.k8s.io',

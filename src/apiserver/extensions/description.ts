@@ -1,5 +1,5 @@
-// A custom resource as its definition describes it, without the schemas: what is kept in memory for each definition, while the schemas
-// are read from the definition's bytes when they are needed.
+// A custom resource as its definition describes it, without schemas. This is what stays in memory
+// for each definition; schemas are read from the definition's bytes when they are needed.
 
 import type * as apiextensions from '#api/groups/apiextensions/v1/index.ts';
 import { isConditionTrue } from '#api/groups/apiextensions/v1/conditions.ts';
@@ -15,24 +15,27 @@ export interface CustomVersion {
   readonly served: boolean;
   readonly storage: boolean;
   readonly deprecated: boolean;
-  /** Replaces the text that deprecated versions warn with. */
+  /** The text that replaces the standard deprecation warning. */
   readonly deprecationWarning?: string;
   readonly hasSchema: boolean;
-  /** It has the subresource status. */
+  /** The version has the subresource status. */
   readonly hasStatus: boolean;
-  /** Absent: it has no subresource scale. */
+  /** The paths of the subresource scale. Absent: the version has none. */
   readonly scale?: ScalePaths;
   readonly columns: readonly PrinterColumn[];
-  /** JSONPaths: '.spec.color'. */
+  /** JSONPaths such as '.spec.color'. */
   readonly selectableFields: readonly string[];
 }
 
 export interface CustomResource {
-  /** Of the definition: 'widgets.example.com'. */
+  /** The name of the definition, such as 'widgets.example.com'. */
   readonly name: string;
   readonly group: string;
   readonly namespaced: boolean;
-  /** The names that are served: those that the definition's status has. Others may be in conflict with another definition. */
+  /**
+   * The accepted names, from the definition's status, which are served. Requested names may be in
+   * conflict with another definition.
+   */
   readonly names: {
     readonly plural: string;
     readonly singular: string;
@@ -41,15 +44,15 @@ export interface CustomResource {
     readonly shortNames: readonly string[];
     readonly categories: readonly string[];
   };
-  /** The kind that the definition asks for. */
+  /** The requested kind. */
   readonly requestedKind: string;
   readonly versions: readonly CustomVersion[];
   readonly conversion: Conversion;
 }
 
 /**
- * Returns what the definition says of its resource. Undefined: its names have not been accepted, so that there is nothing to serve.
- * Nothing of what is returned refers to the definition itself.
+ * Returns the description of a definition's resource. Undefined: its names are not accepted, so
+ * nothing is served. The result does not refer to the definition itself.
  */
 export function describeResource(definition: CustomResourceDefinition): CustomResource | undefined {
   const { metadata, spec, status } = definition;
@@ -99,13 +102,13 @@ function describeVersion(
   };
 }
 
-/** Which requests a definition's resource answers. */
+/** Which requests a definition's resource serves. */
 export interface ServingState {
   /** The resource can be requested. */
   readonly served: boolean;
   /** Discovery and OpenAPI describe it. */
   readonly established: boolean;
-  /** The definition is being deleted: no objects are created any more. */
+  /** The definition is being deleted, so no objects are created. */
   readonly terminating: boolean;
 }
 

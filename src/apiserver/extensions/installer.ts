@@ -1,8 +1,9 @@
-// Serves what definitions define: has the kinds of each in the catalog as long as its names are accepted. Definitions come from
-// DefinitionFollower.
+// Installs the kinds of each definition in the catalog as long as its names are accepted.
+// DefinitionFollower provides the definitions.
 //
-// What is kept of a definition: its kinds, a few small values, and a reference to its stored bytes, from which schemas are read when they
-// are needed. A change of the spec or of the accepted names replaces the kinds, which ends watches, as upstream. Other changes keep the
+// For each definition, its kinds, a few small values, and a reference to its stored bytes stay in
+// memory. Schemas are read from the bytes when they are needed. A change of the spec or of the
+// accepted names replaces the kinds, which ends watches, as upstream. Other changes keep the
 // stores: only the kinds' visibility and verbs follow the conditions.
 
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
@@ -19,8 +20,13 @@ import type { EncodedObject } from '../request.ts';
 import type { WebhookClients } from '../webhooks/client/index.ts';
 import { converterOf, type ConversionMetrics } from './conversion/index.ts';
 import type { DefinitionKeeper } from './definitions.ts';
-import { describeResource, servingState } from './description.ts';
-import type { CustomResource, CustomResourceDefinition, ServingState } from './description.ts';
+import {
+  type CustomResource,
+  type CustomResourceDefinition,
+  describeResource,
+  servingState,
+  type ServingState,
+} from './description.ts';
 import { customKinds } from './kinds/custom-kinds.ts';
 import { scaleCodec } from './kinds/scale-codec.ts';
 import { presented } from './kinds/presented.ts';
@@ -34,11 +40,11 @@ export interface InstallerConfig extends StoreServices {
   /** Calls conversion webhooks. */
   readonly webhooks: Pick<WebhookClients, 'call'>;
   readonly conversionMetrics: ConversionMetrics;
-  /** Measures the rules of schemas. */
+  /** Measures validation rules of schemas. */
   readonly ruleTimes: RuleTimes;
 }
 
-/** As much of a definition as tells which kinds are installed of it. */
+/** The part of a definition that identifies its installed kinds. */
 export interface Described {
   readonly metadata: Pick<CustomResourceDefinition['metadata'], 'name' | 'uid' | 'generation'>;
   readonly status: Pick<CustomResourceDefinition['status'], 'acceptedNames'>;
@@ -49,7 +55,7 @@ export class CustomResourceInstaller implements DefinitionKeeper {
   readonly #logger: Logger;
   readonly #pool = new SchemaPool();
   readonly #scaleCodec: ObjectCodec;
-  /** By the name of the definition. */
+  /** Installed definitions by name. */
   readonly #served = new Map<string, ServedDefinition>();
 
   constructor(config: InstallerConfig) {
@@ -60,12 +66,12 @@ export class CustomResourceInstaller implements DefinitionKeeper {
     );
   }
 
-  /** Reports whether the kinds of the definition are installed as it describes them. */
+  /** Reports whether the installed kinds are those of the current definition. */
   serves(definition: Described): boolean {
     return this.#served.get(definition.metadata.name)?.serves(definition) === true;
   }
 
-  /** Installs the kinds of a definition, or replaces them. What cannot be installed is logged. */
+  /** Installs the kinds of a definition, or replaces them. Failures are logged. */
   set(definition: CustomResourceDefinition, encoded: EncodedObject): void {
     const { name } = definition.metadata;
     let served = this.#served.get(name);
@@ -86,12 +92,12 @@ export class CustomResourceInstaller implements DefinitionKeeper {
   }
 }
 
-/** One definition, and what is installed of it. */
+/** One definition with its installed kinds. */
 class ServedDefinition {
   readonly #config: InstallerConfig;
   readonly #pool: SchemaPool;
   readonly #scaleCodec: ObjectCodec;
-  /** What the kinds depend on. */
+  /** Identifies the state of the definition that determines the kinds. */
   #identity = '';
   #kinds: readonly Kind[] | undefined;
   #state: ServingState = { served: false, established: false, terminating: false };
@@ -104,7 +110,10 @@ class ServedDefinition {
     this.#scaleCodec = scale;
   }
 
-  /** Throws Error if another kind is installed where one of these should be. */
+  /**
+   * Installs or replaces the kinds. Throws Error if another kind is already installed in the place
+   * of one of them.
+   */
   update(definition: CustomResourceDefinition, encoded: EncodedObject): void {
     this.#stored = stateOf(encoded);
     const state = servingState(definition);
@@ -136,7 +145,7 @@ class ServedDefinition {
   uninstall(): void {
     this.#installation?.uninstall();
     this.#installation = undefined;
-    // Their stores are closed.
+    // The stores of these kinds are closed.
     this.#kinds = undefined;
   }
 
@@ -159,7 +168,7 @@ class ServedDefinition {
   }
 
   #schemaOf(version: string): JSONSchemaProps | undefined {
-    const { value, modRevision } = this.#stored as KeyValue;
+    const { value, modRevision } = this.#stored!;
     const { spec } = decodeFromStorage<CustomResourceDefinition>(value, modRevision);
     return spec.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema as
       | JSONSchemaProps
@@ -167,7 +176,10 @@ class ServedDefinition {
   }
 }
 
-/** A spec has a generation; accepted names have none. */
+/**
+ * Returns the identity of a definition's state. The generation covers the spec, but not the
+ * accepted names.
+ */
 function identityOf({ metadata, status }: Described): string {
   return JSON.stringify([metadata.uid, metadata.generation, status.acceptedNames]);
 }

@@ -1,4 +1,4 @@
-// The place of audit logging in the chain. Not built yet: requests pass.
+// The place of audit logging in the chain. It is not implemented yet: requests pass unchanged.
 
 import type { Filter } from '../request.ts';
 

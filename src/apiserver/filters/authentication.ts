@@ -1,15 +1,22 @@
-// Finds the user of a request: the first authenticator that knows the credentials decides, and unknown credentials are rejected.
-// Requests without credentials are anonymous where that is allowed, by default for health and version only.
+// Finds the user of a request. The first authenticator that accepts the credentials decides, and
+// unknown credentials are rejected. Requests without credentials are anonymous if that is allowed,
+// by default for health and version only.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
-import { ANONYMOUS, AUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
-import type { Authenticator } from '../authentication/authenticator.ts';
+import {
+  ANONYMOUS,
+  AUTHENTICATED_GROUP,
+  type Authenticator,
+} from '../authentication/authenticator.ts';
 import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
 
 const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/version']);
 
-/** Which requests without credentials are let through, as system:anonymous: for authorization they are like others. */
+/**
+ * Which requests without credentials are admitted, as system:anonymous. They still need
+ * authorization.
+ */
 export type AnonymousRequests = 'none' | 'health and version' | 'all';
 
 export function authentication(
@@ -22,7 +29,7 @@ export function authentication(
       return next(request);
     };
     return (request) => {
-      // In-process requests bring their user.
+      // In-process requests carry their user.
       if (request.user !== undefined) return next(request);
       try {
         const user = authenticate(request, authenticators, anonymous, 0);
@@ -36,7 +43,7 @@ export function authentication(
   };
 }
 
-/** Asks the authenticators from the one at `from` on. Answers at once as long as those asked do. */
+/** Calls the authenticators from index `from` on. Returns synchronously as long as they do. */
 function authenticate(
   request: ApiRequest,
   authenticators: readonly Authenticator[],
@@ -44,7 +51,7 @@ function authenticate(
   from: number,
 ): Awaitable<UserInfo> {
   for (let n = from; n < authenticators.length; n++) {
-    const user = (authenticators[n] as Authenticator).authenticate(request);
+    const user = authenticators[n]!.authenticate(request);
     if (user instanceof Promise) {
       return user.then((found) =>
         found === undefined
@@ -61,7 +68,7 @@ function authenticate(
   throw apierrors.unauthorized('Unauthorized');
 }
 
-/** The health endpoints with their single checks, and the version. */
+/** Reports whether the path is a health endpoint, one of its single checks, or the version. */
 function isAnonymousPath(path: string): boolean {
   if (ANONYMOUS_PATHS.has(path)) return true;
   return path.startsWith('/livez/') || path.startsWith('/readyz/') || path.startsWith('/healthz/');

@@ -1,9 +1,9 @@
-// May they do it? Without an authorizer that says yes, the answer is no.
+// Rejects requests that the authorizer does not allow.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
-import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
+import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 
 export function authorization(authorizer: Authorizer): Filter {
   return (next) => (request) => {
@@ -17,11 +17,11 @@ export function authorization(authorizer: Authorizer): Filter {
 
 export function attributesOf({ info, user, query }: ApiRequest): Attributes {
   const { verb } = info;
-  // Not for legacy watch paths, as upstream: those of one object have no selectors.
+  // Requests with the legacy prefix for one object have no selectors, as upstream.
   const ofSeveral =
     info.pathVerb === '' && (verb === 'list' || verb === 'watch' || verb === 'deletecollection');
   return {
-    user: user as UserInfo,
+    user: user!,
     isResourceRequest: info.isResourceRequest,
     path: info.path,
     verb,
@@ -36,12 +36,18 @@ export function attributesOf({ info, user, query }: ApiRequest): Attributes {
   };
 }
 
-/** The authorizer has not allowed a request. Upstream answers it with a header that other errors do not have (see panic-recovery.ts). */
+/**
+ * The authorizer has denied a request. Upstream's response has a header that other errors do not
+ * have (see panic-recovery.ts).
+ */
 export class DeniedError extends apierrors.StatusError {
   override readonly name = 'DeniedError';
 }
 
-/** 403: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "default"`. */
+/**
+ * Returns error 403: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in
+ * the namespace "default"`.
+ */
 export function forbiddenError(attributes: Attributes, reason: string): DeniedError {
   return new DeniedError(forbidden(attributes, reason).status);
 }
@@ -56,7 +62,9 @@ function forbidden(attributes: Attributes, reason: string): apierrors.StatusErro
   const resource =
     subresource === '' ? attributes.resource : `${attributes.resource}/${subresource}`;
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${quote(namespace)}`;
-  const message = `User ${quote(user.name)} cannot ${verb} resource ${quote(resource)} in API group ${quote(apiGroup)} ${where}${why}`;
+  const message =
+    `User ${quote(user.name)} cannot ${verb} resource ${quote(resource)} in API ` +
+    `group ${quote(apiGroup)} ${where}${why}`;
   return apierrors.forbidden(
     { group: apiGroup, resource: attributes.resource },
     attributes.name,

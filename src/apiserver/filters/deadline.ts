@@ -1,6 +1,6 @@
-// No request but the long-running ones takes longer than the server allows, or its client by `?timeout=`: then it is aborted
-// and answered 504. The due times of all requests are looked at once a second; a timer for each would cost more than most
-// requests do.
+// Aborts requests at their deadline with 504, except long-running ones. The deadline is the
+// server's limit, or the client's shorter `?timeout=`. All deadlines are checked once a second,
+// since a timer for each request would cost more than most requests do.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -67,7 +67,7 @@ export class Deadlines {
   }
 
   #check(): void {
-    // An idle server has nothing to look at, and rests.
+    // An idle server has nothing to check, so the timer stops.
     if (this.#pending.size === 0) this.stop();
     const now = this.#clock.monotonic();
     for (const pending of this.#pending) {
@@ -80,7 +80,7 @@ export class Deadlines {
   }
 }
 
-/** Undefined: the client leaves it to the server. Throws BadRequest. */
+/** Returns the client's timeout in ms. Undefined: the request has none. Throws BadRequest. */
 function requestedTimeout({ query }: ApiRequest): number | undefined {
   if (query.size === 0) return undefined;
   const text = query.get('timeout');

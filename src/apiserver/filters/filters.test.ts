@@ -15,14 +15,14 @@ const OK: ApiResponse = { code: 200, body: { kind: 'none' } };
 const USER: UserInfo = { name: 'u', groups: [] };
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A handler that answers when it is told to. */
+/** A handler whose requests wait until the test calls their functions in `waiting`. */
 class Held {
   readonly waiting: (() => void)[] = [];
   readonly handle: Handler = () => new Promise((resolve) => this.waiting.push(() => resolve(OK)));
 }
 
 describe('panicRecovery', () => {
-  test('answers 500 without details, and logs them', async () => {
+  test('responds 500 without details, and logs them', async () => {
     const logger = new RecordingLogger();
     const handler = panicRecovery(logger)(() => Promise.reject(new TypeError('secret detail')));
     const { code, body } = await handler(rawRequest({ path: '/x' }));
@@ -32,7 +32,7 @@ describe('panicRecovery', () => {
   });
 });
 
-test('a request that is not allowed has a header that other failures do not have, as upstream', async () => {
+test('a denied request has a header that other errors do not have, as upstream', async () => {
   const headersOf = async (error: Error): Promise<unknown> => {
     const failing: Handler = async () => {
       throw error;
@@ -50,7 +50,7 @@ test('a request that is not allowed has a header that other failures do not have
 });
 
 describe('deadlines', () => {
-  test('end what takes too long, and tell it', async () => {
+  test('end requests that take too long, with an error', async () => {
     const clock = new VirtualClock();
     const deadlines = new Deadlines({ clock, timeoutMs: 60_000 });
     const held = new Held();
@@ -69,7 +69,7 @@ describe('deadlines', () => {
     deadlines.stop();
   });
 
-  test("may be shorter by the client's wish, never longer", async () => {
+  test('may be shorter than the server’s limit by ?timeout=, never longer', async () => {
     const clock = new VirtualClock();
     const deadlines = new Deadlines({ clock, timeoutMs: 60_000 });
     const held = new Held();
@@ -90,7 +90,7 @@ describe('deadlines', () => {
     deadlines.stop();
   });
 
-  test('let the others alone', async () => {
+  test('do not affect long-running requests', async () => {
     const clock = new VirtualClock();
     const deadlines = new Deadlines({ clock, timeoutMs: 1000 });
     const request = rawRequest({ path: '/api/v1/pods' });
@@ -102,7 +102,7 @@ describe('deadlines', () => {
 });
 
 describe('maxInFlight', () => {
-  test('lets some in, some wait, and sends the rest away', async () => {
+  test('admits some, queues some, and rejects the rest', async () => {
     const held = new Held();
     const handler = requestInfo(maxInFlight({ maxReads: 2, maxWaiting: 1 })(held.handle));
     const ask = (path = '/api/v1/pods', user = USER) => handler(rawRequest({ path, user }));
@@ -115,7 +115,7 @@ describe('maxInFlight', () => {
       code: 429,
       status: { details: { retryAfterSeconds: 1 } },
     });
-    // Writes, watches and administrators are counted elsewhere or not at all.
+    // Watches and requests of administrators are not counted, and writes are counted separately.
     const watch = ask('/api/v1/pods?watch=1');
     const admin = ask('/api/v1/pods', ADMIN);
     await turn();

@@ -1,5 +1,6 @@
-// Impersonation by the Impersonate-* headers. A user that may `impersonate` the requested user, each of its groups, its uid and each of
-// its extra fields is replaced by it.
+// Impersonation by the Impersonate-* headers. The user needs the permission `impersonate` for the
+// requested user, each of its groups, its uid and each of its extra fields. The request then
+// continues as the requested user.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { getOwn, setOwn } from '#machinery/deep.ts';
@@ -32,7 +33,7 @@ function impersonating(authorizer: Authorizer, next: Handler): Handler {
   return async (request) => {
     const wanted = requestedUser(request);
     if (wanted === undefined) return next(request);
-    for (const attributes of neededPermissions(request.user as UserInfo, wanted)) {
+    for (const attributes of neededPermissions(request.user!, wanted)) {
       const { decision, reason } = await authorizer.authorize(attributes);
       if (decision !== 'allow') throw forbiddenError(attributes, reason);
     }
@@ -41,7 +42,10 @@ function impersonating(authorizer: Authorizer, next: Handler): Handler {
   };
 }
 
-/** Returns the user that the headers ask for, undefined if they ask for none. Throws BadRequest for groups or extra fields without a user. */
+/**
+ * Returns the user in the headers; undefined if there is none. Throws BadRequest for groups or
+ * extra fields without a user.
+ */
 function requestedUser(request: Pick<ApiRequest, 'headers' | 'rawHeaders'>): UserInfo | undefined {
   let name: string | undefined;
   let uid: string | undefined;
@@ -71,7 +75,10 @@ function requestedUser(request: Pick<ApiRequest, 'headers' | 'rawHeaders'>): Use
   return { name, groups, ...(uid !== undefined && { uid }), ...(hasExtra && { extra }) };
 }
 
-/** Each value of each header. A comma does not separate values: it may be a part of a group's name. */
+/**
+ * Yields each value of each header. A comma does not separate values: the name of a group may
+ * contain one.
+ */
 function* headersOf({
   headers,
   rawHeaders,
@@ -82,11 +89,11 @@ function* headersOf({
     return;
   }
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    yield [(rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string];
+    yield [rawHeaders[at]!.toLowerCase(), rawHeaders[at + 1]!];
   }
 }
 
-/** A key with a malformed percent-encoding stands for itself, as upstream. */
+/** Decodes a key. A key with invalid percent-encoding stays unchanged, as upstream. */
 function unescapeExtraKey(encoded: string): string {
   try {
     return decodeURIComponent(encoded);
@@ -96,7 +103,7 @@ function unescapeExtraKey(encoded: string): string {
   }
 }
 
-/** Reports whether the request impersonates. Few do, so this check is quick. */
+/** Reports whether the request impersonates. Few requests do, so this check has to be fast. */
 function mentionsImpersonation(headers: ApiRequest['headers']): boolean {
   for (const header in headers) if (header.startsWith(PREFIX)) return true;
   return false;
@@ -130,7 +137,10 @@ function neededPermissions(user: UserInfo, wanted: UserInfo): Attributes[] {
   return needed;
 }
 
-/** The ServiceAccount that a user name stands for. Names that only begin like one's are those of ordinary users. */
+/**
+ * Returns the ServiceAccount of a user name; undefined for ordinary users, also if the name only
+ * begins like a ServiceAccount's.
+ */
 function serviceAccountOf(
   user: string,
 ): { readonly namespace: string; readonly name: string } | undefined {
@@ -147,7 +157,7 @@ function serviceAccountOf(
   return { namespace, name };
 }
 
-/** Adds the groups that come with the name. */
+/** Adds the groups that the user name implies. */
 function complete(user: UserInfo): UserInfo {
   const groups = [...user.groups];
   const account = serviceAccountOf(user.name);

@@ -1,6 +1,6 @@
-// How many requests are worked on at a time: some for reads, some for writes; more wait their turn, and when too many wait,
-// the rest are sent away for a moment. The place of priority and fairness. Long-running requests and those of system:masters
-// do not count.
+// Limits the number of concurrent requests, separately for reads and writes. More requests wait;
+// when too many wait, further ones are rejected with 429. This takes the place of priority and
+// fairness. Long-running requests and those of system:masters do not count.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { Fifo } from '#machinery/collections/fifo.ts';
@@ -8,11 +8,11 @@ import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
 
 export interface MaxInFlightConfig {
-  /** Default: 400. */
+  /** The maximum number of concurrent reads. Default: 400. */
   readonly maxReads?: number;
-  /** Default: 200. */
+  /** The maximum number of concurrent writes. Default: 200. */
   readonly maxWrites?: number;
-  /** How many may wait, of each. Default: 10000. */
+  /** The maximum number of waiting requests, for each of the two. Default: 10000. */
   readonly maxWaiting?: number;
 }
 
@@ -45,12 +45,12 @@ class Gate {
       if (this.#waiting.length >= this.#maxWaiting) {
         throw apierrors.tooManyRequests('too many requests, please try again later', 1);
       }
-      // The request that leaves hands its place over, so the count stays.
+      // The finished request passes its place on, so the count stays.
       waited = true;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#inFlight++;
     try {
-      // Its client may have left, or its time be over, while it waited.
+      // The client may have disconnected, or the deadline may have passed, during the wait.
       if (waited && request.signal.aborted)
         throw apierrors.serviceUnavailable('the request ended while it waited');
       return await work();

@@ -1,5 +1,6 @@
-// The outermost stage: whatever is thrown becomes an answer. A StatusError says itself what to answer; anything else is a
-// fault of ours, is logged with its stack, and answers 500 without details.
+// The outermost filter: turns errors into responses. A StatusError has its own response. Any other
+// error is a bug of this program: it is logged with its stack, and the response is a 500 without
+// details.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -32,7 +33,7 @@ export function panicRecovery(logger: Logger): Filter {
   return (next) => (request) => next(request).catch((error: unknown) => answer(request, error));
 }
 
-/** The response for a failure, in the form that the client asked for. */
+/** Returns the response for an error, in the form that the client accepts. */
 function statusResponse(request: ApiRequest, status: apierrors.Status): ApiResponse {
   const seconds = status.details?.retryAfterSeconds ?? 0;
   return {

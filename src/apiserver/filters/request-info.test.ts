@@ -63,7 +63,7 @@ describe('parseRequestInfo', () => {
     expect(info('GET', target)).toMatchObject({ inNamespace, pathName, pathVerb });
   });
 
-  test('the name of a selector is for lists and watches alone', () => {
+  test('the name in a selector counts only for lists and watches', () => {
     expect(
       info('DELETE', '/api/v1/namespaces/x/pods?fieldSelector=metadata.name%3Dp'),
     ).toMatchObject({ name: '' });
@@ -72,7 +72,7 @@ describe('parseRequestInfo', () => {
     ).toMatchObject({ name: '' });
   });
 
-  test('keeps what is behind a subresource', () => {
+  test('keeps the path after a subresource', () => {
     expect(info('GET', '/api/v1/nodes/n/proxy/a%20b/c').parts).toEqual(['a b', 'c']);
   });
 
@@ -90,7 +90,7 @@ describe('parseRequestInfo', () => {
     expect(info('GET', path)).toMatchObject({ isResourceRequest: false, verb: 'get', path });
   });
 
-  test('knows what goes on and on', () => {
+  test('recognizes long-running requests', () => {
     expect(isLongRunning(info('GET', '/api/v1/pods?watch=1'))).toBe(true);
     expect(isLongRunning(info('GET', '/api/v1/namespaces/x/pods/p/log'))).toBe(true);
     expect(isLongRunning(info('POST', '/api/v1/namespaces/x/pods/p/exec'))).toBe(true);

@@ -1,9 +1,9 @@
-// Parses the method and path of a request: Kubernetes' grammar of paths.
+// Parses the method and path of a request by Kubernetes' grammar of paths.
 //
 //   /api/v1/[watch/]namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE[/…]]]      the core group
 //   /apis/GROUP/VERSION/[watch/][namespaces/NS/]RESOURCE[/NAME[/…]]      all others
 //
-// Everything else is a non-resource request.
+// Any other path is a non-resource request.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import * as fields from '#machinery/selectors/fields.ts';
@@ -19,7 +19,10 @@ const VERB_OF_METHOD: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Subresources of the Namespace itself; all other segments after a namespace's name are resources in that namespace. */
+/**
+ * Subresources of the Namespace itself. Any other segment after a namespace's name is a resource in
+ * that namespace.
+ */
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 
 export const requestInfo: Filter = (next) => (request) => {
@@ -31,12 +34,15 @@ export const requestInfo: Filter = (next) => (request) => {
   return next(request);
 };
 
-/** Those of creates by their paths, which are few, without a name at their end. What is read from one is true of the next. */
+/**
+ * A cache of the results for creates, by path: such paths have no name at their end, so there are
+ * few.
+ */
 const ofCreates = new Map<string, RequestInfo>();
 const MAX_CREATES = 1000;
 const MAX_KEPT_PATH = 500;
 
-/** Throws BadRequest for a path that cannot be decoded. */
+/** Parses the request. Throws BadRequest for a path that cannot be decoded. */
 export function parseRequestInfo(
   request: Pick<ApiRequest, 'method' | 'path' | 'query'>,
 ): RequestInfo {
@@ -45,7 +51,7 @@ export function parseRequestInfo(
   const known = ofCreates.get(path);
   if (known !== undefined) return known;
   if (path.length > MAX_KEPT_PATH) return parse(request);
-  // A copy: what is cut out of a longer target would keep it.
+  // Copies the path, because a substring would keep the whole request target in memory.
   const copy = Buffer.from(path, 'utf8').toString('utf8');
   const info = parse({ method: request.method, path: copy, query: request.query });
   if (info.isResourceRequest && info.name === '') {
@@ -66,13 +72,14 @@ function parse({
     return nonResource(path, method);
 
   let at = 1;
-  const apiGroup = first === 'api' ? '' : (parts[at++] as string);
-  const apiVersion = parts[at++] as string;
+  const apiGroup = first === 'api' ? '' : parts[at++]!;
+  const apiVersion = parts[at++]!;
   let verb = VERB_OF_METHOD[method] ?? '';
   let pathVerb: RequestInfo['pathVerb'] = '';
   const prefix = parts[at];
   if (prefix === 'watch' || prefix === 'proxy') {
-    // Legacy forms. The prefix is the verb, whatever the method is. Nothing serves 'proxy' any more.
+    // A legacy form: the prefix is the verb, whatever the method is. No 'proxy' path is served any
+    // more.
     verb = pathVerb = prefix;
     at++;
     if (at >= parts.length) return nonResource(path, method);
@@ -81,7 +88,7 @@ function parse({
   let namespace = '';
   let inNamespace = false;
   if (parts[at] === 'namespaces' && parts.length > at + 1) {
-    namespace = parts[at + 1] as string;
+    namespace = parts[at + 1]!;
     const inside = parts[at + 2];
     if (inside !== undefined && !NAMESPACE_SUBRESOURCES.has(inside)) {
       inNamespace = true;
@@ -90,7 +97,7 @@ function parse({
   }
   const resource = parts[at] ?? '';
   const pathName = parts[at + 1] ?? '';
-  // Upstream reads no subresource after the prefix 'proxy'.
+  // Upstream parses no subresource after the prefix 'proxy'.
   const subresource = pathVerb === 'proxy' ? '' : (parts[at + 2] ?? '');
   const rest = parts.slice(at + 3);
 
@@ -98,7 +105,7 @@ function parse({
   if (name === '') {
     if (verb === 'get') {
       verb = wantsWatch(query) ? 'watch' : 'list';
-      // A right to one object by its name includes lists and watches of that object alone.
+      // A permission for one object by its name includes lists and watches of that object alone.
       name = nameInSelector(query);
     } else if (verb === 'delete') verb = 'deletecollection';
   } else if (verb === 'get' && subresource === '' && wantsWatch(query)) verb = 'watch';
@@ -179,7 +186,9 @@ function nameInSelector(query: URLSearchParams): string {
   }
 }
 
-/** Reports whether a request is long-running: it has no deadline and does not count as in flight. */
+/**
+ * Reports whether a request is long-running: it has no deadline and does not count as in flight.
+ */
 export function isLongRunning(info: RequestInfo): boolean {
   if (!info.isResourceRequest) return false;
   if (info.verb === 'watch' || info.verb === 'proxy') return true;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
 import { AuditIds } from './audit-ids.ts';
 
-test('each is a UUID of its own', () => {
+test('each one is a different UUID', () => {
   const ids = new AuditIds(new SeededRandom(1));
   const made = Array.from({ length: 10_000 }, () => ids.next());
   expect(new Set(made).size).toBe(made.length);

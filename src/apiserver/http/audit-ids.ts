@@ -1,5 +1,6 @@
-// Identifiers of requests, in the form of UUIDs. They have to be unique, not secret: one random UUID serves for 4,096 of them, which
-// differ in their last three digits, since a random one costs more than many a request's other work.
+// Creates audit IDs in the form of UUIDs. They have to be unique, not secret. One random UUID
+// serves for 4,096 of them, which differ in their last three digits, because a random one would
+// cost more than the rest of many requests.
 
 import type { Random } from '#machinery/random.ts';
 
@@ -20,6 +21,6 @@ export class AuditIds {
       this.#beginning = this.#random.uuid().slice(0, -3);
       this.#next = 0;
     }
-    return this.#beginning + (ENDINGS[this.#next++] as string);
+    return this.#beginning + ENDINGS[this.#next++]!;
   }
 }

@@ -9,7 +9,7 @@ function readable(stream: PassThrough, announced?: string): { read(): Promise<Ui
   return { read: () => Promise.resolve(body.read()) };
 }
 
-test('a body is read once, however often it is asked for', async () => {
+test('a body is read once, however often read() is called', async () => {
   const stream = new PassThrough();
   const body = readable(stream);
   const [first, second] = [body.read(), body.read()];
@@ -19,7 +19,7 @@ test('a body is read once, however often it is asked for', async () => {
   expect(await second).toBe(await first);
 });
 
-test('one that breaks is told, also when it broke before anybody asked', async () => {
+test('a broken body is reported, also if it broke before read() was called', async () => {
   const broken = { status: { code: 400, message: 'the body of the request ended early' } };
   const late = new PassThrough();
   const reading = readable(late, '10').read();

@@ -1,4 +1,4 @@
-// Bodies of requests, read when they are asked for and only so far.
+// Request bodies, which are read on demand and up to a limit.
 
 import { Readable } from 'node:stream';
 
@@ -6,16 +6,16 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { RequestBody } from '../request.ts';
 
-/** As large as a body may be: 3 MiB. */
+/** The maximum size of a body: 3 MiB. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
 const EMPTY = new Uint8Array();
 
 export const noBody: RequestBody = { kind: 'bytes', read: () => EMPTY };
 
-/** `announced`: what the client says the length is, if it does. */
+/** Returns the body of a request. `announced`: the Content-Length, if there is one. */
 export function bodyOf(stream: Readable, announced: string | undefined): RequestBody {
-  // The stream carries the response, too, and must outlive the reading of the body.
+  // The stream is also the response's, so reading the body must not destroy it.
   const chunks = (): Readable =>
     Readable.from(stream.iterator({ destroyOnReturn: false }), { objectMode: false });
   return { ...readOnce(announced, () => read(stream)), stream: chunks };
@@ -50,17 +50,17 @@ function read(stream: Readable): Promise<Uint8Array> {
       }
       chunks.push(chunk);
     });
-    // Each says so once; to be asked for once costs more.
+    // Each event occurs once, and `on` is cheaper than `once`.
     stream.on('end', () => {
       ended = true;
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
     });
     const broken = (): void => {
       if (!ended) reject(endedEarly());
     };
     stream.on('error', broken);
     stream.on('close', broken);
-    // It may have broken before anybody asked, and says so only once.
+    // The stream may already be closed, and emits that event only once.
     if (stream.destroyed) broken();
   });
 }

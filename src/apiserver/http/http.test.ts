@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { connect as http2Connect } from 'node:http2';
-import type { ClientHttp2Session } from 'node:http2';
-import { Agent, request as httpsRequest } from 'node:https';
-import type { RequestOptions } from 'node:https';
+import { type ClientHttp2Session, connect as http2Connect } from 'node:http2';
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 
 import { systemClock } from '#machinery/clock.ts';
-import { makeTestAuthority } from '../testing/certificates.ts';
-import type { Credentials, TestAuthority } from '../testing/certificates.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '../testing/certificates.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
@@ -111,7 +111,7 @@ function h2(connection: ClientHttp2Session, call: Call): Promise<Answer> {
   });
 }
 
-/** Both versions of HTTP, asked the same. */
+/** Both versions of HTTP, with the same requests. */
 const versions: readonly (readonly [string, (call: Call) => Promise<Answer>])[] = [
   ['HTTP/1.1', h1],
   [
@@ -130,7 +130,7 @@ const versions: readonly (readonly [string, (call: Call) => Promise<Answer>])[] 
 describe.each(versions)('over %s', (version, ask) => {
   const name = version.toLowerCase().replace(/[^a-z0-9]/g, '-');
 
-  test('a comma does not separate impersonated groups; headers do', async () => {
+  test('headers separate impersonated groups, commas do not', async () => {
     const { code, text } = await ask({
       method: 'POST',
       path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
@@ -171,14 +171,14 @@ describe.each(versions)('over %s', (version, ask) => {
     expect((await ask({ path: `${PATH}/${name}` })).code).toBe(404);
   });
 
-  test('answers HEAD without a body', async () => {
+  test('responds to HEAD without a body', async () => {
     const { code, text, headers } = await ask({ method: 'HEAD', path: '/version' });
     expect(code).toBe(200);
     expect(text).toBe('');
     expect(Number(headers['content-length'])).toBeGreaterThan(10);
   });
 
-  test('knows who asks by certificate and by token, and anonymous only for health', async () => {
+  test('authenticates by certificate and by token; anonymous requests only for health', async () => {
     const review = {
       method: 'POST',
       path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
@@ -199,22 +199,22 @@ describe.each(versions)('over %s', (version, ask) => {
     expect((await ask({ ...review, as: null })).code).toBe(401);
     for (const path of ['/healthz', '/livez', '/readyz', '/version'])
       expect((await ask({ path, as: null })).code).toBe(200);
-    // How single parts are is for those who watch over the cluster.
+    // Single checks need a permission.
     expect((await ask({ path: '/readyz/etcd', as: null })).code).toBe(403);
     for (const path of ['/api', '/apis', '/metrics', '/openapi/v2', PATH, '/'])
       expect((await ask({ path, as: null })).code).toBe(401);
-    // Wrong credentials are wrong everywhere.
+    // Wrong credentials are rejected on every path.
     expect(
       (await ask({ path: '/healthz', as: null, headers: { authorization: 'Bearer wrong' } })).code,
     ).toBe(401);
   });
 
-  test('believes no certificate of another authority', async () => {
+  test('does not trust certificates of another authority', async () => {
     const stranger = await (await makeTestAuthority()).client('admin', ['system:masters']);
     expect((await ask({ path: PATH, as: stranger })).code).toBe(401);
   });
 
-  test('refuses bodies beyond 3 MiB, announced or not', async () => {
+  test('rejects bodies beyond 3 MiB, announced or not', async () => {
     const body = Buffer.alloc(3 * 1024 * 1024 + 1, 0x20);
     const announced = await ask({
       method: 'POST',
@@ -229,7 +229,7 @@ describe.each(versions)('over %s', (version, ask) => {
       body,
     }).catch((error: Error) => error);
     for (const answer of [announced, streamed]) {
-      // A client that still writes when the answer comes may see its connection end instead.
+      // A client that still writes when the response arrives may see its connection end instead.
       if (answer instanceof Error) continue;
       expect(answer.code).toBe(413);
       expect(JSON.parse(answer.text)).toMatchObject({
@@ -240,7 +240,7 @@ describe.each(versions)('over %s', (version, ask) => {
     expect((await ask({ path: '/readyz' })).code).toBe(200);
   });
 
-  test('takes long headers and selectors', async () => {
+  test('accepts long headers and selectors', async () => {
     const length = version === 'HTTP/2' ? 40_000 : 500_000;
     const values = Array.from({ length: Math.min(length, 120_000) / 10 }, (_, i) =>
       `value-${i}`.slice(0, 8),
@@ -281,7 +281,7 @@ describe.each(versions)('over %s', (version, ask) => {
 });
 
 describe('watches', () => {
-  test('are told over HTTP/1.1 at once, line by line', async () => {
+  test('are sent over HTTP/1.1 at once, line by line', async () => {
     const lines: string[] = [];
     await new Promise<void>((resolve, reject) => {
       const request = httpsRequest(
@@ -321,7 +321,7 @@ describe('watches', () => {
     ]);
   });
 
-  test('and over HTTP/2; when the client goes, the watch goes', async () => {
+  test('and over HTTP/2; when the client disconnects, the watch ends', async () => {
     const connection = session();
     const stream = connection.request({
       ':path': `${PATH}?watch=true&fieldSelector=metadata.name%3Dh2w`,
@@ -350,12 +350,12 @@ describe('over a WebSocket', () => {
   const open = (path: string, protocols: string[] = []): WebSocket =>
     new WebSocket(`wss://127.0.0.1:${port}${path}`, protocols, { ca: authority.cert, ...admin });
 
-  test('a watch is a message of text for each event; when the client goes, the watch goes', async () => {
+  test('a watch sends a text message for each event, and ends when the client disconnects', async () => {
     const webSocket = open(`${PATH}?watch=true&fieldSelector=metadata.name%3Dws`);
     await once(webSocket, 'open');
-    const told = once(webSocket, 'message') as Promise<[Buffer, boolean]>;
+    const message = once(webSocket, 'message') as Promise<[Buffer, boolean]>;
     await h1({ method: 'POST', path: PATH, body: JSON.stringify({ metadata: { name: 'ws' } }) });
-    const [data, isBinary] = await told;
+    const [data, isBinary] = await message;
     expect(isBinary).toBe(false);
     expect(JSON.parse(data.toString())).toMatchObject({
       type: 'ADDED',
@@ -372,7 +372,7 @@ describe('over a WebSocket', () => {
     expect(code).toBe(1000);
   });
 
-  test('what is refused is answered as ever', async () => {
+  test('errors are ordinary responses', async () => {
     const [, response] = (await once(
       open(`${PATH}?watch=true&resourceVersion=x`),
       'unexpected-response',
@@ -381,7 +381,7 @@ describe('over a WebSocket', () => {
     response.destroy();
   });
 
-  test('a protocol that there is not is refused', async () => {
+  test('an unknown protocol is rejected', async () => {
     const [, response] = (await once(
       open(`${PATH}?watch=true`, ['other']),
       'unexpected-response',
@@ -404,7 +404,7 @@ describe('bad input', () => {
       socket.on('close', () => resolve(answer));
     });
 
-  test('that is no HTTP is told so', async () => {
+  test('that is not HTTP gets an error', async () => {
     expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 Bad Request/);
     expect(await raw('GET / HTTP/9.9\r\n\r\n')).toMatch(/^HTTP\/1\.1 (400|505)/);
     expect(await raw(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(1_100_000)}\r\n\r\n`)).toMatch(
@@ -417,7 +417,7 @@ describe('bad input', () => {
     ).toMatch(/^HTTP\/1\.1 400/);
   });
 
-  test('that is no TLS breaks nothing', async () => {
+  test('that is not TLS has no effect', async () => {
     const { connect } = await import('node:net');
     await new Promise<void>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\n\r\n'));
@@ -427,7 +427,7 @@ describe('bad input', () => {
     expect((await h1({ path: '/readyz' })).code).toBe(200);
   });
 
-  test('bodies that break off break nothing', async () => {
+  test('bodies that break off have no effect', async () => {
     const socket = tlsConnect({
       host: '127.0.0.1',
       port,
@@ -441,26 +441,28 @@ describe('bad input', () => {
     expect((await h1({ path: '/readyz' })).code).toBe(200);
   });
 
-  test('upgrades of what cannot be upgraded are answered', async () => {
+  test('upgrades of paths without upgrades get a response', async () => {
     const answer = await raw(
-      `GET ${PATH}/none HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+      `GET ${PATH}/none HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ` +
+        `websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1\.1 404 Not Found/);
     expect(answer).toContain('configmaps \\"none\\" not found');
   });
 
-  test('and those of what needs none, as if nobody had asked for one', async () => {
+  test('and upgrades of other requests are ignored', async () => {
     const upgrade =
-      'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n';
+      'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: ' +
+      'x\r\nSec-WebSocket-Version: 13\r\n\r\n';
     const list = await raw(`GET ${PATH} HTTP/1.1\r\n${upgrade}`);
     expect(list).toMatch(/^HTTP\/1\.1 200 OK/);
     expect(list).toContain('"kind":"ConfigMapList"');
     expect(list).toMatch(/connection: close/i);
-    // Larger than what a socket takes at once.
+    // The response is larger than a socket accepts at once.
     expect((await raw(`GET /openapi/v2 HTTP/1.1\r\n${upgrade}`)).length).toBeGreaterThan(100_000);
   });
 
-  test('a client that is slow to read many answers may go on asking', async () => {
+  test('a client that reads many responses slowly may send more requests', async () => {
     const connection = http2Connect(`https://127.0.0.1:${port}`, {
       ca: authority.cert,
       ...admin,
@@ -482,7 +484,7 @@ describe('bad input', () => {
     connection.destroy();
   });
 
-  test('bodies that come in pieces, or that nobody reads, leave the connection for the next request', async () => {
+  test('bodies in pieces, or unread ones, do not block the next request of the connection', async () => {
     const socket = tlsConnect({
       host: '127.0.0.1',
       port,
@@ -494,7 +496,7 @@ describe('bad input', () => {
     let received = '';
     socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
     const codes = (): string[] =>
-      [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code as string);
+      [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code!);
     const answered = async (count: number): Promise<void> => {
       while (codes().length < count) await once(socket, 'data');
     };
@@ -510,11 +512,12 @@ describe('bad input', () => {
       await new Promise((resolve) => socket.write(bytes.subarray(at, at + 50_001), resolve));
     }
     await answered(1);
-    // More than is kept of a body before somebody asks for it: nobody will, there is no such path.
+    // The body is larger than the buffer for unread bodies, and no handler reads it, because the
+    // path does not exist.
     socket.write(post('/none', 200_000));
     socket.write(Buffer.alloc(200_000, 'x'));
     await answered(2);
-    // Two at once: their bodies come with the head of the other.
+    // Two requests at once: the second head arrives with the first body.
     const small = (name: string): string => {
       const text = JSON.stringify({ metadata: { name } });
       return post(PATH, text.length) + text;
@@ -533,7 +536,7 @@ describe('bad input', () => {
   });
 });
 
-test('the port that is taken is refused, and without a certificate none is opened', async () => {
+test('rejects a port that is in use, and opens none without a certificate', async () => {
   const other = await startTestServer({
     clock: systemClock,
     tls: await authority.server(),

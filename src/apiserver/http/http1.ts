@@ -1,21 +1,22 @@
-// The parts of serving HTTP/1.1 that the secure port and the connections of this process share.
+// The parts of HTTP/1.1 that the secure port and in-process connections share.
 
-import { ServerResponse } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { ApiResponse } from '../request.ts';
 import type { RequestState } from '../request-state.ts';
-import { respond } from './respond.ts';
-import type { ResponseSink } from './respond.ts';
+import { respond, type ResponseSink } from './respond.ts';
 
-/** The reasons for which a request is aborted. */
+/** The reason with which a request is aborted when its client disconnects. */
 export const CLIENT_GONE = new Error('the client has gone');
 export const ANSWERED = new Error('the request has been answered');
 
-/** Returns the path and the query of a request target, which is '/path?query' or (through a proxy) a whole URL. */
+/**
+ * Returns the path and the query of a request target: '/path?query', or a whole URL through a
+ * proxy.
+ */
 export function splitTarget(target: string): { readonly path: string; readonly query: string } {
   let rest = target;
   if (!rest.startsWith('/')) {
@@ -34,7 +35,10 @@ export function flat(headers: IncomingHttpHeaders): Readonly<Record<string, stri
   return headers as Readonly<Record<string, string | undefined>>;
 }
 
-/** Sends an ordinary response to a request to upgrade that is rejected or that the path does not support, then calls `close`. */
+/**
+ * Sends an ordinary response to an upgrade request that is rejected or not supported by the path,
+ * then calls `close`.
+ */
 export async function answerWithoutUpgrade(
   request: RequestState,
   answer: ApiResponse,
@@ -58,8 +62,8 @@ export interface ConnectionSink extends ResponseSink {
 }
 
 /**
- * Ends a response that could not be sent: with an error as long as nothing has been sent, otherwise by breaking the stream, so that the
- * client notices that the body is incomplete.
+ * Ends a response that could not be sent: with an error if nothing has been sent, otherwise by
+ * breaking the stream, so that the client notices the incomplete body.
  */
 export function giveUp({ auditId }: RequestState, sink: ConnectionSink): void {
   if (!sink.open) return;
@@ -81,13 +85,13 @@ export class Http1Sink implements ConnectionSink {
   readonly writable: ServerResponse;
   readonly #closing: () => void;
 
-  /** `closing`: called before a response after which the connection is closed. */
+  /** Creates the sink. `closing`: called before a response after which the connection is closed. */
   constructor(response: ServerResponse, closing: () => void = () => undefined) {
     this.writable = response;
     this.#closing = closing;
   }
 
-  /** A body that is too large is not read to its end. */
+  /** Closes the connection after a 413, because the rest of the body is not read. */
   #closeAfter(code: number, headers: Record<string, string | readonly string[]>): void {
     if (code !== 413) return;
     headers['connection'] = 'close';
@@ -110,7 +114,7 @@ export class Http1Sink implements ConnectionSink {
     if (length !== undefined) headers['content-length'] = String(length);
     this.#closeAfter(code, headers);
     this.writable.writeHead(code, headers as Record<string, string>);
-    // Watchers and followers of logs want to know at once that it works.
+    // The head is sent at once for streams, so that watchers see that the watch has begun.
     if (length === undefined) this.writable.flushHeaders();
   }
 

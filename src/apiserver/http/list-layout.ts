@@ -1,19 +1,23 @@
-// How a list is put together from its items' bytes, in JSON and in protobuf: what comes first, each item, what comes last.
+// The layout of a list that is spliced from its items' bytes, in JSON and in protobuf: a prefix,
+// the items, a suffix.
 
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import { listFrame, messageInEnvelope } from '#api/machinery/codec/protobuf/index.ts';
-import type { ApiResponse, EncodedObject } from '../request.ts';
+import type { ApiResponse } from '../request.ts';
 
 export type ListBody = Extract<ApiResponse['body'], { kind: 'list' }>;
 
 export interface ListLayout {
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
-  /** Items, each with what separates it from the one before. */
+  /** The number of items. Each item includes the separator before it. */
   readonly count: number;
-  /** In bytes. */
+  /** Returns the length of an item, in bytes. */
   itemLength(index: number): number;
-  /** Writes the item into `target` from `offset` on and answers the offset behind it. There must be room. */
+  /**
+   * Writes the item into `target` at `offset`, and returns the offset after it. `target` must have
+   * room.
+   */
   copyItem(index: number, target: Buffer, offset: number): number;
 }
 
@@ -35,17 +39,19 @@ export function jsonLayout({
     ),
     tail: JSON_TAIL,
     count: items.length,
-    itemLength: (index) =>
-      (items[index] as EncodedObject).itemLength(identifiedItems) + (index > 0 ? 1 : 0),
+    itemLength: (index) => items[index]!.itemLength(identifiedItems) + (index > 0 ? 1 : 0),
     copyItem(index, target, offset) {
       let at = offset;
       if (index > 0) target[at++] = COMMA;
-      return (items[index] as EncodedObject).copyItem(target, at, identifiedItems);
+      return items[index]!.copyItem(target, at, identifiedItems);
     },
   };
 }
 
-/** `codec`: of the items (see EncodedObject.protobuf, which throws without it). */
+/**
+ * Returns the layout in protobuf. `codec`: the items' codec (see EncodedObject.protobuf, which
+ * throws without it).
+ */
 export function protobufLayout(list: ListBody, codec: ProtobufCodec | undefined): ListLayout {
   const { listKind, apiVersion, metadata, items } = list;
   const messages = items.map((item) => messageInEnvelope(item.protobuf(codec)));
@@ -55,9 +61,9 @@ export function protobufLayout(list: ListBody, codec: ProtobufCodec | undefined)
     head: frame.head,
     tail: frame.tail,
     count: items.length,
-    itemLength: (index) => frame.itemLength(messageLengths[index] as number),
+    itemLength: (index) => frame.itemLength(messageLengths[index]!),
     copyItem(index, target, offset) {
-      const bytes = messages[index] as Buffer;
+      const bytes = messages[index]!;
       const at = frame.writeItemHead(target, offset, bytes.length);
       target.set(bytes, at);
       return at + bytes.length;

@@ -1,4 +1,4 @@
-// What clients see when an answer turns out to be one that cannot be sent.
+// Responses that turn out to be impossible to send, and the order of many requests.
 
 import { connect as http2Connect } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
@@ -17,7 +17,9 @@ let listener: Listener;
 let port: number;
 let ca: string;
 const logger = new RecordingLogger();
-/** Of the event loop, while somebody counts them; and in which of them each request was begun. */
+/**
+ * The turn of the event loop, while a test counts turns, and the turn in which each request began.
+ */
 let turn = 0;
 const begunIn: number[] = [];
 const broken = (): never => {
@@ -51,7 +53,7 @@ beforeAll(async () => {
   listener = new Listener({
     handler: (request) => {
       const { path } = request;
-      // An unauthenticated client would have its connection closed after a response.
+      // The connection of an anonymous client would be closed after a response.
       request.user = { name: 'someone', groups: [] };
       if (path === '/counted') begunIn.push(turn);
       return Promise.resolve({ code: 200, body: answers[path] ?? { kind: 'none' } });
@@ -71,7 +73,7 @@ afterAll(async () => {
   await stopped;
 });
 
-test('before it began, over HTTP/1.1: an error that says so', async () => {
+test('before it began, over HTTP/1.1: an error response', async () => {
   const [code, body] = await new Promise<[number | undefined, string]>((resolve, reject) => {
     const request = httpsRequest(
       { host: '127.0.0.1', port, ca, path: '/object', agent: false },
@@ -85,7 +87,7 @@ test('before it began, over HTTP/1.1: an error that says so', async () => {
   expect(JSON.parse(body)).toMatchObject({ kind: 'Status', reason: 'InternalError' });
 });
 
-test('over HTTP/2: the same, and once it began a stream that ends in error', async () => {
+test('over HTTP/2: the same, and once it began a stream that ends in an error', async () => {
   const session = http2Connect(`https://127.0.0.1:${port}`, { ca });
   const ask = async (path: string): Promise<[unknown, string]> => {
     const stream = session.request({ ':path': path });
@@ -99,7 +101,7 @@ test('over HTTP/2: the same, and once it began a stream that ends in error', asy
     expect(code).toBe(500);
     expect(JSON.parse(body)).toMatchObject({ kind: 'Status', code: 500 });
     const [begun, end] = await ask('/stream');
-    // Node 22 takes back the head with what came after it.
+    // Node 22 discards the head that was already queued.
     expect([200, undefined]).toContain(begun);
     expect(end).toBe('ERR_HTTP2_STREAM_ERROR');
   } finally {
@@ -108,7 +110,7 @@ test('over HTTP/2: the same, and once it began a stream that ends in error', asy
   expect(logger.errors.length).toBe(3);
 });
 
-test('of many requests at once, so many are begun in each turn of the event loop, and all are answered', async () => {
+test('of many concurrent requests a limited number begins in each turn of the event loop', async () => {
   const session = http2Connect(`https://127.0.0.1:${port}`, { ca });
   await new Promise((resolve) => session.once('remoteSettings', resolve));
   let counting = true;

@@ -1,12 +1,12 @@
-// One TLS port that speaks HTTP/2 and HTTP/1.1. HTTP/2 uses the stream API, a third faster than the compatible one; both
-// end in the same handler.
+// One TLS port for HTTP/2 and HTTP/1.1. For HTTP/2 it uses the stream API, which is a third faster
+// than the compatibility API. Both use the same handler.
 
-import { createSecureServer } from 'node:http2';
-import type {
-  Http2SecureServer,
-  IncomingHttpHeaders as Http2Headers,
-  ServerHttp2Session,
-  ServerHttp2Stream,
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders as Http2Headers,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -16,11 +16,12 @@ import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
-import { ConnectionTable, TLS_SERVER_OPTIONS } from '#machinery/serving/index.ts';
-import type {
-  ConnectionLimits,
-  ConnectionState,
-  TrackedConnection,
+import {
+  type ConnectionLimits,
+  type ConnectionState,
+  ConnectionTable,
+  TLS_SERVER_OPTIONS,
+  type TrackedConnection,
 } from '#machinery/serving/index.ts';
 import type { Random } from '#machinery/random.ts';
 import type { ApiRequest, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
@@ -31,12 +32,12 @@ import {
   ANSWERED,
   answerWithoutUpgrade,
   CLIENT_GONE,
+  type ConnectionSink,
   flat,
   giveUp,
   Http1Sink,
   splitTarget,
 } from './http1.ts';
-import type { ConnectionSink } from './http1.ts';
 import {
   type AuthorityFingerprints,
   fingerprintsOf,
@@ -50,52 +51,67 @@ export interface ListenerConfig {
   readonly handler: Handler;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes audit IDs. */
+  /** The source of audit IDs. */
   readonly random: Random;
   readonly bindAddress: string;
-  /** 0: any that is free. */
+  /** The port to listen at; 0: any free port. */
   readonly port: number;
-  /** PEM. */
+  /** The private key, in PEM. */
   readonly key: string;
-  /** PEM, the chain. */
+  /** The certificate chain, in PEM. */
   readonly cert: string;
-  /** PEM: certificates of clients are accepted if it has signed them. Absent: clients are not asked for certificates. */
+  /**
+   * The authority of client certificates, in PEM. Absent: clients are not asked for certificates.
+   */
   readonly clientCa?: string;
-  /** PEM: the authority of front proxies, whose certificates are accepted, too. Default: there are no front proxies. */
+  /** The authority of front proxies, in PEM. Default: there are no front proxies. */
   readonly requestHeaderCa?: string;
-  /** Default: 'TLSv1.2'. */
+  /** The minimum version of TLS. Default: 'TLSv1.2'. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-  /** Names of OpenSSL, with colons between them. Default: those of TLS_SERVER_OPTIONS. */
+  /** OpenSSL's names of ciphers, separated by colons. Default: those of TLS_SERVER_OPTIONS. */
   readonly ciphers?: string;
-  /** Default: those of kube-apiserver. */
+  /** Timeouts and the maximum number of connections. Default: kube-apiserver's. */
   readonly limits?: Partial<ConnectionLimits>;
 }
 
-/** The header limit of HTTP/1.1, as in Kubernetes: selectors and tokens may be long. Node's default is 16 KiB. */
+/**
+ * The header limit of HTTP/1.1, as in Kubernetes: selectors and tokens may be long. Node's default
+ * is 16 KiB.
+ */
 const MAX_HEADER_BYTES = 1024 * 1024;
-/** The header limit of HTTP/2: that of Node's implementation. It is announced, because larger headers would end the connection. */
+/**
+ * The header limit of HTTP/2, which is that of Node's implementation. It is announced, because
+ * larger headers would end the connection.
+ */
 const MAX_HEADER_LIST_BYTES = 64 * 1024 - 1;
 /**
- * What one connection may have under way, in MB. A client has all its watches and lists on one; with Node's 10 MB, a few answers
- * that it is slow to read would have its other requests refused, and then its connection closed.
+ * The memory limit of one HTTP/2 connection, in MB. A client has all its watches and lists on one
+ * connection. With Node's default of 10 MB, a few responses that the client reads slowly would
+ * block its other requests, and then close the connection.
  */
 const MAX_SESSION_MEMORY_MB = 256;
-/** Streams per HTTP/2 connection: kube-apiserver's limit, and the value that clients assume before the first SETTINGS frame. */
+/**
+ * The maximum number of streams per HTTP/2 connection: kube-apiserver's limit, and the value that
+ * clients assume before the first SETTINGS frame.
+ */
 const MAX_STREAMS = 100;
-/** The rest of a body that may be longer is not waited for: the connection is closed instead, as in Go's net/http. */
+/**
+ * The maximum size of an unread rest of a body. If it may be longer, the connection is closed, as
+ * in Go's net/http.
+ */
 const MAX_DISCARDED_BYTES = 256 * 1024;
 
 export class Listener {
   readonly #config: ListenerConfig;
   readonly #auditIds: AuditIds;
-  /** Undefined: the authority of clients is the only one. */
+  /** The fingerprints of the authorities. Undefined: there is only the client authority. */
   readonly #authorities: AuthorityFingerprints | undefined;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #connections: ConnectionTable;
-  /** Requests that are being answered. */
+  /** Requests in flight. */
   readonly #requests = new LinkedList<RequestState>();
-  /** So that many requests at once do not keep the event loop from everything else. */
+  /** Spreads many concurrent requests over turns of the event loop. */
   readonly #gate = new TurnGate();
   #stopping = false;
 
@@ -107,9 +123,9 @@ export class Listener {
     this.#connections = new ConnectionTable({ clock, logger, limits });
     this.#server = createSecureServer({
       ...this.#secureContext(config),
-      // Without authorities of its own, Node would accept certificates of all public ones.
+      // Without an authority of its own, Node would accept certificates of all public ones.
       requestCert: config.clientCa !== undefined || config.requestHeaderCa !== undefined,
-      // Clients without a certificate may have a token.
+      // Clients without a certificate may use a token.
       rejectUnauthorized: false,
       allowHTTP1: true,
       settings: {
@@ -119,12 +135,15 @@ export class Listener {
       },
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     });
-    // Read for each new HTTP/1.1 connection; there is no option for it.
+    // Node reads this for each new HTTP/1.1 connection; there is no option for it.
     (this.#server as unknown as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
     this.#listen();
   }
 
-  /** Uses another certificate for new connections. Throws if the key is not its key; the certificate in use then stays. */
+  /**
+   * Uses another certificate for new connections. Throws if key and certificate do not match; the
+   * current certificate then stays.
+   */
   setCertificate(pair: { readonly cert: string; readonly key: string }): void {
     this.#server.setSecureContext(this.#secureContext(pair));
   }
@@ -148,7 +167,7 @@ export class Listener {
     };
   }
 
-  /** Resolves with the port. Rejects if it cannot be had (in use, no permission). */
+  /** Resolves with the port. Rejects if it is not available (in use, no permission). */
   start(): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -162,7 +181,10 @@ export class Listener {
     });
   }
 
-  /** Takes no new requests; resolves when those under way have been answered and all connections are closed. */
+  /**
+   * Stops accepting requests. Resolves when the requests in flight are finished and all connections
+   * are closed.
+   */
   async stop(): Promise<void> {
     this.#stopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -171,19 +193,19 @@ export class Listener {
     await closed;
   }
 
-  /** Ends what `stop` still waits for. */
+  /** Aborts the requests and connections that `stop` still waits for. */
   abort(reason: unknown): void {
     for (const request of this.#requests) request.abort(reason);
     for (const session of this.#sessions) session.destroy();
     this.#connections.destroyAll();
   }
 
-  /** Requests that are being answered. */
+  /** The requests in flight. */
   get requests(): Iterable<ApiRequest> {
     return this.#requests;
   }
 
-  /** How many connections are in each state. */
+  /** The number of connections in each state. */
   get connections(): Readonly<Record<ConnectionState, number>> {
     return this.#connections.states;
   }
@@ -191,7 +213,7 @@ export class Listener {
   #listen(): void {
     const server = this.#server;
     server.on('connection', (socket: Socket) => this.#connections.accepted(socket));
-    // Before Node's own listener, which makes the session of HTTP/2.
+    // This runs before Node's own listener, which creates the HTTP/2 session.
     server.prependListener('secureConnection', (socket: TLSSocket) => {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, 15_000);
@@ -219,7 +241,8 @@ export class Listener {
     server.on('request', (message, response) => {
       this.#http1(message as unknown as IncomingMessage, response as unknown as ServerResponse);
     });
-    // Listening for requests also makes Node build compatible requests of HTTP/2's streams, which are not needed here.
+    // Listening for requests also makes Node create compatibility requests from HTTP/2's streams,
+    // which are not needed here.
     server.removeAllListeners('stream');
     server.on(
       'stream',
@@ -266,7 +289,8 @@ export class Listener {
       connection?.end();
     });
     this.#begin(request, new Http2Sink(stream), (code) => {
-      // As upstream since CVE-2023-44487: a client that proves nothing gets one request for each connection.
+      // As upstream since CVE-2023-44487: an unauthenticated client gets one request for each
+      // connection.
       if (code === 401 || isAnonymous(request.user)) session?.close();
       // Otherwise the stream would stay open until the client ends the body.
       if (hasBody && !stream.readableEnded) whenSent(stream, () => stream.close());
@@ -289,18 +313,22 @@ export class Listener {
     const connection = (socket as Tracked)[CONNECTION];
     connection?.begin();
     const sink = new Http1Sink(response, () => {
-      // Destroyed with unread bytes in it, the socket would be reset, and the client might not see the response.
+      // Destroying the socket with unread bytes would reset the connection, and the client might
+      // not see the response.
       if (connection !== undefined) socket.destroySoon = () => connection.close();
     });
     this.#begin(request, sink, () => {
       connection?.end();
-      // Node reads and drops what is left of a body. Nothing limits one whose length is not known.
+      // Node reads and drops the rest of a body. If its length is unknown, nothing limits it.
       const isShort = Number(length ?? Infinity) <= MAX_DISCARDED_BYTES;
       if (hasBody && !isShort && !message.complete) connection?.close();
     });
   }
 
-  /** Returns what the peer proved at the handshake, while that is still valid. `connection`: the socket, or the session on it. */
+  /**
+   * Returns the peer's certificate from the handshake if it is still valid. `connection`: the
+   * socket, or the session on it.
+   */
   #certificateOf(connection: object, socket: TLSSocket): PeerCertificate | undefined {
     const certificate = certificateOf(connection, socket, this.#authorities);
     return certificate !== undefined && this.#config.clock.now() > certificate.notAfter
@@ -367,13 +395,16 @@ export class Listener {
       });
   }
 
-  /** Serves it in this turn of the event loop or in one of the next. */
+  /** Serves the request in this turn of the event loop or in one of the next. */
   #begin(request: RequestState, sink: ConnectionSink, answered: (code: number) => void): void {
     this.#requests.add(request);
     this.#gate.begin(() => void this.#serve(request, sink, answered));
   }
 
-  /** `answered`: called in any case, when the response has been handed to the connection. Code 0: there is none. */
+  /**
+   * Serves the request. `answered`: always called, when the response has been handed to the
+   * connection. Code 0: there is none.
+   */
   async #serve(
     request: RequestState,
     sink: ConnectionSink,
@@ -381,7 +412,7 @@ export class Listener {
   ): Promise<void> {
     let code = 0;
     try {
-      // Its client may have left while it waited for its turn.
+      // The client may have disconnected while the request waited for its turn.
       if (!sink.open) return;
       const response = await this.#config.handler(request);
       code = response.code;
@@ -399,7 +430,7 @@ export class Listener {
       });
       giveUp(request, sink);
     } finally {
-      // Work that was begun for the request ends now.
+      // Work that was started for the request ends now.
       request.abort(ANSWERED);
       answered(code);
       this.#requests.delete(request);
@@ -432,7 +463,10 @@ export class Listener {
   }
 }
 
-/** Where a socket, and the session on it, keep their entry in the table of connections. */
+/**
+ * The key under which a socket, and the session on it, store their entry in the table of
+ * connections.
+ */
 const CONNECTION = Symbol('connection');
 
 interface Tracked {
@@ -443,16 +477,22 @@ function isAnonymous(user: ApiRequest['user']): boolean {
   return user === undefined || user.groups.includes('system:unauthenticated');
 }
 
-/** Calls `action` when all that was written has been handed to the connection. */
+/** Calls `action` when everything written has been handed to the connection. */
 function whenSent(stream: Duplex, action: () => void): void {
   if (stream.writableFinished) action();
   else stream.once('finish', action);
 }
 
-/** Where a connection keeps what its peer has proved: each request asks for it, and to look it up in a map would take longer. */
+/**
+ * The key under which a connection stores its peer's certificate. Each request reads it, and a map
+ * would be slower.
+ */
 const CERTIFICATE = Symbol('peer certificate');
 
-/** `connection`: the socket, or the session on it. */
+/**
+ * Returns the peer's certificate, which the connection caches. `connection`: the socket, or the
+ * session on it.
+ */
 function certificateOf(
   connection: object,
   socket: TLSSocket,

@@ -1,8 +1,8 @@
-// Serves HTTP/1.1 on connections inside the process, whose user is known: clients that speak HTTP reach the server without a port.
-// The user is fixed for each connection; headers cannot change it, apart from impersonation, which the handler chain authorizes.
+// Serves HTTP/1.1 on connections inside the process, so that HTTP clients can reach the server
+// without a port. The user is fixed for each connection; headers cannot change it, except by
+// impersonation, which the handler chain authorizes.
 
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { Logger } from '#machinery/log.ts';
@@ -28,7 +28,7 @@ export interface LocalConnectionsConfig {
   readonly logger: Logger;
 }
 
-/** Selectors may be long: the limit of the secure port. */
+/** The header limit of the secure port, since selectors may be long. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 export class LocalConnections {

@@ -6,11 +6,14 @@ import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import { peerNotAfter } from '#machinery/serving/index.ts';
 import type { PeerCertificate } from '../request.ts';
 
-/** The authorities of peers. TLS accepts the certificates of both; what a certificate proves depends on who has signed it. */
+/**
+ * The authorities of peers. TLS accepts the certificates of both; the meaning of a certificate
+ * depends on the authority that signed it.
+ */
 export interface PeerAuthorities {
-  /** PEM: certificates of this authority prove who a client is. */
+  /** The authority of client certificates, in PEM. */
   readonly clientCa?: string;
-  /** PEM: certificates of this authority prove that the peer is a front proxy. */
+  /** The authority of front proxies' certificates, in PEM. */
   readonly requestHeaderCa?: string;
 }
 
@@ -20,7 +23,7 @@ export interface AuthorityFingerprints {
   readonly frontProxy: ReadonlySet<string>;
 }
 
-/** Throws for text that is no certificate. */
+/** Returns the fingerprints. Throws for invalid certificates. */
 export function fingerprintsOf({
   clientCa,
   requestHeaderCa,
@@ -35,14 +38,15 @@ function fingerprints(bundle: string | undefined): ReadonlySet<string> {
 }
 
 /**
- * Returns undefined if the peer showed no certificate, or one that no authority has signed or that was not valid at the handshake.
- * `authorities`: absent if there is only that of clients.
+ * Returns the peer's certificate. Undefined: the peer presented none, or one that no authority has
+ * signed or that was not valid at the handshake. `authorities`: absent if there is only the client
+ * authority.
  */
 export function peerCertificateOf(
   socket: TLSSocket,
   authorities?: AuthorityFingerprints,
 ): PeerCertificate | undefined {
-  // `authorized` is set by the handshake: the chain and the dates have been checked.
+  // The handshake sets `authorized` after checking the chain and the dates.
   if (!socket.authorized) return undefined;
   const certificate: Partial<DetailedPeerCertificate> = socket.getPeerCertificate(
     authorities !== undefined,
@@ -65,10 +69,10 @@ export function peerCertificateOf(
   };
 }
 
-/** Longer chains than this are not followed. */
+/** The maximum length of a chain that is followed. */
 const MAX_CHAIN = 10;
 
-/** The fingerprints of the certificates above the peer's own. */
+/** Returns the fingerprints of the certificates above the peer's own. */
 function signersOf(certificate: DetailedPeerCertificate): readonly string[] {
   const signers: string[] = [];
   let current: DetailedPeerCertificate | undefined = certificate;

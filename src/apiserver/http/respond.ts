@@ -1,4 +1,4 @@
-// From an ApiResponse to bytes on a connection, the same for HTTP/1.1 and HTTP/2.
+// Writes an ApiResponse to a connection, the same for HTTP/1.1 and HTTP/2.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { Writable } from 'node:stream';
@@ -14,24 +14,23 @@ import type {
   ResponseBody,
   ResponseFormat,
 } from '../request.ts';
-import { jsonLayout, protobufLayout } from './list-layout.ts';
-import type { ListLayout } from './list-layout.ts';
+import { jsonLayout, type ListLayout, protobufLayout } from './list-layout.ts';
 import { sentWarnings, warningHeader } from './warnings.ts';
 
 /** The part of a response that differs between the versions of HTTP. */
 export interface ResponseSink {
   readonly writable: Writable;
-  /** False once the client has gone: nothing need be sent. */
+  /** False once the client has disconnected, so that nothing need be sent. */
   readonly open: boolean;
-  /** Whether status line and headers have been sent. Absent where nothing is sent. */
+  /** True once status line and headers have been sent. Absent if nothing is sent. */
   readonly begun?: boolean;
-  /** Sends the status line and headers. `length`: of the body, if it is known. */
+  /** Sends the status line and headers. `length`: the body's length, if known. */
   begin(
     code: number,
     headers: Record<string, string | readonly string[]>,
     length: number | undefined,
   ): void;
-  /** Sends a whole response whose body is at hand. */
+  /** Sends a complete response. */
   whole(
     code: number,
     headers: Record<string, string | readonly string[]>,
@@ -40,19 +39,19 @@ export interface ResponseSink {
 }
 
 const NO_CACHE = 'no-cache, private';
-/** Bodies are written in pieces of about this size. */
+/** The approximate size of the pieces in which bodies are written. */
 const CHUNK_BYTES = 256 * 1024;
-/** Bodies larger than this are compressed for those who ask for it. */
+/** Larger bodies are compressed if the client accepts it. */
 const GZIP_THRESHOLD_BYTES = 128 * 1024;
-/** As fast as it gets: it is the network that should be saved, not the last percent. */
+/** The fastest level: the purpose is to save network bandwidth, not the last percent. */
 const GZIP_LEVEL = 1;
 const DEFAULT_FORMAT: ResponseFormat = { mediaType: 'application/json' };
 
 type Headers = Record<string, string | readonly string[]>;
 
 /**
- * Resolves when the response has been handed to the connection entirely, or its client has gone. Undefined: that is so already, as with
- * nearly all objects.
+ * Writes the response. Resolves when it has been handed to the connection completely, or the client
+ * has disconnected. Undefined: that is already so, as for almost all objects.
  */
 export function respond(
   request: ApiRequest | undefined,
@@ -72,7 +71,7 @@ export function respond(
   return undefined;
 }
 
-/** Records the size of a response that is sent whole, or whose length is known. */
+/** Records the size of a complete response, or of one with a known length. */
 function observeSize(request: ApiRequest | undefined, length: number): void {
   request?.responseSizes?.observe(length);
 }
@@ -125,7 +124,8 @@ async function respondInPieces(
       return;
     }
     case 'watch':
-      // In protobuf a stream of messages is another thing than one message; JSON is the same either way.
+      // In protobuf a stream has another content type than a single message; in JSON they are the
+      // same.
       headers['content-type'] =
         format.mediaType === PROTOBUF_CONTENT_TYPE
           ? `${format.mediaType};stream=watch`
@@ -159,7 +159,7 @@ async function encode(object: EncodedObject, format: ResponseFormat): Promise<Ui
   return encodedObject(object, format) ?? encodeValue(object.object(), format);
 }
 
-/** What objects know themselves; undefined: the form is one for people. */
+/** Returns the object's cached encoding. Undefined for indented and YAML forms. */
 function encodedObject(object: EncodedObject, format: ResponseFormat): Uint8Array | undefined {
   if (format.mediaType === PROTOBUF_CONTENT_TYPE) return object.protobuf(format.protobuf);
   if (format.mediaType === 'application/json' && format.pretty !== true) return object.jsonLine();
@@ -167,7 +167,7 @@ function encodedObject(object: EncodedObject, format: ResponseFormat): Uint8Arra
 }
 
 async function encodeValue(value: unknown, format: ResponseFormat): Promise<Uint8Array> {
-  // As upstream: compact JSON is a line, indented JSON ends with its brace.
+  // Compact JSON is a line, and indented JSON ends with its brace, as upstream.
   if (format.mediaType === 'application/json') return Buffer.from(stringifyJson(value, 2), 'utf8');
   const { formatYaml } = await import('#api/machinery/codec/format-yaml.ts');
   return Buffer.from(formatYaml(value), 'utf8');
@@ -210,7 +210,7 @@ async function sendWhole(
   sink.writable.end();
 }
 
-/** The items' bytes, one behind the other, in large pieces. */
+/** Sends the items' bytes in large chunks. */
 async function sendList(
   request: ApiRequest | undefined,
   sink: ResponseSink,
@@ -259,7 +259,7 @@ async function sendList(
   for (let index = 0; index < count; index++) {
     const itemLength = list.itemLength(index);
     if (at + itemLength > chunk.length) {
-      // One chunk is on its way while the next one is filled.
+      // One chunk is being sent while the next one is filled.
       if (written !== undefined) await Promise.race([written, closed]);
       if (!sink.open) return;
       written = writeChunk(target, chunk, at);
@@ -274,7 +274,9 @@ async function sendList(
   target.end(tail);
 }
 
-/** Chunks that were written and can be filled again: fresh memory costs more than what is copied into it. */
+/**
+ * Chunks that were sent and can be filled again: allocating memory costs more than copying into it.
+ */
 const freeChunks: Buffer[] = [];
 const MAX_FREE_CHUNKS = 16;
 
@@ -284,7 +286,10 @@ function takeChunk(atLeast: number): Buffer {
     : Buffer.allocUnsafeSlow(atLeast);
 }
 
-/** Resolves when the connection needs the chunk no more; it must not be touched before. If the connection breaks, maybe never. */
+/**
+ * Writes a chunk. Resolves when the connection no longer needs the chunk, which must not be
+ * modified before. May never resolve if the connection breaks.
+ */
 function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<void> {
   return new Promise((resolve) => {
     writable.write(chunk.subarray(0, length), (error) => {
@@ -296,7 +301,10 @@ function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<
   });
 }
 
-/** Events that come together are sent together: what a burst costs is the writes, not the bytes. */
+/**
+ * Sends the events of a watch. Concurrent events are sent together, since the cost of a burst is
+ * the number of writes, not of bytes.
+ */
 async function sendWatch(
   sink: ResponseSink,
   events: WatchStream<EncodedWatchEvent>,
@@ -313,7 +321,7 @@ async function sendWatch(
     if (!corked) {
       corked = true;
       writable.cork();
-      // Runs when nothing more is there at this moment.
+      // Runs when no more events are available in this turn.
       process.nextTick(uncork);
     }
     return write(sink, writable, isProtobuf ? event.protobufFrame(format.protobuf) : event.frame());
@@ -346,12 +354,12 @@ async function sendStream(
     }
     sink.writable.end();
   } catch (error) {
-    // It is too late for a status: that something is missing can only be shown by not ending properly.
+    // The status has been sent, so only an abnormal end can show that something is missing.
     sink.writable.destroy(error instanceof Error ? error : undefined);
   }
 }
 
-/** Sends a body that is kept compressed: as it is, or plain. */
+/** Sends a compressed body: unchanged, or decompressed. */
 async function sendCompressed(
   request: ApiRequest | undefined,
   sink: ResponseSink,
@@ -376,7 +384,9 @@ async function sendCompressed(
   await sendStream(sink, compressed?.gzip() ?? stream);
 }
 
-/** Waits while the client is slow; resolves at once when it has gone. */
+/**
+ * Writes a chunk, and waits while the client is slow. Resolves at once when it has disconnected.
+ */
 function write(
   sink: ResponseSink,
   writable: Writable,
@@ -387,7 +397,7 @@ function write(
   return drained(sink.writable, writable);
 }
 
-/** Or the connection has gone. */
+/** Resolves when the buffer is drained, or the connection is closed. */
 function drained(connection: Writable, writable: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

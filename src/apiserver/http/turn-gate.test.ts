@@ -4,18 +4,18 @@ import { TurnGate } from './turn-gate.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Begins `count` and says which of them have begun. */
+/** Begins `count` pieces of work, and returns those that have begun. */
 function begin(gate: TurnGate, count: number): number[] {
   const begun: number[] = [];
   for (let i = 0; i < count; i++) gate.begin(() => begun.push(i));
   return begun;
 }
 
-test('what there is room for is begun at once', () => {
+test('work begins at once while there is room', () => {
   expect(begin(new TurnGate(3), 3)).toEqual([0, 1, 2]);
 });
 
-test('the rest is begun in the next turns, in order, so many in each', async () => {
+test('the rest begins in the next turns, in order, a limited number in each', async () => {
   const begun = begin(new TurnGate(3), 8);
   expect(begun).toEqual([0, 1, 2]);
   await turn();
@@ -24,7 +24,7 @@ test('the rest is begun in the next turns, in order, so many in each', async () 
   expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
 });
 
-test('nobody overtakes those who wait, even where there is room', async () => {
+test('work that waits is not overtaken, even if there is room', async () => {
   const gate = new TurnGate(2);
   const begun: string[] = [];
   const add = (name: string): void => gate.begin(() => begun.push(name));
@@ -39,7 +39,7 @@ test('nobody overtakes those who wait, even where there is room', async () => {
   expect(begun).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
 });
 
-test('what begins in its turn more work has that wait as well', async () => {
+test('work that is started by waiting work waits as well', async () => {
   const gate = new TurnGate(2);
   let begun = 0;
   const again = (): void => {
@@ -54,7 +54,7 @@ test('what begins in its turn more work has that wait as well', async () => {
   expect(begun).toBe(10);
 });
 
-test('after a quiet time there is room again', async () => {
+test('after an idle time there is room again', async () => {
   const gate = new TurnGate(2);
   expect(begin(gate, 2)).toEqual([0, 1]);
   await turn();

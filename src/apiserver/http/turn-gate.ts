@@ -1,15 +1,19 @@
-// How much is begun in one turn of the event loop. When many requests arrive at once, working them all off at once would keep
-// everything else waiting (watches, leases, answers of the storage): only so many are begun, the others wait for the next turns,
-// in the order in which they came. What the event loop does between two turns is to look after everybody else.
+// Limits the work that begins in one turn of the event loop. When many requests arrive at once,
+// processing them all in one turn would delay everything else (watches, leases, responses of the
+// storage). So only some begin, and the others wait for the next turns, in order of arrival.
+// Between two turns the event loop processes other events.
 
 import { Fifo } from '#machinery/collections/fifo.ts';
 
-/** At the cost of a create (some 100 µs) a good millisecond, and twice as much for the answers that are due. */
+/**
+ * The maximum in one turn. At the cost of a create (about 100 µs) these take a good millisecond,
+ * and their responses twice as much.
+ */
 export const MAX_PER_TURN = 12;
 
 export class TurnGate {
   readonly #maxPerTurn: number;
-  /** Begun in this turn. */
+  /** The number of pieces of work that began in this turn. */
   #begun = 0;
   readonly #waiting = new Fifo<() => void>();
   #scheduled = false;
@@ -18,7 +22,10 @@ export class TurnGate {
     this.#maxPerTurn = maxPerTurn;
   }
 
-  /** Begins the work now, if there is room in this turn and no work waits; otherwise in a later turn. */
+  /**
+   * Begins the work now, if there is room in this turn and no work waits; otherwise in a later
+   * turn.
+   */
   begin(work: () => void): void {
     this.#schedule();
     if (this.#begun < this.#maxPerTurn && this.#waiting.length === 0) {
@@ -37,10 +44,10 @@ export class TurnGate {
     this.#scheduled = false;
     this.#begun = 0;
     if (this.#waiting.length === 0) return;
-    // Work that is begun here counts for the new turn.
+    // Work that begins here counts for the new turn.
     this.#schedule();
     for (let room = Math.min(this.#waiting.length, this.#maxPerTurn); room > 0; room--) {
-      const work = this.#waiting.shift() as () => void;
+      const work = this.#waiting.shift()!;
       this.#begun++;
       work();
     }

@@ -1,5 +1,5 @@
-// Watches and logs over a WebSocket, for clients that have no other streams (programs in browsers): each event, each piece of a log, is a
-// message. What the client sends is ignored.
+// Watches and logs over a WebSocket, for clients without other streams (programs in browsers). Each
+// event, or each piece of a log, is a message. Messages from the client are ignored.
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -9,13 +9,13 @@ import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import { acceptWebSocket } from '#machinery/streams/remotecommand/websocket-server.ts';
 import type { ApiRequest, ApiResponse, EncodedWatchEvent, ResponseFormat } from '../request.ts';
 
-/** As messages of bytes, or of text in base64, for those who cannot read bytes. */
+/** Subprotocols: messages of bytes, or of base64 text for clients that cannot read bytes. */
 const BINARY = 'binary.k8s.io';
 const BASE64 = 'base64.binary.k8s.io';
-/** So much may wait for a slow client before more is read for it. */
+/** The number of bytes that may wait for a slow client before reading stops. */
 const HIGH_WATER_BYTES = 1024 * 1024;
 
-/** Whether the answer can go over a WebSocket, and the client asked for one. */
+/** Reports whether the client requested a WebSocket and the response supports it. */
 export function goesOverWebSocket(
   { headers, upgrade }: ApiRequest,
   { code, body }: ApiResponse,
@@ -26,7 +26,10 @@ export function goesOverWebSocket(
   );
 }
 
-/** Resolves when everything has been sent, or the client has gone. A client that wants another protocol is refused with 403. */
+/**
+ * Sends the response. Resolves when everything has been sent, or the client has disconnected. A
+ * client that requests another protocol gets 403.
+ */
 export async function sendOverWebSocket(
   response: ApiResponse,
   message: IncomingMessage,
@@ -60,7 +63,7 @@ export async function sendOverWebSocket(
   webSocket.close(1000);
 }
 
-/** JSON is text. */
+/** Returns the message of an event. JSON is sent as text. */
 function messageOf(
   event: EncodedWatchEvent,
   format: ResponseFormat | undefined,

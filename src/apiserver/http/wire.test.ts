@@ -1,15 +1,18 @@
-// The form of every response besides its content: the newline at the end, indentation, content type, Audit-Id. The facts are
-// upstream's; test/differential compares the same with a running reference.
+// The form of every response apart from its content: the newline at the end, indentation, content
+// type, Audit-Id. The expectations are upstream's; test/differential compares them with a running
+// reference.
 
 import { connect as http2Connect } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { systemClock } from '#machinery/clock.ts';
-import { makeTestAuthority } from '../testing/certificates.ts';
-import type { Credentials, TestAuthority } from '../testing/certificates.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '../testing/certificates.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -31,7 +34,7 @@ interface Call {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Default: as the administrator. */
+  /** Sends the request without credentials. Default: as the administrator. */
   readonly anonymous?: boolean;
 }
 
@@ -115,7 +118,7 @@ const TYPED = { 'content-type': JSON_TYPE };
 const NAMESPACE = '/api/v1/namespaces/default';
 const accept = (type: string): Record<string, string> => ({ accept: type });
 
-/** A line: compact, and a newline at the end. Indented: without one. */
+/** 'line': compact, with a newline at the end. 'indented': without one. */
 type Form = 'line' | 'indented' | 'text' | 'no newline';
 
 describe.each([
@@ -157,7 +160,7 @@ describe.each([
     ],
     [{ path: '/api/v1/namespaces/nope' }, 404, JSON_TYPE, 'line'],
     [{ path: '/api/v1/namespaces/nope', headers: CURL }, 404, JSON_TYPE, 'indented'],
-    // A failure that cannot have the form that was asked for is indented JSON.
+    // An error that cannot have the requested form is indented JSON.
     [
       {
         path: '/api/v1/namespaces/nope',
@@ -208,14 +211,14 @@ describe.each([
     if (form === 'line') expect(text.indexOf('\n')).toBe(text.length - 1);
   });
 
-  test('each answer has an Audit-Id of its own, or the one that the client gave', async () => {
+  test('each response has an Audit-Id: a new one, or that of the request', async () => {
     const [one, other] = [await ask({ path: NAMESPACE }), await ask({ path: NAMESPACE })];
     expect(one.headers['audit-id']).not.toBe(other.headers['audit-id']);
     const given = await ask({ path: NAMESPACE, headers: { 'audit-id': 'of the client' } });
     expect(given.headers['audit-id']).toBe('of the client');
   });
 
-  test('a watch is a line for each event', async () => {
+  test('a watch sends a line for each event', async () => {
     const watch =
       '/api/v1/namespaces?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Ddefault';
     const { headers, text } = await ask({ path: watch });

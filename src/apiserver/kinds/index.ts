@@ -1,4 +1,5 @@
-// Every kind that the API server comes with. To add one: write its file, and add it here (docs/adding-a-kind.md).
+// Every built-in kind of the API server. To add one, write its file, and add it here
+// (docs/adding-a-kind.md).
 
 import type { KindDefinition } from '../catalog/define-kind.ts';
 import type { FindKind, Kind } from '../catalog/kind.ts';
@@ -73,7 +74,7 @@ import { volumeAttributesClassKind } from './storage/volume-attributes-class.ts'
 import { storageVersionMigrationKind } from './storagemigration/storage-version-migration.ts';
 import type { KindServices, RegistryServices } from './services.ts';
 
-/** In the order of discovery. */
+/** The kinds in the order of discovery. */
 export const kinds: readonly KindDefinition<KindServices>[] = [
   componentStatusKind,
   configMapKind,

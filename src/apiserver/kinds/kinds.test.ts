@@ -1,14 +1,14 @@
-// Every kind in the list, whatever it is: its rules, its table and its subresources hold for whatever a decoder lets through.
+// Invariants of every kind in the list: its rules, its table and its subresources accept any object
+// that a decoder accepts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { Kind } from '../catalog/kind.ts';
 import { exerciseKind } from '../testing/fuzz-kind.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { kinds } from './index.ts';
 
-/** All of their fields are free. */
+/** Kinds without validation of their fields. */
 const WITHOUT_RULES: ReadonlySet<string> = new Set(['ServiceAccount']);
 
 const types = kinds.flatMap((kind) => kind.types);
@@ -29,12 +29,12 @@ test('each type is in the list once', () => {
   expect(new Set(types.map(keyOf)).size).toBe(types.length);
 });
 
-test('each definition builds the kinds of its types', () => {
+test('each definition builds the kinds of its declared types', () => {
   expect(types.map(keyOf).filter((key) => !built.has(key))).toEqual([]);
 });
 
 describe.each(types.map((type) => [keyOf(type), type] as const))('%s', (key, type) => {
-  const kind = (): Kind => built.get(key) as Kind;
+  const kind = (): Kind => built.get(key)!;
 
   test('serves the subresources of its type', () => {
     expect(kind().type).toBe(type);
@@ -42,7 +42,7 @@ describe.each(types.map((type) => [keyOf(type), type] as const))('%s', (key, typ
     expect(names.toSorted()).toEqual((type.subresources ?? []).toSorted());
   });
 
-  test('its rules, columns and selectable fields take any object that can be decoded', () => {
+  test('its rules, columns and selectable fields accept any object that can be decoded', () => {
     const errors = exerciseKind(kind());
     if (kind().strategy !== undefined && !WITHOUT_RULES.has(type.kind))
       expect(errors).toBeGreaterThan(0);

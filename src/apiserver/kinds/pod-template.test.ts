@@ -12,7 +12,7 @@ const from = (lifecycle?: { stopSignal: 'SIGUSR1' }) => ({
   },
 });
 
-test('fields of features that are off are dropped from a template, unless they are there already', () => {
+test('fields of disabled features are dropped from a template, unless they are already stored', () => {
   const written = from({ stopSignal: 'SIGUSR1' });
   expect(withEnabledTemplateFields(written)).toEqual(from());
   expect(withEnabledTemplateFields(written, from())).toEqual(from());

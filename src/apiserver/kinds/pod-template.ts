@@ -1,4 +1,4 @@
-// What all kinds that make pods from a template do with it.
+// Helpers for all kinds with a pod template.
 
 import { withoutDisabledPodFields } from '#api/groups/core/v1/disabled-pod-fields.ts';
 import type { PodTemplateSpec } from '#api/groups/core/v1/index.ts';
@@ -10,13 +10,15 @@ interface FromTemplate {
   readonly spec: { readonly template?: Template | undefined };
 }
 
-/** Answers the same template if there is nothing to drop. */
+/** Returns the template without fields of disabled features; the same template if it has none. */
 export function withoutDisabledFields(template: Template, old?: Template): Template {
   const spec = withoutDisabledPodFields(template.spec, old?.spec);
   return spec === template.spec ? template : { ...template, spec };
 }
 
-/** Of the template in the object's spec. `old`: as it is stored. */
+/**
+ * Returns the object without fields of disabled features in its template. `old`: the stored object.
+ */
 export function withEnabledTemplateFields<T extends FromTemplate>(object: T, old?: T): T {
   const { template } = object.spec;
   if (template === undefined) return object;

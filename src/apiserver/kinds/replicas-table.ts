@@ -1,4 +1,5 @@
-// The table of kinds that keep a number of equal pods: replica sets and replication controllers.
+// The table of kinds that maintain a number of equal pods: replica sets and replication
+// controllers.
 
 import type * as apps from '#api/groups/apps/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
@@ -7,7 +8,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { since } from '../tables/age.ts';
 import { AGE, CONTAINERS, NAME, SELECTOR, column, containerCells } from '../tables/columns.ts';
 
-/** The columns, which `replicasCells` fills. */
+/** The columns for the cells of `replicasCells`. */
 export const REPLICAS_COLUMNS: readonly TableColumn[] = [
   NAME,
   column('Desired', 'Pods that there should be.', { type: 'integer' }),
@@ -20,7 +21,7 @@ export const REPLICAS_COLUMNS: readonly TableColumn[] = [
 
 type Workload = Immutable<apps.ReplicaSet> | Immutable<core.ReplicationController>;
 
-/** `selector`: of its pods, as text. */
+/** Returns the cells. `selector`: the selector of its pods, as text. */
 export function replicasCells(object: Workload, selector: string, now: number): unknown[] {
   return [
     object.metadata.name,

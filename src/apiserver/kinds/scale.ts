@@ -1,8 +1,12 @@
-// The scale subresource: the number of replicas of any kind, in one form that every autoscaler and `kubectl scale` know.
+// The scale subresource: the number of replicas of any kind, in the common form that autoscalers
+// and `kubectl scale` use.
 
 import type * as autoscaling from '#api/groups/autoscaling/v1/index.ts';
-import { parentEntries, scaleEntries } from '#api/machinery/managed-fields/index.ts';
-import type { ManagedFieldsEntry } from '#api/machinery/managed-fields/index.ts';
+import {
+  type ManagedFieldsEntry,
+  parentEntries,
+  scaleEntries,
+} from '#api/machinery/managed-fields/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -15,13 +19,13 @@ import type { SubresourceFactory } from '../catalog/define-kind.ts';
 
 type Scale = Immutable<autoscaling.Scale>;
 
-/** What scaling needs to know of a kind. */
+/** The access to a kind's fields that scaling needs. */
 export interface ScaleAccess<T extends KubeObject> {
   specReplicas(object: T): number | undefined;
   statusReplicas(object: T): number;
-  /** Of its pods, as a label selector's text. */
+  /** Returns the label selector of its pods, as text. */
   selector(object: T): string;
-  /** The object with another number of replicas. */
+  /** Returns the object with another number of replicas. */
   withReplicas(object: T, replicas: number): T;
 }
 
@@ -42,7 +46,7 @@ export function scaleSubresource<T extends KubeObject>(
         resourceVersion,
         creationTimestamp,
       },
-      // Zero is left out, as it is in upstream's encoding.
+      // Zero is left out, as in upstream's encoding.
       spec: replicas === 0 ? {} : { replicas },
       status: { replicas: access.statusReplicas(object), ...(selector !== '' && { selector }) },
     };

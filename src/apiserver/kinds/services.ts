@@ -1,5 +1,5 @@
-// What the kinds of one API server are made of: everything that one of them asks for. Each interface is declared by the kind that needs
-// it, and says what the service is for and what happens without it.
+// The services from which the kinds of one API server are built. The kind that needs a service
+// declares its interface, which documents the purpose and the behaviour without it.
 
 import type { FindKind } from '../catalog/kind.ts';
 import type { NodeProxyServices } from '../node-proxy/subresources.ts';
@@ -23,8 +23,11 @@ export interface RegistryServices
     ServiceServices,
     TokenServices {}
 
-/** What a kind is built with: the services of the server, and the other kinds. */
+/** The services of the server, and the other kinds. */
 export interface KindServices extends RegistryServices {
-  /** Finds the kinds that have been built so far: all of them, once the server serves requests. */
+  /**
+   * Finds a kind among those that have been built so far; all of them once the server serves
+   * requests.
+   */
   readonly findKind: FindKind;
 }

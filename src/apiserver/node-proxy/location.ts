@@ -1,17 +1,17 @@
-// Links of what is served behind a proxy, as clients in front of it must follow them.
+// Rewrites links in responses from behind a proxy for clients in front of it.
 
 export interface ProxiedPlace {
-  /** How the client reaches the server, 'https'. */
+  /** The scheme by which the client reaches the server, 'https'. */
   readonly scheme: string;
-  /** How the client calls the server, with its port. */
+  /** The host and port by which the client reaches the server. */
   readonly host: string;
-  /** How the server behind the proxy is called, with its port. */
+  /** The host and port of the server behind the proxy. */
   readonly backend: string;
   /** The path of the proxy, without a slash at its end. */
   readonly prefix: string;
 }
 
-/** Returns the link for the client. Links to another server, and relative ones, stay as they are. */
+/** Returns the link for the client. Links to another server, and relative ones, stay unchanged. */
 export function rewriteLocation(location: string, place: ProxiedPlace): string {
   const match = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(.*)$/s.exec(location);
   const [, scheme, authority = '', path = '', rest = ''] = match ?? [];

@@ -1,7 +1,5 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { duplexPair } from 'node:stream';
-import type { Duplex } from 'node:stream';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Duplex, duplexPair } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -9,12 +7,11 @@ import { systemClock } from '#machinery/clock.ts';
 import type { NodeTarget } from '../node-connector.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { handle, send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 
-/** A kubelet that speaks HTTP on whatever is handed to it. */
+/** A kubelet that serves HTTP on any connection. */
 let kubelet: Server;
 let seen: string[];
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
@@ -46,7 +43,8 @@ beforeEach(async () => {
       return;
     }
     socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\nX-Stream: v4\r\n\r\nhello `,
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ` +
+        `${request.headers.upgrade}\r\nX-Stream: v4\r\n\r\nhello `,
     );
     socket.write(head);
     socket.on('data', (chunk: Buffer) => socket.write(chunk.toString().toUpperCase()));
@@ -98,7 +96,7 @@ afterEach(async () => {
 const authority = makeTestAuthority();
 
 describe('logs', () => {
-  test('are what the kubelet says', async () => {
+  test('are the kubelet’s response', async () => {
     const { code, text, headers } = await send(t.server, {
       path: `${PODS}/one/log?follow=true&tailLines=5&previous=false&timestamps=1`,
     });
@@ -111,7 +109,7 @@ describe('logs', () => {
     expect(targets).toEqual([{ name: 'n1', host: '10.0.0.1', port: 12345 }]);
   });
 
-  test('come while they are written', async () => {
+  test('are streamed while they are written', async () => {
     let more: (() => void) | undefined;
     answer = (_request, response) => {
       response.write('first');
@@ -147,7 +145,7 @@ describe('logs', () => {
     expect(json.message).toContain(message);
   });
 
-  test('of a named or an init container', async () => {
+  test('of a named container or an init container', async () => {
     await send(t.server, { path: `${PODS}/two/log?container=b` });
     await send(t.server, { path: `${PODS}/two/log?container=init` });
     expect(seen).toEqual([
@@ -156,7 +154,7 @@ describe('logs', () => {
     ]);
   });
 
-  test('of a pod that runs nowhere are empty', async () => {
+  test('of a pod without a node are empty', async () => {
     const { code, text } = await send(t.server, { path: `${PODS}/new/log` });
     expect([code, text]).toEqual([204, '']);
   });
@@ -188,7 +186,7 @@ describe('exec, attach and port-forward', () => {
     ({ port } = await t.server.listen());
   });
 
-  /** What the client gets who sends this after the answer's headers came. */
+  /** Sends the text after the response's headers have arrived, and returns the response. */
   async function converse(path: string, text: string): Promise<string> {
     const { cert } = await authority;
     const admin = await (await authority).client('admin', ['system:masters']);
@@ -229,7 +227,7 @@ describe('exec, attach and port-forward', () => {
     ]);
   });
 
-  test('attach and portforward go their own ways', async () => {
+  test('attach and portforward have paths of their own', async () => {
     await converse(`${PODS}/two/attach?container=b&stdout=true&stderr=true&tty=true`, 'x');
     await converse(`${PODS}/two/portforward?ports=80,81`, 'x');
     expect(seen).toEqual([
@@ -238,13 +236,13 @@ describe('exec, attach and port-forward', () => {
     ]);
   });
 
-  test('what the kubelet refuses is a Status', async () => {
+  test('an error of the kubelet is a Status', async () => {
     const got = await converse(`${PODS}/one/exec?command=refused`, '');
     expect(got).toMatch(/^HTTP\/1\.1 404 /);
     expect(got).toContain('"kind":"Status"');
   });
 
-  test('a pod without a node, a wrong container and an unreachable node are said so', async () => {
+  test('a pod without a node, a wrong container and an unreachable node are errors', async () => {
     expect(await converse(`${PODS}/new/exec?command=ls`, '')).toContain(
       'pod new does not have a host assigned',
     );
@@ -254,7 +252,7 @@ describe('exec, attach and port-forward', () => {
     expect(await converse(`${PODS}/lost/exec`, '')).toContain('error dialing backend');
   });
 
-  test('without an upgrade there is nothing to join', async () => {
+  test('a request without an upgrade is rejected', async () => {
     const { code, json } = await send(t.server, {
       method: 'POST',
       path: `${PODS}/one/exec?command=ls`,
@@ -265,13 +263,13 @@ describe('exec, attach and port-forward', () => {
 });
 
 describe('nodes/proxy', () => {
-  test('passes requests on as they are, and their answers', async () => {
+  test('passes requests and responses on unchanged', async () => {
     answer = (request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
         response.writeHead(418, { 'content-type': 'text/x', 'x-said': 'yes' });
-        response.end(`${body} ${request.headers.authorization ?? 'nobody'}`);
+        response.end(`${body} ${request.headers.authorization ?? 'anonymous'}`);
       });
     };
     const { code, text, headers } = await send(t.server, {
@@ -281,12 +279,12 @@ describe('nodes/proxy', () => {
       body: 'payload',
     });
     expect(code).toBe(418);
-    expect(text).toBe('payload nobody');
+    expect(text).toBe('payload anonymous');
     expect(headers).toMatchObject({ 'content-type': 'text/x', 'x-said': 'yes' });
     expect(seen).toEqual(['PUT /some/path?x=1&y=2']);
   });
 
-  test('of a node that does not exist is 404', async () => {
+  test('of a missing node is 404', async () => {
     expect((await send(t.server, { path: '/api/v1/nodes/none/proxy/' })).code).toBe(404);
   });
 });

@@ -1,4 +1,4 @@
-// Which container on which node is meant by a request for logs, exec, attach or port-forward.
+// Finds the container and the node for a request for logs, exec, attach or port-forward.
 
 import type { Node, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -7,7 +7,7 @@ import type { NodeTarget } from '../node-connector.ts';
 import type { Find } from '../catalog/internal-client.ts';
 
 const DEFAULT_KUBELET_PORT = 10250;
-/** Addresses of these types are taken, the first that there is. */
+/** The preferred types of addresses, in order. */
 const ADDRESS_PREFERENCE = [
   'InternalIP',
   'ExternalIP',
@@ -16,14 +16,14 @@ const ADDRESS_PREFERENCE = [
   'ExternalDNS',
 ] as const;
 
-/** Throws StatusError (404). */
+/** Returns the pod. Throws StatusError (404). */
 export async function podOf(find: Find, namespace: string, name: string): Promise<Immutable<Pod>> {
   const pod = await find<Immutable<Pod>>('', 'pods', namespace, name);
   if (pod === undefined) throw apierrors.notFound({ group: '', resource: 'pods' }, name);
   return pod;
 }
 
-/** The container that is meant: the one named, or the only one. Throws StatusError (400). */
+/** Returns the requested container, or the only one. Throws StatusError (400). */
 export function chooseContainer(pod: Immutable<Pod>, requested: string): string {
   const { name } = pod.metadata;
   const all = [
@@ -44,7 +44,7 @@ export function chooseContainer(pod: Immutable<Pod>, requested: string): string 
   );
 }
 
-/** Throws StatusError (400) for a pod that runs nowhere yet. */
+/** Returns the node of a pod. Throws StatusError (400) for a pod without a node. */
 export function nodeNameOf(pod: Immutable<Pod>): string {
   const { nodeName = '' } = pod.spec;
   if (nodeName === '')
@@ -52,7 +52,7 @@ export function nodeNameOf(pod: Immutable<Pod>): string {
   return nodeName;
 }
 
-/** Throws StatusError (404). */
+/** Returns the connection target of a node. Throws StatusError (404). */
 export async function nodeTargetOf(find: Find, name: string): Promise<NodeTarget> {
   const node = await find<Immutable<Node>>('', 'nodes', '', name);
   if (node === undefined) throw apierrors.notFound({ group: '', resource: 'nodes' }, name);

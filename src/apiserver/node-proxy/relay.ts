@@ -1,5 +1,6 @@
-// Carries a request to a node's kubelet, or to another peer that a connector reaches, and the response back. Bodies are streamed with
-// back-pressure in both directions; upgraded connections (SPDY, WebSocket) are joined byte for byte. machinery/peer owns the connection.
+// Relays a request to a node's kubelet, or to another peer that a connector reaches, and the
+// response back. Bodies are streamed with back-pressure in both directions; upgraded connections
+// (SPDY, WebSocket) are joined byte for byte. machinery/net/peer owns the connection.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
@@ -9,24 +10,24 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import {
   AddressNotAllowedError,
+  type Answer,
   BodyAbortedError,
   exchange,
   joinConnections,
 } from '#machinery/net/peer/index.ts';
-import type { Answer } from '#machinery/net/peer/index.ts';
 import type { NodeConnector, NodeTarget } from '../node-connector.ts';
 import type { ApiRequest, ApiResponse, Upgrade } from '../request.ts';
 
 export interface RelayTarget {
   readonly node: NodeTarget;
-  /** At the kubelet, with its query. */
+  /** The path at the kubelet, with its query. */
   readonly path: string;
-  /** What it is about, for messages. */
+  /** The resource of the request, for messages. */
   readonly resource: { readonly group: string; readonly resource: string };
   readonly name: string;
 }
 
-/** What belongs to one connection, and must not be carried over to the next one. */
+/** Headers of a single connection, which must not be passed on. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -37,18 +38,24 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** More of a kubelet's error is not passed on. */
+/** The maximum size of a kubelet's error message that is passed on. */
 const MAX_ERROR_BYTES = 8 * 1024;
-/** A peer answers a request to change protocols before it begins to work, so within this time. */
+/** The timeout of an upgrade in ms. A peer responds to it before it starts its work. */
 const UPGRADE_TIMEOUT_MS = 30_000;
 
 export interface RelayConfig {
   readonly clock: Clock;
-  /** Absent: requests fail with 503. */
+  /** Connects to the peers. Absent: requests fail with 503. */
   readonly connector: NodeConnector | undefined;
-  /** Headers that are sent beside the client's, or instead of them: lower-case names. Default: the host 'kubelet'. */
+  /**
+   * Returns headers that are added to the client's, or replace them, with lower-case names.
+   * Default: the host 'kubelet'.
+   */
   readonly headers?: (request: ApiRequest, target: RelayTarget) => OutgoingHttpHeaders;
-  /** The error for the client if the peer does not answer. Default: 500, `error dialing backend: MESSAGE`. */
+  /**
+   * Returns the error for a peer that does not respond. Default: 500, `error dialing backend:
+   * MESSAGE`.
+   */
   readonly unreachable?: (message: string) => apierrors.StatusError;
 }
 
@@ -59,7 +66,7 @@ export class NodeRelay {
     this.#config = config;
   }
 
-  /** Returns the peer's response, whatever its code; the body follows as a stream. */
+  /** Returns the peer's response, whatever its code. The body is a stream. */
   async forward(request: ApiRequest, target: RelayTarget): Promise<ApiResponse> {
     const answer = await this.#request(request, target);
     const headers: Record<string, string> = {};
@@ -81,7 +88,7 @@ export class NodeRelay {
     };
   }
 
-  /** Returns the body of a successful response. Throws StatusError for any other. */
+  /** Returns the body of a successful response as a stream. Throws StatusError for any other. */
   async stream(
     request: ApiRequest,
     target: RelayTarget,
@@ -97,7 +104,10 @@ export class NodeRelay {
     return { code: 200, body: { kind: 'stream', contentType, stream: answer } };
   }
 
-  /** Joins the raw connections of the client and the peer. Throws StatusError if the peer refuses the upgrade. */
+  /**
+   * Joins the connections of the client and the peer. Throws StatusError if the peer rejects the
+   * upgrade.
+   */
   async upgrade(request: ApiRequest, target: RelayTarget): Promise<ApiResponse> {
     const { upgrade } = request;
     if (upgrade === undefined) throw apierrors.badRequest('Upgrade request required');
@@ -179,7 +189,7 @@ export class NodeRelay {
   }
 }
 
-/** Returns the body as it is to be sent; undefined if there is none. */
+/** Returns the body to send; undefined if there is none. */
 export async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | Readable | undefined> {
   if (body.kind === 'object')
     return body.object === undefined ? undefined : Buffer.from(JSON.stringify(body.object), 'utf8');
@@ -188,7 +198,9 @@ export async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | Readabl
   return bytes.length === 0 ? undefined : bytes;
 }
 
-/** Headers for the other side: none about this connection, none about who asks. */
+/**
+ * Returns the headers for the peer, without those of the client's connection and its credentials.
+ */
 function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(request.headers)) {
@@ -205,7 +217,10 @@ function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
   return headers;
 }
 
-/** Passes the peer's response head to the client, then joins the connections. Resolves when both are closed. */
+/**
+ * Passes the peer's response head to the client, then joins the connections. Resolves when both are
+ * closed.
+ */
 export async function joinUpgraded(
   clock: Clock,
   client: Upgrade,
@@ -248,7 +263,7 @@ async function failureOf(
   }
 }
 
-/** Reads the beginning of a body. A peer that breaks off within it leaves the shorter text. */
+/** Reads the beginning of a body. If the peer breaks off, the text is shorter. */
 async function readSome(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,68 +1,62 @@
-// The subresources behind which a kubelet answers: pods/log, pods/exec, pods/attach, pods/portforward and nodes/proxy.
+// The subresources that a kubelet serves: pods/log, pods/exec, pods/attach, pods/portforward and
+// nodes/proxy.
 
 import { Readable } from 'node:stream';
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { FieldPath } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import { joinHostPort } from '#machinery/net/peer/index.ts';
 import { parseBoolean } from '../endpoints/query-options.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { Find } from '../catalog/internal-client.ts';
+import type { Rest } from '../registry/rest.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { rewriteLocation } from './location.ts';
 import { chooseContainer, nodeNameOf, nodeTargetOf, podOf } from './pod-target.ts';
-import { NodeRelay } from './relay.ts';
-import type { RelayTarget } from './relay.ts';
+import { NodeRelay, type RelayTarget } from './relay.ts';
 
 export interface NodeProxyServices {
   readonly find: Find;
   readonly clock: Clock;
-  /** Reaches the kubelets. Absent: requests that need one are errors. */
+  /** Connects to the kubelets. Absent: requests that need one fail. */
   readonly nodeConnector?: NodeConnector;
 }
 
 const PODS = { group: '', resource: 'pods' } as const;
 const NODES = { group: '', resource: 'nodes' } as const;
-const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 const UPGRADE_METHODS = ['GET', 'POST'] as const;
 
-/** Everything of a subresource but the name under which its kind serves it. */
+/** A subresource without its name, which its kind adds. */
 type Unnamed = Omit<Subresource, 'name'>;
 
 function relayOf({ clock, nodeConnector }: NodeProxyServices): NodeRelay {
   return new NodeRelay({ clock, connector: nodeConnector });
 }
 
-/** Makes nodes/proxy. */
-export function nodeProxySubresource(services: NodeProxyServices): Unnamed {
+/** Returns the part of nodes/proxy that forwards requests to a kubelet. The name is the node's. */
+export function kubeletProxy(services: NodeProxyServices): NonNullable<Rest['connect']> {
   const { find } = services;
   const relay = relayOf(services);
-  return {
-    kind: { group: '', version: 'v1', kind: 'NodeProxyOptions' },
-    connectMethods: ALL_METHODS,
-    rest: {
-      connect: async (request, name, path) => {
-        const query = request.query.toString();
-        const target: RelayTarget = {
-          node: { ...(await nodeTargetOf(find, name)), anyPath: true },
-          path: `/${path}${query === '' ? '' : `?${query}`}`,
-          resource: NODES,
-          name,
-        };
-        if (request.upgrade !== undefined) return relay.upgrade(request, target);
-        return withoutRedirect(await relay.forward(request, target), request, target);
-      },
-    },
+  return async (request, name, path) => {
+    const query = request.query.toString();
+    const target: RelayTarget = {
+      node: { ...(await nodeTargetOf(find, name)), anyPath: true },
+      path: `/${path}${query === '' ? '' : `?${query}`}`,
+      resource: NODES,
+      name,
+    };
+    if (request.upgrade !== undefined) return relay.upgrade(request, target);
+    return withoutRedirect(await relay.forward(request, target), request, target);
   };
 }
 
 /**
- * Keeps clients of nodes/proxy behind the proxy: a redirect within the node leads through the proxy, and one to another place is
- * refused, since a node must not send the API server's clients elsewhere. Upstream passes the latter on.
+ * Keeps clients of nodes/proxy behind the proxy. A redirect within the node is rewritten to the
+ * proxy. A redirect to another place is rejected, since a node must not send the API server's
+ * clients elsewhere; upstream passes it on.
  */
 function withoutRedirect(
   response: ApiResponse,
@@ -96,7 +90,7 @@ function isRelative(location: string): boolean {
   return !/^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|[/\\])/.test(location);
 }
 
-/** Makes pods/log. */
+/** Returns the subresource pods/log. */
 export function logSubresource(services: NodeProxyServices): Unnamed {
   const { find } = services;
   const relay = relayOf(services);
@@ -110,7 +104,7 @@ export function logSubresource(services: NodeProxyServices): Unnamed {
         const query = logQuery(request.query, name);
         const pod = await podOf(find, namespace, name);
         const container = chooseContainer(pod, request.query.get('container') ?? '');
-        // A pod that is not on a node yet has said nothing yet.
+        // A pod without a node has no logs yet.
         if ((pod.spec.nodeName ?? '') === '') return { code: 204, body: { kind: 'none' } };
         const target: RelayTarget = {
           node: await nodeTargetOf(find, nodeNameOf(pod)),
@@ -124,7 +118,7 @@ export function logSubresource(services: NodeProxyServices): Unnamed {
   };
 }
 
-/** The options for the kubelet. Throws StatusError (400, 422). */
+/** Returns the query for the kubelet. Throws StatusError (400, 422). */
 function logQuery(query: URLSearchParams, name: string): URLSearchParams {
   const errors: FieldErrorList = [];
   const passed = new URLSearchParams();
@@ -170,12 +164,12 @@ function logQuery(query: URLSearchParams, name: string): URLSearchParams {
   return passed;
 }
 
-/** Makes pods/exec. */
+/** Returns the subresource pods/exec. */
 export function execSubresource(services: NodeProxyServices): Unnamed {
   return streamSubresource(services, 'exec', 'PodExecOptions');
 }
 
-/** Makes pods/attach. */
+/** Returns the subresource pods/attach. */
 export function attachSubresource(services: NodeProxyServices): Unnamed {
   return streamSubresource(services, 'attach', 'PodAttachOptions');
 }
@@ -207,7 +201,7 @@ function streamSubresource(
   };
 }
 
-/** The kubelet has names of its own for these. */
+/** Returns the query for the kubelet, which has other names for these options. */
 function streamQuery({ query }: ApiRequest): URLSearchParams {
   const passed = new URLSearchParams();
   const names = { stdin: 'input', stdout: 'output', stderr: 'error', tty: 'tty' } as const;
@@ -217,7 +211,7 @@ function streamQuery({ query }: ApiRequest): URLSearchParams {
   return passed;
 }
 
-/** Makes pods/portforward. */
+/** Returns the subresource pods/portforward. */
 export function portForwardSubresource(services: NodeProxyServices): Unnamed {
   const { find } = services;
   const relay = relayOf(services);

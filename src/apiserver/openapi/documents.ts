@@ -1,5 +1,5 @@
-// The OpenAPI v3 document of a group version, and what it has in common with documents of v2. Documents are made in steps: those of large
-// custom kinds have many megabytes.
+// Builds the OpenAPI v3 document of a group version, and the parts that v2 and v3 share. Documents
+// are built in steps, since those of large custom kinds have many megabytes.
 
 import type { OpenApiType } from '#api/machinery/codec/object-codec.ts';
 import {
@@ -12,7 +12,7 @@ import type { Operation, Parameter } from './operations.ts';
 
 export interface DocumentInfo {
   readonly title: string;
-  /** The version of the API: v1.36.3. */
+  /** The version of the API, such as v1.36.3. */
   readonly version: string;
 }
 
@@ -23,10 +23,10 @@ export const STATUS_TEXT: Readonly<Record<number, string>> = {
   401: 'Unauthorized',
 };
 
-/** Operations that are described, or rendered, in one step. */
+/** The number of operations that are described, or rendered, in one step. */
 const [DEFINED_PER_STEP, RENDERED_PER_STEP] = [8, 200];
 
-/** Returns the definitions of everything that the operations take and return. */
+/** Returns the definitions of all types in the operations. */
 export function* definitionsOf(
   operations: readonly Operation[],
   version: 2 | 3,
@@ -42,7 +42,10 @@ export function* definitionsOf(
   return definitions.schemas();
 }
 
-/** By name: documents must not depend on the order in which kinds were installed. */
+/**
+ * Returns the group versions sorted by name, since documents must not depend on the order in which
+ * kinds were installed.
+ */
 function groupVersionsOf(operations: readonly Operation[]): { group: string; version: string }[] {
   const keys = new Map<string, { group: string; version: string }>();
   for (const { gvk } of operations)
@@ -51,7 +54,7 @@ function groupVersionsOf(operations: readonly Operation[]): { group: string; ver
   return [...keys].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, groupVersion]) => groupVersion);
 }
 
-/** Returns the operations by their paths, in the order of the paths, and by their methods. */
+/** Returns the operations by path and method, with sorted paths. */
 export function* byPath(
   operations: readonly Operation[],
   render: (operation: Operation) => unknown,

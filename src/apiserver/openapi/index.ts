@@ -1,12 +1,12 @@
-// Serves OpenAPI: /openapi/v2 (JSON, and the protobuf form that older kubectls ask for; see v2/) and /openapi/v3 with a document per group
-// and version. A document is made when it is first requested, and kept as bytes.
+// Serves OpenAPI: /openapi/v2 (as JSON, and as protobuf for older kubectls; see v2/), and
+// /openapi/v3 with a document for each group and version. A document is built when it is first
+// requested, and kept as bytes.
 
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
-import { runStepsInTurns } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import { runStepsInTurns, type Steps } from '#machinery/turn.ts';
 import { trimEnd } from '#machinery/text/trim.ts';
 import { MAX_ACCEPT_LENGTH } from '#machinery/serving/accept.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -33,16 +33,19 @@ export interface OpenApi {
 export interface OpenApiConfig {
   readonly catalog: Catalog;
   readonly scheme: Scheme;
-  /** The version of the API: v1.36.3. */
+  /** The version of the API, such as v1.36.3. */
   readonly version: string;
   /** The documents of other API servers. Default: there are none. */
   readonly remote?: RemoteDocuments;
 }
 
 const JSON_TYPE = 'application/json';
-/** As clients ask for it. */
+/** The media type that clients request. */
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
-/** As it is answered: the '@' of the other spelling is not allowed in a media type, and clients that parse the answer refuse it. */
+/**
+ * The media type of the response. The '@' in the other one is not allowed in a media type, and
+ * clients that parse the response reject it.
+ */
 const PROTOBUF_TYPE_ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 interface Found {
@@ -50,7 +53,9 @@ interface Found {
   readonly contentType: string;
 }
 
-/** Documents of a snapshot together with what other servers have, by identity. */
+/**
+ * Documents by snapshot and by the documents of other servers; both keys are compared by identity.
+ */
 type Merged<Others extends object> = WeakMap<
   CatalogSnapshot,
   WeakMap<Others, Promise<OpenApiDocument>>
@@ -67,12 +72,12 @@ export function createOpenApi({
   const json = new V2Documents({ scheme, info, format: JSON_FORMAT });
   const binary = new V2Documents({ scheme, info, format: PROTOBUF_FORMAT });
 
-  /** Undefined: nothing is there. */
+  /** Returns the document for a request; undefined if the path is unknown. */
   const find = async (path: string, accept: string): Promise<Found | undefined> => {
     const snapshot = catalog.snapshot();
     if (path === '/openapi/v2') {
       const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
-      const wanted = ranges.map((range) => (range.split(';')[0] as string).trim());
+      const wanted = ranges.map((range) => range.split(';')[0]!.trim());
       const protobuf = wanted.find(
         (type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED,
       );
@@ -124,7 +129,7 @@ export function createOpenApi({
   };
 }
 
-/** The path below /openapi/v3: 'api/v1', 'apis/apps/v1'. */
+/** Returns the path below /openapi/v3, such as 'api/v1' or 'apis/apps/v1'. */
 const pathOf = ({ group, version }: VersionIndex): string =>
   group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
@@ -135,14 +140,19 @@ function versionAt(snapshot: CatalogSnapshot, path: string): VersionIndex | unde
   return index !== undefined && pathOf(index) === path ? index : undefined;
 }
 
-/** Documents of custom kinds that are kept: there may be thousands, and most are asked for once. */
+/**
+ * The number of custom kinds' documents that are kept. There may be thousands, and most are
+ * requested once.
+ */
 const KEPT_DOCUMENTS = 64;
 
 /**
- * The documents of OpenAPI v3: made at the first request, and kept with what they describe, a version of a group or (the index) a snapshot of
- * the catalog. After a change, only the documents of group versions that have changed are made again.
+ * The documents of OpenAPI v3. They are built at the first request, and cached under their source:
+ * a version of a group or, for the index, a snapshot of the catalog. After a change, only the
+ * documents of changed group versions are built again.
  *
- * The index needs the hash of every document. A document whose kinds have fingerprints is not made for that.
+ * The index needs the hash of every document. If all kinds of a document have fingerprints, the
+ * hash is known without building it.
  */
 class V3Documents {
   readonly #scheme: Scheme;
@@ -164,13 +174,13 @@ class V3Documents {
     snapshot: CatalogSnapshot,
     others: ReadonlyMap<string, V3Entry>,
   ): Promise<OpenApiDocument> {
-    // Documents that are needed for their hashes. Those of custom kinds are not.
+    // Documents are built if their hashes are needed; those of custom kinds are not.
     const needed = snapshot.published
       .flatMap(({ published }) => published)
       .filter((index) => this.#hashOf(index) === undefined);
     for (const index of needed) this.#hashes.set(index, (await this.v3(index)).hash);
     const make = (): OpenApiDocument => {
-      // What this server serves is described by itself alone.
+      // This server's own paths take precedence over those of other servers.
       const isOwn = (path: string): boolean => versionAt(snapshot, path) !== undefined;
       const foreign = [...others]
         .filter(([path]) => !isOwn(path))
@@ -182,7 +192,7 @@ class V3Documents {
     return kept(ofSnapshot(this.#v3Index, snapshot), others, () => Promise.resolve(make()));
   }
 
-  /** The entries of a group's versions, as JSON. The hashes are known. */
+  /** Returns the entries of a group's versions as JSON. Their hashes must be known. */
   #v3EntriesOf(group: GroupIndex): readonly string[] {
     let entries = this.#v3Entries.get(group);
     if (entries === undefined) {
@@ -197,7 +207,7 @@ class V3Documents {
     return entries;
   }
 
-  /** Returns the hash of a document of v3, if that is known without making the document. */
+  /** Returns the hash of a v3 document, if it is known without building the document. */
   #hashOf(index: VersionIndex): string | undefined {
     let hash = this.#hashes.get(index);
     if (hash === undefined) {
@@ -239,12 +249,18 @@ function entryOf(path: string, entry: V3Entry): string {
   return `${JSON.stringify(path)}:${JSON.stringify(entry)}`;
 }
 
-/** Reports whether a version has a kind that is not custom. Upstream describes the discovery of no others. */
+/**
+ * Reports whether a version has a kind that is not custom. Upstream describes the discovery
+ * endpoints only of such versions.
+ */
 function hasTypedKind({ published }: VersionIndex): boolean {
   return published.some(({ isCustom }) => isCustom !== true);
 }
 
-/** Returns the hash of a document, made of the fingerprints of its kinds. Undefined: a kind has none. */
+/**
+ * Returns the hash of a document, computed from the fingerprints of its kinds. Undefined: a kind
+ * has none.
+ */
 function fingerprintHash(
   { group, version, published }: VersionIndex,
   info: DocumentInfo,

@@ -1,16 +1,17 @@
-// Documents as bytes, with their hash. Made in steps, since a document may be large.
+// Encodes documents as bytes, with their hash. This is done in steps, since a document may be
+// large.
 
 import { createHash } from 'node:crypto';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Steps } from '#machinery/turn.ts';
 import type { OpenApiDocument } from './served-document.ts';
 
-/** Definitions and paths are that deep in a document. */
+/** The depth of definitions and paths in a document, where it is split. */
 const SPLIT_DEPTH = 3;
-/** In characters. */
+/** The length of a step, in characters. */
 const STEP_LENGTH = 256 * 1024;
 
-/** Returns the document as JSON. `algorithm`: of its hash. */
+/** Returns the document as JSON. `algorithm`: the algorithm of its hash. */
 export function* jsonDocument(
   document: unknown,
   algorithm: 'sha256' | 'sha512' = 'sha256',
@@ -37,7 +38,7 @@ export function* jsonDocument(
   };
 }
 
-/** Yields what JSON.stringify returns, in pieces. */
+/** Yields the output of JSON.stringify in pieces. */
 function* piecesOf(value: unknown, depth: number): Generator<string> {
   if (depth === 0 || !isPlainObject(value)) {
     yield JSON.stringify(value);
@@ -61,7 +62,10 @@ function hexOf(digest: Buffer): string {
   return digest.toString('hex').toUpperCase();
 }
 
-/** Returns the document that is kept under a key. It is made once, for all requests that wait for it; an error is kept, too. */
+/**
+ * Returns the document that is kept under a key. It is built once for all requests that wait for
+ * it. An error is kept, too.
+ */
 export function kept<K extends object>(
   documents: {
     get(key: K): Promise<OpenApiDocument> | undefined;

@@ -1,4 +1,5 @@
-// The OpenAPI documents: complete in themselves, alike in all forms, and the same as Kubernetes publishes.
+// The OpenAPI documents: they are complete and consistent in all forms, and the same as
+// Kubernetes'.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,10 +7,8 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { Api } from '../testing/api.ts';
-import { send } from '../testing/requests.ts';
-import type { RawResponse } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type RawResponse, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { readDocument } from '../testing/openapi-protobuf.ts';
 
 const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
@@ -66,12 +65,12 @@ interface Found {
   readonly parameters: readonly Parameter[];
 }
 
-/** All operations, their parameters complete. */
+/** Returns all operations with resolved parameters. */
 function operationsOf(document: DocumentV2): Found[] {
   const resolved = (parameter: Parameter): Parameter =>
     parameter.$ref === undefined
       ? parameter
-      : (document.parameters?.[parameter.$ref.slice('#/parameters/'.length)] as Parameter);
+      : document.parameters![parameter.$ref.slice('#/parameters/'.length)]!;
   return Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = item[method];
@@ -87,7 +86,7 @@ function operationsOf(document: DocumentV2): Found[] {
 function references(document: unknown, prefix: string): Set<string> {
   const found = new Set<string>();
   JSON.stringify(document, (key, value: unknown) => {
-    // A field may have this name, too.
+    // A field may also be named $ref.
     if (key === '$ref' && typeof value === 'string') found.add(value.slice(prefix.length));
     return value;
   });
@@ -95,21 +94,21 @@ function references(document: unknown, prefix: string): Set<string> {
 }
 
 describe('version 2', () => {
-  test('refers to what it has, and has what it refers to', () => {
+  test('has a definition for every reference, and a reference to every definition', () => {
     const { definitions, ...rest } = v2;
     const reached = references(rest, '#/definitions/');
     for (const name of reached)
       for (const next of references(definitions[name], '#/definitions/')) reached.add(next);
-    // Documents with patches refer to it by name only.
+    // Operations with patches refer to this definition by name only.
     expect([...reached].toSorted()).toEqual(Object.keys(definitions).toSorted());
   });
 
-  test('names each operation once', () => {
+  test('has unique operation IDs', () => {
     const ids = operationsOf(v2).map(({ operation }) => operation.operationId);
     expect(ids.filter((id, index) => ids.indexOf(id) < index)).toEqual([]);
   });
 
-  test('names each parameter of a path, and each parameter once', () => {
+  test('has each parameter of a path, and each parameter once', () => {
     for (const { path, method, parameters } of operationsOf(v2)) {
       const inPath = parameters
         .filter((parameter) => parameter.in === 'path')
@@ -117,7 +116,7 @@ describe('version 2', () => {
       expect({ path, method, inPath: inPath.toSorted() }).toEqual({
         path,
         method,
-        inPath: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string).toSorted(),
+        inPath: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!).toSorted(),
       });
       const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
       expect({
@@ -132,11 +131,11 @@ describe('version 2', () => {
     }
   });
 
-  /** 'rbac.authorization.k8s.io' is rbacAuthorization. */
+  /** Returns the tag of a group: rbacAuthorization for 'rbac.authorization.k8s.io'. */
   const tagOf = (group: string) =>
     group.replace('.k8s.io', '').replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-  test('has every verb that discovery has', async () => {
+  test('has every verb of discovery', async () => {
     const api = new Api(t.server);
     const actions = new Map<string, Set<string>>();
     for (const { path, operation } of operationsOf(v2)) {
@@ -228,12 +227,12 @@ describe('version 2', () => {
     },
   );
 
-  test('is read as a value by clients in the process', async () => {
+  test('is passed as a value to clients in the process', async () => {
     const value = await t.client.transport.request({ method: 'GET', path: '/openapi/v2' });
     expect(value).toEqual(v2);
   });
 
-  test('is not sent again to who has it', async () => {
+  test('is not sent again to a client that has it', async () => {
     for (const accept of ['application/json', PROTOBUF]) {
       const { headers } = await get('/openapi/v2', { accept });
       const again = await get('/openapi/v2', {
@@ -294,7 +293,7 @@ describe('version 3', () => {
     expect([...ids].toSorted()).toEqual(expected.filter((id) => !others.test(id)).toSorted());
   });
 
-  test('may be kept by who asks by hash', async () => {
+  test('may be cached when requested by hash', async () => {
     const { serverRelativeURL } = (await index())['apis/apps/v1'] as { serverRelativeURL: string };
     expect((await get(serverRelativeURL)).headers['cache-control']).toBe('public, immutable');
     expect((await get('/openapi/v3/apis/apps/v1')).headers['cache-control']).toBe(
@@ -304,7 +303,7 @@ describe('version 3', () => {
     expect([old.code, old.headers['location']]).toEqual([301, serverRelativeURL]);
   });
 
-  test('of what is not served', async () => {
+  test('of unknown paths', async () => {
     expect((await get('/openapi/v3/apis/nope/v1')).code).toBe(404);
     expect((await send(t.server, { method: 'POST', path: '/openapi/v3', body: {} })).code).toBe(
       405,
@@ -315,7 +314,7 @@ describe('version 3', () => {
 const reference = fileURLToPath(
   new URL('../../../../shared/reference/openapi-v2.json', import.meta.url),
 );
-/** Of features that are off in Kubernetes too, unless somebody turns them on. */
+/** Parameters of features that are disabled in Kubernetes, too, by default. */
 const NOT_HERE = ['shardSelector', 'ignoreStoreReadErrorWithClusterBreakingPotential'];
 const withoutCbor = (types: readonly string[]): string[] =>
   types.filter((type) => !type.includes('cbor'));
@@ -323,7 +322,7 @@ const withoutCbor = (types: readonly string[]): string[] =>
 describe.skipIf(!existsSync(reference))(
   'the published document (skipped where ../shared/reference is not at hand)',
   () => {
-    /** Without descriptions, which are our own. */
+    /** Removes descriptions, which are not upstream's. */
     const comparable = ({ operation, parameters }: Found): unknown => ({
       operationId: operation.operationId,
       tags: operation.tags,
@@ -346,7 +345,7 @@ describe.skipIf(!existsSync(reference))(
         .toSorted((a, b) => (`${a.place} ${a.name}` < `${b.place} ${b.name}` ? -1 : 1)),
     });
 
-    test('says the same of every operation', () => {
+    test('has the same operations', () => {
       const published = new Map(
         operationsOf(JSON.parse(readFileSync(reference, 'utf8')) as DocumentV2).map((found) => [
           `${found.method} ${found.path}`,
@@ -360,7 +359,7 @@ describe.skipIf(!existsSync(reference))(
         expect(theirs, key).toBeDefined();
         expect({ key, operation: comparable(found) }).toEqual({
           key,
-          operation: comparable(theirs as Found),
+          operation: comparable(theirs!),
         });
       }
       expect(ours.length).toBeGreaterThan(180);

@@ -1,4 +1,4 @@
-// Every operation that is served, in a form from which both versions of OpenAPI are written.
+// Every served operation, in a form from which both versions of OpenAPI are rendered.
 
 import type {
   ObjectCodec,
@@ -22,25 +22,25 @@ export interface Parameter {
 export interface Operation {
   readonly path: string;
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'head' | 'options';
-  /** x-kubernetes-action. Discovery has none, and no kind. */
+  /** The x-kubernetes-action. Discovery operations have neither an action nor a kind. */
   readonly action?: string;
   readonly operationId: string;
   readonly description: string;
   readonly tag: string;
   readonly gvk?: GroupVersionKind;
   readonly parameters: readonly Parameter[];
-  /** What is sent; 'patch': a patch document of any type. */
+  /** The type of the request's body; 'patch': a patch document of any type. */
   readonly body?: OpenApiType | 'patch';
-  /** What is answered; absent: text, or whatever a proxied server says. */
+  /** The type of the response. Absent: text, or any response of a proxied server. */
   readonly answer?: OpenApiType;
   readonly codes: readonly number[];
-  /** Media types. */
+  /** The accepted media types. */
   readonly consumes: readonly string[];
   readonly produces: readonly string[];
 }
 
 const ANYTHING = ['*/*'];
-/** What kinds without protobuf have. */
+/** The media types of kinds without protobuf. */
 const TEXTS = ['application/json', 'application/yaml'];
 const OBJECTS = [...TEXTS, 'application/vnd.kubernetes.protobuf'];
 const LISTS = [
@@ -90,7 +90,7 @@ const LIST = [
   PRETTY,
   ...SELECTION,
   query('limit', 'integer', 'At most so many items; the answer says how to go on.'),
-  query('continue', 'string', 'The token with which the page before told how to go on.'),
+  query('continue', 'string', 'The continue token of the previous page.'),
   query('resourceVersion', 'string', 'How new the answer must be, or from where a watch begins.'),
   query('resourceVersionMatch', 'string', 'How resourceVersion is meant: Exact or NotOlderThan.'),
   query('timeoutSeconds', 'integer', 'End the call after so many seconds.'),
@@ -116,7 +116,7 @@ const DELETE = [
   ),
 ];
 const WRITE = [PRETTY, DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
-/** Options of connections that nobody has described as fields. */
+/** Descriptions of options of connections that have no description in a schema. */
 const OPTIONS: Readonly<Record<string, string>> = {
   command: 'What to run, without a shell: the program, then its arguments, one parameter each.',
   container: 'The container. Default: the only one, or that of an annotation.',
@@ -152,7 +152,7 @@ export function operationsOf(served: Kind, scheme: Scheme): Operation[] {
 }
 
 const upperGroup = (group: string): string => upperFirst(lowerGroup(group));
-/** 'rbac.authorization.k8s.io' is rbacAuthorization. */
+/** Returns the group in operation IDs: rbacAuthorization for 'rbac.authorization.k8s.io'. */
 function lowerGroup(group: string): string {
   const [first = 'core', ...others] = group
     .replace(/\.k8s\.io$/, '')
@@ -161,7 +161,7 @@ function lowerGroup(group: string): string {
   return first + others.map(upperFirst).join('');
 }
 
-/** What discovery and the version tell. `groups`: the versions of each. */
+/** Returns the operations of discovery and /version. `groups`: the versions of each group. */
 export function discoveryOperations(
   groups: ReadonlyMap<string, Iterable<string>>,
   scheme: Scheme,
@@ -221,7 +221,7 @@ export function discoveryOperations(
   ];
 }
 
-/** The type of a kind that all groups share, such as Status and DeleteOptions. */
+/** Returns the type of a kind that all groups share, such as Status and DeleteOptions. */
 function commonType(scheme: Scheme, kind: string): OpenApiType | undefined {
   return scheme.codecOf({ group: '', version: 'v1', kind })?.openApi;
 }
@@ -280,7 +280,7 @@ class ResourceContext {
           ),
         );
       }
-      // They are older than custom kinds.
+      // These paths are older than custom kinds.
       if (rest.watch !== undefined && this.#served.isCustom !== true)
         operations.push(...this.#oldWatches());
     }
@@ -307,7 +307,7 @@ class ResourceContext {
           `Delete objects of kind ${kind}.`,
           [...DELETE, ...LIST.slice(1)],
           {
-            // Upstream describes none for custom kinds, although it takes one.
+            // Upstream describes no body for custom kinds, although it accepts one.
             ...(this.#served.isCustom !== true && {
               body: commonType(this.#scheme, 'DeleteOptions'),
             }),
@@ -345,7 +345,7 @@ class ResourceContext {
     const path = `${base}/{name}/${subresource.name}`;
     const suffix = upperFirst(subresource.name);
     const codec = subresourceCodec(this.#scheme, this.#served, subresource);
-    // Upstream names the kind of the resource for all that is below a custom one.
+    // Upstream uses the kind of the resource for all subresources of a custom one.
     const gvk = this.#served.isCustom === true ? this.#codec.kind : subresource.kind;
     const operations = this.#itemOperations(path, gvk, codec, suffix, subresource.rest);
     if (subresource.rest.create !== undefined) {
@@ -368,7 +368,7 @@ class ResourceContext {
     return operations;
   }
 
-  /** Paths that ask to watch by themselves: from before there was a parameter for that. */
+  /** Returns the operations of the legacy watch paths, from before there was a parameter. */
   #oldWatches(): Operation[] {
     const type = this.#type;
     const { kind } = type;
@@ -411,7 +411,7 @@ class ResourceContext {
     const suffix = upperFirst(name);
     const what = `${name} of a ${type.kind}`;
     if (kind.kind === type.kind) {
-      // It is read like an object, but answers text.
+      // The operation reads like one of an object, but returns text.
       const options = optionsOf(
         this.#scheme.codecOf({ ...kind, kind: `${type.kind}${suffix}Options` })?.query,
       );
@@ -422,7 +422,7 @@ class ResourceContext {
       ];
     }
     const options = optionsOf(codec.query);
-    // A proxy takes any method, and passes on what stands behind its own path.
+    // A proxy accepts any method, and passes on the path after its own.
     const isProxy = connectMethods.includes('PUT');
     return connectMethods.flatMap((methodName) => {
       const method = methodName.toLowerCase() as Operation['method'];
@@ -493,7 +493,8 @@ class ResourceContext {
             {
               body: 'patch',
               answer: object,
-              // As upstream, which does not say that an apply patch may create an object of a custom kind.
+              // Upstream does not document that an apply patch may create an object of a custom
+              // kind.
               codes: this.#served.isCustom === true ? [200] : [200, 201],
               consumes:
                 patchSchema === undefined
@@ -516,8 +517,8 @@ class ResourceContext {
     description: string,
     parameters: readonly Parameter[],
     rest: {
-      readonly body?: Operation['body'] | undefined;
-      readonly answer?: OpenApiType | undefined;
+      readonly body?: Operation['body'];
+      readonly answer?: OpenApiType;
       readonly codes?: readonly number[];
       readonly consumes?: readonly string[];
       readonly produces?: readonly string[];

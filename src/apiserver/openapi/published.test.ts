@@ -1,12 +1,12 @@
-// The OpenAPI document against the one that Kubernetes publishes. What differs is printed; it must be nothing but what README's
-// Differences says: the versions that are not served, which are alpha, beta or not there yet.
+// Compares the OpenAPI document with the one that Kubernetes publishes. Differences are printed.
+// Only those that docs/differences.md lists are allowed: versions that are not served, because they
+// are alpha, beta or not implemented.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-import { openApiDifference } from '../testing/openapi-difference.ts';
-import type { OpenApiDocument } from '../testing/openapi-difference.ts';
+import { openApiDifference, type OpenApiDocument } from '../testing/openapi-difference.ts';
 import { send } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
 

@@ -1,9 +1,10 @@
-// What OpenAPI has to know of the API servers behind this one. The aggregator implements it.
+// The documents of the API servers behind this one, as OpenAPI needs them. The aggregator
+// implements this interface.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 
-/** A part of an OpenAPI v2 document: what one server says of its group version. */
+/** A part of an OpenAPI v2 document, with one server's group version. */
 export interface SwaggerPart {
   readonly paths: Readonly<Record<string, unknown>>;
   readonly definitions: Readonly<Record<string, unknown>>;
@@ -12,13 +13,16 @@ export interface SwaggerPart {
 
 export interface RemoteDocuments {
   /**
-   * Returns the entries of the index of OpenAPI v3 by their paths ('apis/apps/v1'); the same value until one changes. Servers that do not
-   * answer are left out. Waits a few seconds at most.
+   * Returns the entries of the OpenAPI v3 index by path ('apis/apps/v1'): the same value until one
+   * changes. Servers that do not respond are left out. Waits a few seconds at most.
    */
   v3Index(): Awaitable<ReadonlyMap<string, V3Entry>>;
   /** Forwards a request for one of these paths. Returns undefined if no server has it. */
   forwardV3(request: ApiRequest, path: string): Promise<ApiResponse> | undefined;
-  /** Returns the parts of the v2 document in the order in which they are merged; the same value until one changes. */
+  /**
+   * Returns the parts of the v2 document in the order in which they are merged: the same value
+   * until one changes.
+   */
   v2Parts(): Awaitable<readonly SwaggerPart[]>;
 }
 

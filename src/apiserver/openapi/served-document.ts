@@ -1,4 +1,5 @@
-// Answers a request for an OpenAPI document: by its ETag, and by the hash with which clients ask for a document that they keep for good.
+// Responds to requests for an OpenAPI document: with its ETag, or with the hash by which clients
+// cache a document permanently.
 
 import type { GzipPieces } from '#machinery/streams/gzip-pieces.ts';
 import type { ApiRequest, ApiResponse, ResponseBody } from '../request.ts';
@@ -14,7 +15,10 @@ export interface CompressedDocument {
   readonly hash: string;
 }
 
-/** `path`: of a document that can be asked for by its hash. Undefined: the document has no such form. */
+/**
+ * Returns the response. `path`: the path of a document that can be requested by its hash.
+ * Undefined: it cannot.
+ */
 export function servedDocument(
   request: ApiRequest,
   path: string | undefined,
@@ -28,7 +32,7 @@ export function servedDocument(
   if (asked !== '' && path !== undefined) {
     if (asked !== hash)
       return { code: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
-    // A client that asks by hash may keep the answer for good.
+    // A client that requests a document by its hash may cache it permanently.
     headers['cache-control'] = 'public, immutable';
   }
   if (request.headers['if-none-match'] === etag)

@@ -1,11 +1,9 @@
-// The kinds of the groups rbac, networking, discovery, policy, scheduling and node, through the server: what is filled in, what is
-// refused and where, what may not change, and what is shown.
+// The kinds of the groups rbac, networking, discovery, policy, scheduling and node, through the
+// server: defaults, validation, immutability, and tables.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { requestsOf } from '../testing/workloads.ts';
-import type { ResourceRequests } from '../testing/workloads.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { requestsOf, type ResourceRequests } from '../testing/workloads.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 beforeEach(async () => {
@@ -84,7 +82,7 @@ const good: Readonly<Record<Kind, Readonly<Record<string, unknown>>>> = {
 };
 const make = (kind: Kind, more: object = {}) => ({ metadata, ...good[kind], ...more });
 
-describe('what is right', () => {
+describe('valid objects', () => {
   test.each(Object.keys(good) as Kind[])(
     'a %s is made, found, listed, changed and deleted',
     async (kind) => {
@@ -105,7 +103,7 @@ describe('what is right', () => {
   );
 });
 
-describe('what is filled in', () => {
+describe('defaults', () => {
   test.each<[Kind, object]>([
     [
       'roleBinding',
@@ -125,14 +123,14 @@ describe('what is filled in', () => {
     expect((await on(kind).create(make(kind))).object).toMatchObject(expected);
   });
 
-  test('both directions of a policy that speaks of both', async () => {
+  test('both directions of a policy with rules for both', async () => {
     const { object } = await on('networkPolicy').create(
       make('networkPolicy', { spec: { podSelector: {}, egress: [{}] } }),
     );
     expect(object.spec['policyTypes']).toEqual(['Ingress', 'Egress']);
   });
 
-  test('endpoints stay as they are written', async () => {
+  test('endpoints are stored as written', async () => {
     const address = (ip: string) => ({ ip });
     const ports = [{ port: 80 }];
     const { object } = await on('endpoints').create({
@@ -166,7 +164,7 @@ const route = (more: object, host?: string) => ({
 const endpoint = (more: object) => ({ endpoints: [{ addresses: ['10.0.0.1'], ...more }] });
 const many = (count: number, item: object) => Array.from({ length: count }, () => item);
 
-describe('what is refused', () => {
+describe('invalid objects', () => {
   test.each<[Kind, object, readonly string[]]>([
     ['role', rule({ verbs: [] }), ['rules[0].verbs', 'rules[0].apiGroups', 'rules[0].resources']],
     ['role', rule({ verbs: ['get'], nonResourceURLs: ['/x'] }), ['rules[0].nonResourceURLs']],
@@ -421,7 +419,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('what may not change', () => {
+describe('immutable fields', () => {
   test.each<[Kind, object, readonly string[]]>([
     ['roleBinding', { roleRef: { name: 'other' } }, ['roleRef']],
     ['clusterRoleBinding', { roleRef: { name: 'other' } }, ['roleRef']],
@@ -443,7 +441,7 @@ describe('what may not change', () => {
   });
 });
 
-describe('what is shown', () => {
+describe('tables', () => {
   test.each<[Kind, readonly unknown[]]>([
     ['role', ['it', expect.stringMatching(/^\d{4}-/)]],
     ['roleBinding', ['it', 'Role/it', '0s', 'jane', 'devs', 'default/robot']],
@@ -464,15 +462,15 @@ describe('what is shown', () => {
   });
 });
 
-describe('what else is said', () => {
-  test('endpoints are deprecated, whatever is asked of them', async () => {
+describe('warnings and statuses', () => {
+  test('endpoints are deprecated for every verb', async () => {
     const deprecated =
       'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice';
     expect((await on('endpoints').create(make('endpoints'))).warnings).toEqual([deprecated]);
     expect((await on('endpoints').get('it')).warnings).toEqual([deprecated]);
   });
 
-  test('an ingress that names its class by the annotation is warned', async () => {
+  test('an ingress with the class annotation causes a warning', async () => {
     const annotations = { 'kubernetes.io/ingress.class': 'a' };
     const { warnings } = await on('ingress').create(
       make('ingress', { metadata: { name: 'it', annotations } }),
@@ -482,7 +480,7 @@ describe('what else is said', () => {
     ]);
   });
 
-  test('statuses are written on their own', async () => {
+  test('statuses are written separately', async () => {
     await on('ingress').create(make('ingress'));
     const wrong = await on('ingress').patch('it/status', {
       status: { loadBalancer: { ingress: [{ ip: 'x', hostname: '10.0.0.1' }] } },

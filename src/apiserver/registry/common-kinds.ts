@@ -1,5 +1,5 @@
-// Kinds that are returned whatever kind was asked for: a Status, metadata alone, discovery. They belong to the machinery, not to what
-// is served, so that an object of these kinds needs no codec from outside to be encoded.
+// Kinds that any endpoint may return: a Status, metadata only, discovery. They belong to the
+// machinery, not to the catalog, so that such objects can be encoded without a codec from outside.
 
 import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
@@ -7,11 +7,14 @@ import { allSchemas } from '#api/all-schemas.ts';
 import { parseApiVersion } from '#api/machinery/scheme.ts';
 
 const DISCOVERY = 'apidiscovery.k8s.io/v2';
-/** Discovery of the core group is older than versions of what it consists of, and names none. */
+/**
+ * Discovery documents of the core group have either of these apiVersions, since the older ones have
+ * none.
+ */
 const LEGACY = ['', 'v1'];
 const METADATA = ['meta.k8s.io/v1', 'meta.k8s.io/v1beta1'];
 
-/** By kind: the descriptor, and the apiVersions in which the kind has its fields. */
+/** The common kinds: the descriptor, and the apiVersions in which the kind has its fields. */
 const COMMON_KINDS: ReadonlyMap<
   string,
   readonly [message: string, apiVersions: readonly string[]]

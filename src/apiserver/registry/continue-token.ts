@@ -1,24 +1,24 @@
-// The `continue` of a list that is read in pages: where the next page begins, and of which revision. The same form as
-// Kubernetes' own, but clients must not look inside.
+// The `continue` token of a paged list: the start of the next page, and the revision of the list.
+// It has the same form as in Kubernetes, but is opaque to clients.
 
 import * as apierrors from '#machinery/apierrors.ts';
 
 export interface ContinueToken {
-  /** -1: the newest state, whatever it is (after the revision of the first page had expired). */
+  /** The revision; -1: the newest state (after the revision of the first page has expired). */
   readonly revision: number;
-  /** The last key of the page before, without the prefix of the resource. */
+  /** The last key of the previous page, without the prefix of the resource. */
   readonly lastKey: string;
 }
 
 const VERSION = 'meta.k8s.io/v1';
 
 export function encodeContinue(token: ContinueToken): string {
-  // 'start' is the first key that may come next: the smallest one greater than the last.
+  // 'start' is the first possible key of the next page: the smallest key greater than the last one.
   const text = JSON.stringify({ v: VERSION, rv: token.revision, start: `${token.lastKey}\0` });
   return Buffer.from(text, 'utf8').toString('base64url');
 }
 
-/** Throws BadRequest. */
+/** Decodes a token. Throws BadRequest. */
 export function decodeContinue(text: string): ContinueToken {
   let parsed: unknown;
   try {
@@ -30,7 +30,8 @@ export function decodeContinue(text: string): ContinueToken {
   const { v, rv, start } = parsed as { v?: unknown; rv?: unknown; start?: unknown };
   if (v !== VERSION)
     throw apierrors.badRequest(
-      `invalid continue token: continue key is not valid: server does not recognize this encoded version ${JSON.stringify(v)}`,
+      'invalid continue token: continue key is not valid: server does not recognize this ' +
+        `encoded version ${JSON.stringify(v)}`,
     );
   if (
     typeof rv !== 'number' ||
@@ -42,7 +43,7 @@ export function decodeContinue(text: string): ContinueToken {
     throw invalidToken();
   }
   const lastKey = start.endsWith('\0') ? start.slice(0, -1) : start;
-  // What came out of a path must not lead out of the resource.
+  // The key is not trusted: it must not lead out of the resource.
   if (lastKey.split('/').some((part) => part === '' || part === '.' || part === '..'))
     throw invalidToken();
   return { revision: rv, lastKey };
@@ -52,10 +53,14 @@ function invalidToken(): apierrors.StatusError {
   return apierrors.badRequest('invalid continue token: continue key is not valid');
 }
 
-/** 410 for a token whose revision is gone, with another one to go on at the newest state. */
+/**
+ * Returns the error 410 for a token whose revision is compacted, with a token that continues at the
+ * newest state.
+ */
 export function expiredContinue(token: ContinueToken): apierrors.StatusError {
   const expired = apierrors.resourceExpired(
-    'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+    'The provided continue parameter is too old to display a consistent list result. You can ' +
+      'start a new list without ' +
       'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
       'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
       'deleted between the time the first chunk was returned and now may show up in the list.',

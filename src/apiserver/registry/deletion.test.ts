@@ -41,12 +41,12 @@ const marked = (
 };
 
 describe('decideDeletion', () => {
-  test('what nothing holds goes at once', () => {
+  test('an object without finalizers is deleted at once', () => {
     expect(marked(object())).toBe('delete');
     expect(marked(object({ generation: 3 }), { propagationPolicy: 'Background' })).toBe('delete');
   });
 
-  test('what goes without grace is marked in the response', () => {
+  test('an object without grace is marked in the response', () => {
     const decision = decide(object({ generation: 3 }), { gracePeriodSeconds: 0 }, graceful);
     expect(decision).toMatchObject({
       action: 'delete',
@@ -75,7 +75,7 @@ describe('decideDeletion', () => {
     });
   });
 
-  test('finalizers hold it', () => {
+  test('finalizers delay the deletion', () => {
     expect(marked(object({ finalizers: ['a/b'], generation: 3 }))).toMatchObject({
       deletionTimestamp: '2026-01-01T00:00:00Z',
       deletionGracePeriodSeconds: 0,
@@ -84,7 +84,7 @@ describe('decideDeletion', () => {
     });
   });
 
-  test('what is marked stays as it is marked', () => {
+  test('an object that is already marked stays unchanged', () => {
     const before = object({
       finalizers: ['a/b'],
       generation: 4,
@@ -94,7 +94,7 @@ describe('decideDeletion', () => {
     expect(marked(before)).toEqual(before.metadata);
   });
 
-  test('the policy becomes a finalizer, the last word counts', () => {
+  test('the policy becomes a finalizer, and the last request counts', () => {
     expect(marked(object(), { propagationPolicy: 'Orphan' })).toMatchObject({
       finalizers: ['orphan'],
     });
@@ -117,7 +117,7 @@ describe('decideDeletion', () => {
     ).toBe('delete');
   });
 
-  test('a grace is counted from now, and only becomes shorter', () => {
+  test('a grace period starts now, and can only become shorter', () => {
     expect(marked(object(), {}, graceful)).toMatchObject({
       deletionTimestamp: '2026-01-01T00:00:30Z',
       deletionGracePeriodSeconds: 30,
@@ -136,22 +136,22 @@ describe('decideDeletion', () => {
     expect(marked(running, { gracePeriodSeconds: 0 }, graceful)).toBe('delete');
   });
 
-  test('other things may hold it, and are told once', () => {
-    let told = 0;
+  test('pending finalizers of the kind delay the deletion, and the status is set once', () => {
+    let prepared = 0;
     const strategy: DeleteStrategy<KubeObject> = {
       hasPendingFinalizers: () => true,
       prepareForDelete: (given) => {
-        told++;
+        prepared++;
         return given;
       },
     };
     const first = decide(object(), {}, strategy);
     expect(first.action).toBe('mark');
     if (first.action === 'mark') expect(decide(first.object, {}, strategy).action).toBe('mark');
-    expect(told).toBe(1);
+    expect(prepared).toBe(1);
   });
 
-  test('changes nothing that it is given', () => {
+  test('does not modify its arguments', () => {
     const given = object({ finalizers: ['a/b'] });
     const copy = structuredClone(given);
     decide(given, { propagationPolicy: 'Foreground' }, graceful);

@@ -1,5 +1,6 @@
-// What a DELETE means for one object, decided as a value: gone at once, marked and kept until its grace period or its
-// finalizers are over, or left as it is because it is on its way already. The store acts on it.
+// Decides the effect of a DELETE on one object, as a value: the object is deleted at once, or
+// marked and kept until its grace period and its finalizers are over, or unchanged because it is
+// already being deleted. The store acts on the decision.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { DeleteOptions } from './rest.ts';
@@ -10,11 +11,14 @@ export const ORPHAN_FINALIZER = 'orphan';
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 export type DeletionDecision<T> =
-  /** It goes now. `last`: the object as the response shows it, where that is not as it is stored. */
+  /**
+   * The object is deleted now. `last`: the object for the response, if it differs from the stored
+   * one.
+   */
   | { readonly action: 'delete'; readonly last?: T }
-  /** It stays for now, in this state. */
+  /** The object stays for now, in this state. */
   | { readonly action: 'mark'; readonly object: T }
-  /** It is being deleted already, and this request changes nothing about it. */
+  /** The object is already being deleted, and this request changes nothing. */
   | { readonly action: 'keep' };
 
 export function decideDeletion<T extends KubeObject>(
@@ -30,7 +34,8 @@ export function decideDeletion<T extends KubeObject>(
   const held = finalizers.length > 0 || strategy.hasPendingFinalizers?.(object) === true;
   let marked = withFinalizers(object, finalizers);
   if (graceful !== undefined) {
-    // Upstream writes the mark before it deletes the object. Here only the response has it: a write for each pod that ends would be lost.
+    // Upstream writes the mark before it deletes the object. Here only the response has it, which
+    // saves a write for each pod that ends.
     if (graceful.seconds === 0 && !held)
       return { action: 'delete', last: mark(object, graceful.deletionTimestamp, 0) };
     marked = mark(marked, graceful.deletionTimestamp, graceful.seconds);
@@ -44,7 +49,7 @@ export function decideDeletion<T extends KubeObject>(
   return { action: 'mark', object: marked };
 }
 
-/** True if an update has taken away the last thing that kept a deleted object. */
+/** Reports whether an update has removed the last reason that kept a deleted object. */
 export function finishesDeletion<T extends KubeObject>(
   object: T,
   old: T,
@@ -63,7 +68,10 @@ interface Grace {
   readonly seconds: number;
 }
 
-/** The grace that this request gives; undefined: none; 'pending': one is running, and the request does not shorten it. */
+/**
+ * Returns the grace period for this request. Undefined: none. 'pending': one is running, and the
+ * request does not shorten it.
+ */
 function decideGrace<T extends KubeObject>(
   object: T,
   options: DeleteOptions,
@@ -77,17 +85,21 @@ function decideGrace<T extends KubeObject>(
     const seconds = strategy.gracePeriodSeconds(object, requested);
     return seconds === undefined ? undefined : { deletionTimestamp: now + seconds * 1000, seconds };
   }
-  // The grace is over, and only finalizers have kept the object: this request may finish it.
+  // The grace period is over, and only finalizers kept the object, so this request may finish the
+  // deletion.
   if (running === undefined || running === 0) return undefined;
   if (requested === undefined || requested >= running) return 'pending';
-  // Once deletion has begun, its grace can only become shorter, counted from the same beginning.
+  // A running grace period can only become shorter, and still counts from its start.
   return {
     deletionTimestamp: (parseTime(deletionTimestamp) ?? now) - (running - requested) * 1000,
     seconds: requested,
   };
 }
 
-/** The object's finalizers with those that the garbage collector works off put as the request's propagation policy says. */
+/**
+ * Returns the object's finalizers, with those of the garbage collector set by the request's
+ * propagation policy.
+ */
 function finalizersFor<T extends KubeObject>(
   object: T,
   options: DeleteOptions,
@@ -103,7 +115,7 @@ function finalizersFor<T extends KubeObject>(
     ...(policy === 'Orphan' ? [ORPHAN_FINALIZER] : []),
     ...(policy === 'Foreground' ? [FOREGROUND_FINALIZER] : []),
   ];
-  // The order is the user's, unless something changes.
+  // The order of the finalizers stays unless something changes.
   const same =
     wanted.length === finalizers.length &&
     wanted.every((finalizer) => finalizers.includes(finalizer));
@@ -139,16 +151,16 @@ function mark<T extends KubeObject>(object: T, deletionTimestamp: number, second
       ...metadata,
       deletionTimestamp: formatTime(deletionTimestamp),
       deletionGracePeriodSeconds: seconds,
-      // That it is to go is a change of the desired state.
+      // The deletion is a change of the desired state.
       ...(first && metadata.generation !== undefined && { generation: metadata.generation + 1 }),
     },
   };
 }
 
-/** Marked as due: only finalizers keep it. A mark that is there already stays, if it is not in the future. */
+/** Marks an object that only finalizers keep. An earlier mark stays, unless it is in the future. */
 function markNow<T extends KubeObject>(object: T, now: number): T {
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
-  // Kinds that know no such period are not to get one with the second request.
+  // Kinds without grace periods do not get one by a second request.
   if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === undefined) return object;
   return mark(object, Math.min(parseTime(deletionTimestamp) ?? now, now), 0);
 }

@@ -1,18 +1,21 @@
-// API objects as bytes and as values, each made from the other at most once. The nouns:
+// API objects as bytes and as values; each form is derived from the other at most once. The types:
 //
-//   KeyValue         one state of a key in the storage: opaque bytes and the revision of their write
-//   ObjectFormat     how objects of one kind and version are laid out in those bytes
+//   KeyValue one state of a key in the storage: opaque bytes, and the revision of their write
+//   ObjectFormat     the layout of objects of one kind and version in these bytes
 //   DecodedObject    the object of a state as a value, in the version that the store serves
-//   ServedObject     one state of a stored object, to be sent or looked at: an EncodedObject. There are two:
-//     StoredObject     its bytes are in the served version. It is served from them: its resourceVersion is spliced in (see the storage
-//                      codec), and as an item of a list its kind and apiVersion are left out, which are the same first bytes for
-//                      all. Nothing is parsed or stringified to serve it.
-//     ConvertedObject  its bytes are in another version. It was decoded and converted before it was made, and is encoded again.
-//   FreshObject      an object that is in no storage: a Status, a review, a row of a table. Also an EncodedObject.
-//   ObjectCache      makes ServedObjects of states and states of objects, and keeps DecodedObjects for the next reader
+//   ServedObject     one state of a stored object, as an EncodedObject. There are two:
+//     StoredObject     its bytes are in the served version, and are served directly: its
+//                      resourceVersion is spliced in (see the storage codec). In a list, kind and
+//                      apiVersion are left out, which are the same first bytes in all objects.
+//                      Nothing is parsed or stringified.
+//     ConvertedObject its bytes are in another version. It was decoded and converted, and is
+//     encoded
+//                      again.
+//   FreshObject      an object that is not stored: a Status, a review, a row of a table
+//   ObjectCache      maps states to ServedObjects and objects to states, and caches DecodedObjects
 //
-// The protobuf of a StoredObject is made for the first reader that wants it, by the codec of the kind that this reader brings, and kept
-// as long as the storage keeps the state.
+// The protobuf of a StoredObject is encoded for the first reader that requests it, with that
+// reader's codec, and kept as long as the storage keeps the state.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -31,13 +34,19 @@ import { commonProtobufCodec } from './common-kinds.ts';
 const OPEN_BRACE = 0x7b;
 const NEWLINE = 0x0a;
 
-/** How objects of one kind and version are laid out in storage: kind and apiVersion first, then all else. */
+/**
+ * The layout of stored objects of one kind and version: kind and apiVersion first, then all other
+ * fields.
+ */
 export class ObjectFormat {
   readonly apiVersion: string;
   readonly kind: string;
-  /** What the JSON of every object begins with, up to the quote before "metadata". */
+  /** The beginning of every object's JSON, up to the quote before "metadata". */
   readonly header: Buffer;
-  /** Where in the header the apiVersion begins. What is before it is the same for all versions of the kind. */
+  /**
+   * The offset of the apiVersion in the header. The bytes before it are the same for all versions
+   * of the kind.
+   */
   readonly #versionStart: number;
 
   constructor(apiVersion: string, kind: string) {
@@ -53,14 +62,14 @@ export class ObjectFormat {
     return hasBytes(value, this.header, this.#versionStart);
   }
 
-  /** The bytes to store. */
+  /** Returns the bytes to store. */
   encode(object: KubeObject): Uint8Array {
     if (this.#isIdentified(object)) return encodeForStorage(object);
     const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
     return encodeForStorage({ kind: this.kind, apiVersion: this.apiVersion, ...rest });
   }
 
-  /** Reports whether the object has kind and apiVersion, in this order and before all else. */
+  /** Reports whether the object's first two fields are kind and apiVersion. */
   #isIdentified(object: KubeObject): boolean {
     if (object.kind !== this.kind || object.apiVersion !== this.apiVersion) return false;
     let at = 0;
@@ -72,10 +81,10 @@ export class ObjectFormat {
   }
 }
 
-/** Decodes states for the StoredObjects that were made of them. */
+/** Decodes states for their StoredObjects. */
 export interface StateDecoder {
   decode(kv: KeyValue): DecodedObject;
-  /** Returns the object of the state in protobuf. `codec`: of the object's kind. */
+  /** Returns the object of the state in protobuf. `codec`: the codec of the object's kind. */
   encodeProtobuf(kv: KeyValue, codec: ProtobufCodec): Buffer;
 }
 
@@ -87,17 +96,26 @@ export interface DecodedObject {
 export interface ServedObject extends EncodedObject {
   readonly kv: KeyValue;
   object(): KubeObject;
-  /** Returns the same state with another resourceVersion: a deletion has a revision of its own. */
+  /**
+   * Returns the same state with another resourceVersion, since a deletion has a revision of its
+   * own.
+   */
   at(revision: number): ServedObject;
 }
 
-/** Returns the state of a stored object. Throws Error for an object that is in no storage: a programmer error. */
+/**
+ * Returns the state of a stored object. Throws Error for an object that is not stored, which is a
+ * bug.
+ */
 export function stateOf(object: EncodedObject): KeyValue {
   if (!('kv' in object)) throw new Error('the object is in no storage');
   return (object as ServedObject).kv;
 }
 
-/** A state whose bytes are in the served version. Cheap to make: nothing is looked up before it is asked for. */
+/**
+ * A state whose bytes are in the served version. It is cheap to create, since everything is
+ * computed on demand.
+ */
 export class StoredObject implements ServedObject {
   readonly kv: KeyValue;
   readonly #revision: number;
@@ -105,11 +123,13 @@ export class StoredObject implements ServedObject {
   readonly #decoder: StateDecoder;
   #decoded: DecodedObject | undefined;
   #jsonLine: Buffer | undefined;
-  /** With kind and apiVersion. */
+  /** The length of the item with kind and apiVersion. */
   #itemLength: number | undefined;
   #protobuf: Buffer | undefined;
 
-  /** `revision` differs from the one it was written at for the last state of a deleted object. */
+  /**
+   * Creates the object. `revision` differs from the state's for the last state of a deleted object.
+   */
   constructor(
     format: ObjectFormat,
     decoder: StateDecoder,
@@ -189,7 +209,7 @@ function renumbered({ object }: DecodedObject, revision: number): DecodedObject 
   };
 }
 
-/** An object that is in no storage: it was made for this answer. A Status, a review, a row of a table. */
+/** An object that is not stored, such as a Status, a review, or a row of a table. */
 export class FreshObject implements EncodedObject {
   readonly #object: unknown;
   readonly #identified: boolean;
@@ -197,7 +217,9 @@ export class FreshObject implements EncodedObject {
   #item: Buffer | undefined;
   #protobuf: Buffer | undefined;
 
-  /** `identified`: it says its kind as an item of a list, too. Default: false. */
+  /**
+   * Creates the object. `identified`: it also has its kind as an item of a list. Default: false.
+   */
   constructor(object: unknown, { identified = false }: { readonly identified?: boolean } = {}) {
     this.#object = object;
     this.#identified = identified;
@@ -246,7 +268,7 @@ export class ConvertedObject extends FreshObject implements ServedObject {
   readonly kv: KeyValue;
   readonly #decoded: DecodedObject;
 
-  /** `decoded`: the object of the state, converted. */
+  /** Creates the object. `decoded`: the converted object of the state. */
   constructor(kv: KeyValue, decoded: DecodedObject) {
     super(decoded.object);
     this.kv = kv;
@@ -281,7 +303,7 @@ function notInProtobuf({
   return new Error(`${kind} of ${apiVersion} has no form in protobuf`);
 }
 
-/** A watch event, encoded when the first watcher needs its bytes. */
+/** A watch event, which is encoded when the first watcher needs its bytes. */
 export class SharedWatchEvent implements EncodedWatchEvent {
   readonly type: EncodedWatchEvent['type'];
   readonly object: EncodedObject;
@@ -300,7 +322,7 @@ export class SharedWatchEvent implements EncodedWatchEvent {
       const frame = Buffer.allocUnsafe(head.length + line.length + 1);
       frame.write(head, 0, 'latin1');
       frame.set(line, head.length);
-      // The brace takes the place of the object's newline.
+      // The brace replaces the object's newline.
       frame.write('}\n', head.length + line.length - 1, 'latin1');
       this.#frame = frame;
     }

@@ -2,16 +2,19 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
 
 import type { KeyValue } from '#storage/interface.ts';
-import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
-import type { ServedObject } from './encoded-object.ts';
+import {
+  FreshObject,
+  ObjectFormat,
+  type ServedObject,
+  SharedWatchEvent,
+} from './encoded-object.ts';
 import { ObjectCache } from './object-cache.ts';
-import { ConversionError, functionConverter } from './object-converter.ts';
-import type { ObjectConverter } from './object-converter.ts';
+import { ConversionError, functionConverter, type ObjectConverter } from './object-converter.ts';
 
 const format = new ObjectFormat('apps/v1', 'Thing');
 
-/** States in the served version are read at once. */
-const read = (cache: ObjectCache, kv: KeyValue): ServedObject => cache.readNow(kv) as ServedObject;
+/** Returns the object of a state in the served version, which needs no conversion. */
+const read = (cache: ObjectCache, kv: KeyValue): ServedObject => cache.readNow(kv)!;
 
 function stored(name: string, revision: number, more: object = {}): KeyValue {
   const object = {
@@ -30,7 +33,7 @@ function stored(name: string, revision: number, more: object = {}): KeyValue {
 describe('StoredObject', () => {
   const cache = new ObjectCache({ format });
 
-  test('has the resourceVersion of its revision, in all its forms', () => {
+  test('has the resourceVersion of its revision, in every form', () => {
     const object = read(cache, stored('ä', 12, { spec: { text: '"}{' } }));
     const expected = {
       kind: 'Thing',
@@ -48,7 +51,7 @@ describe('StoredObject', () => {
     expect(target.toString('latin1').endsWith('}.')).toBe(true);
   });
 
-  test('can be seen as of another revision', () => {
+  test('can have another revision', () => {
     const object = read(cache, stored('a', 12));
     expect(object.at(13).object().metadata.resourceVersion).toBe('13');
     expect(object.at(13).jsonLine().toString()).toContain('"resourceVersion":"13"');
@@ -67,7 +70,7 @@ describe('StoredObject', () => {
 });
 
 describe('FreshObject', () => {
-  test('as an item has no kind', () => {
+  test('has no kind as an item', () => {
     const object = new FreshObject({ kind: 'Thing', apiVersion: 'v1', metadata: {} });
     const target = Buffer.alloc(object.itemLength());
     object.copyItem(target, 0);
@@ -75,7 +78,7 @@ describe('FreshObject', () => {
   });
 });
 
-test('an event is a line of JSON, made once', () => {
+test('an event is a line of JSON, encoded once', () => {
   const event = new SharedWatchEvent('ADDED', new FreshObject({ kind: 'Thing' }));
   expect(event.frame().toString()).toBe('{"type":"ADDED","object":{"kind":"Thing"}}\n');
   expect(event.frame()).toBe(event.frame());
@@ -88,7 +91,7 @@ describe('ObjectCache', () => {
     expect(read(cache, kv).object()).toBe(read(cache, kv).object());
   });
 
-  test('does not decode what it has encoded, and the one who hears of it first may be anybody', () => {
+  test('does not decode objects that it has encoded, for any first reader', () => {
     const cache = new ObjectCache({ format });
     const made = { metadata: { name: 'b', uid: 'u', creationTimestamp: '' }, data: { key: 'x' } };
     const kv: KeyValue = {
@@ -106,15 +109,15 @@ describe('ObjectCache', () => {
     expect((cache.written(kv) as ServedObject).object()).toBe(object);
   });
 
-  test('still has the states before the present one, for watchers that are behind', () => {
+  test('still has earlier states, for watchers that are behind', () => {
     const cache = new ObjectCache({ format });
     const states = [stored('a', 1), stored('a', 2), stored('a', 3)];
     const objects = states.map((kv) => read(cache, kv).object());
     expect(states.map((kv) => read(cache, kv).object())).toEqual(objects);
-    expect(read(cache, states[0] as KeyValue).object()).toBe(objects[0]);
+    expect(read(cache, states[0]!).object()).toBe(objects[0]);
   });
 
-  test('a reader of the past does not push out the present', () => {
+  test('a read of an old state does not evict the newest one', () => {
     const cache = new ObjectCache({ format });
     const [old, present] = [stored('a', 1), stored('a', 2)];
     const object = read(cache, present).object();
@@ -122,7 +125,7 @@ describe('ObjectCache', () => {
     expect(read(cache, present).object()).toBe(object);
   });
 
-  test('forgets what was not used for long', () => {
+  test('evicts the least recently used states', () => {
     const size = stored('n00', 1).value.length;
     const cache = new ObjectCache({ format, limitBytes: 20 * size });
     const used = stored('used', 1);
@@ -136,7 +139,7 @@ describe('ObjectCache', () => {
     expect(read(cache, unused).object()).not.toBe(once);
   });
 
-  test('keeps little of what nobody reads again, and as much as it may of what is read again later', () => {
+  test('shrinks when states are not read again, and grows when they are', () => {
     const cache = new ObjectCache({ format, limitBytes: 10_000_000 });
     const write = (name: string): KeyValue => {
       const made = {
@@ -167,7 +170,7 @@ describe('ObjectCache', () => {
 describe('an ObjectCache of a kind with versions', () => {
   const v1 = new ObjectFormat('apps/v1', 'Thing');
   const v2 = new ObjectFormat('apps/v2', 'Thing');
-  /** `first` of one version is `second` of the other. */
+  /** Converts between two versions: `first` of one is `second` of the other. */
   const functions = functionConverter({
     'apps/v1': {
       'apps/v2': ({ metadata, first }: Record<string, unknown>) => ({ metadata, second: first }),
@@ -199,7 +202,7 @@ describe('an ObjectCache of a kind with versions', () => {
     };
   };
 
-  test('serves states in another version converted, in every form', async () => {
+  test('serves converted states, in every form', async () => {
     const cache = new ObjectCache({ format: v2, converter: functions });
     const object = await cache.read(inV1('a', 12));
     const expected = {
@@ -218,7 +221,7 @@ describe('an ObjectCache of a kind with versions', () => {
     expect(object.at(12)).toBe(object);
   });
 
-  test('converts what is read together in one call, each state once, and serves the others from their bytes', async () => {
+  test('converts each state of a read once, in one call, and serves others from their bytes', async () => {
     const converter = counted(functions);
     const cache = new ObjectCache({ format: v2, converter });
     const states = [inV2('a', 1), inV1('b', 2), inV2('c', 3), inV1('d', 4), inV1('b', 2)];
@@ -228,10 +231,10 @@ describe('an ObjectCache of a kind with versions', () => {
     ).toEqual(['a', 'b', 'c', 'd', 'b']);
     expect(await cache.readAll(states)).toHaveLength(5);
     expect(converter.calls).toEqual([['b', 'd']]);
-    expect(cache.readNow(states[1] as KeyValue)).toBe(objects[1]);
+    expect(cache.readNow(states[1]!)).toBe(objects[1]);
   });
 
-  test('stores in the stored version what is written in the served one, and serves what is left of it', async () => {
+  test('stores the stored version, and serves the result of its conversion', async () => {
     const converter = counted(functions);
     const cache = new ObjectCache({ format: v2, storedFormat: v1, converter });
     const metadata = { name: 'a', uid: 'u', creationTimestamp: 'c' };
@@ -252,7 +255,7 @@ describe('an ObjectCache of a kind with versions', () => {
     expect(converter.calls).toHaveLength(2);
   });
 
-  test('converts many in slices, and asynchronously, in their order', async () => {
+  test('converts many in slices, and asynchronously, in order', async () => {
     const asynchronous: ObjectConverter = {
       convert: async (objects, to) => functions.convert(objects, to),
     };

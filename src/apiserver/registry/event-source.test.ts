@@ -4,15 +4,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import * as labels from '#machinery/selectors/labels.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { Storage, StorageEvent } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { RecordingLogger } from '../testing/server.ts';
 import { ObjectFormat } from './encoded-object.ts';
-import { EventSource } from './event-source.ts';
-import type { Subscription } from './event-source.ts';
+import { EventSource, type Subscription } from './event-source.ts';
 import { ObjectCache } from './object-cache.ts';
 import { metadataFields } from './selectable-fields.ts';
 import { everything, Selection } from './selection.ts';
@@ -84,7 +82,7 @@ async function take(stream: WatchStream<EncodedWatchEvent>, count: number): Prom
   return events;
 }
 
-test('a watcher of the distant past joins the others when it has caught up', async () => {
+test('a watcher of old revisions joins the others when it has caught up', async () => {
   const first = await put('ns/a');
   for (let i = 0; i < 3; i++) await put(`ns/b${i}`);
   await source.start();
@@ -96,7 +94,7 @@ test('a watcher of the distant past joins the others when it has caught up', asy
   expect(source.subscriberCount).toBe(0);
 });
 
-test('nothing is lost or told twice while it catches up', async () => {
+test('nothing is lost or delivered twice while it catches up', async () => {
   const first = await put('ns/a');
   await source.start();
   for (let i = 0; i < 20; i++) await put(`ns/b${String(i).padStart(2, '0')}`);
@@ -115,7 +113,7 @@ test('nothing is lost or told twice while it catches up', async () => {
   for (const stream of streams) expect(await take(stream, 26)).toEqual(expected);
 });
 
-test('who does not keep up is cut off, after what did fit', async () => {
+test('a watcher that does not keep up is cut off, after the events that fit', async () => {
   await source.start();
   const stream = await subscribe({ afterRevision: await storage.currentRevision() });
   for (let i = 0; i < 70; i++) await put(`ns/b${i}`);
@@ -124,7 +122,7 @@ test('who does not keep up is cut off, after what did fit', async () => {
   expect((await take(stream, 100)).length).toBe(50);
 });
 
-test('who watches a name is told of it in the namespace, or in all of them', async () => {
+test('a watcher of a name gets events in its namespace, or in all', async () => {
   const afterRevision = await put('a/other');
   const selection = new Selection({ fields: fields.parseSelector('metadata.name=x') });
   await source.start();
@@ -138,13 +136,13 @@ test('who watches a name is told of it in the namespace, or in all of them', asy
   await turns();
   const late = await subscribe({ afterRevision, selection });
   source.close();
-  const told = ['ADDED x', 'ADDED x', 'DELETED x', 'MODIFIED x'];
+  const events = ['ADDED x', 'ADDED x', 'DELETED x', 'MODIFIED x'];
   expect(await take(inOne, 100)).toEqual(['ADDED x', 'MODIFIED x']);
-  expect(await take(inAll, 100)).toEqual(told);
-  expect(await take(late, 100)).toEqual(told);
+  expect(await take(inAll, 100)).toEqual(events);
+  expect(await take(late, 100)).toEqual(events);
 });
 
-test('watchers are asked only about what may concern them', async () => {
+test('only watchers that a change may concern are visited', async () => {
   await source.start();
   const afterRevision = await storage.currentRevision();
   let asked = 0;
@@ -170,7 +168,7 @@ test('when the storage ends its watch, all watches end', async () => {
   expect(await take(stream, 1)).toEqual([]);
 });
 
-test('what is remembered of another namespace is not told to a watcher of this one', async () => {
+test('the history of another namespace is not delivered to a watcher', async () => {
   await source.start();
   const afterRevision = await put('mine/a');
   await put('others/a');
@@ -180,7 +178,7 @@ test('what is remembered of another namespace is not told to a watcher of this o
   expect(await take(await subscribe({ afterRevision, namespace: 'mine' }), 1)).toEqual(['ADDED c']);
 });
 
-test('neither is what lies further back', async () => {
+test('neither are older events', async () => {
   const afterRevision = await put('mine/a');
   await put('others/a');
   await put('mine/c');
@@ -188,7 +186,7 @@ test('neither is what lies further back', async () => {
   expect(await take(await subscribe({ afterRevision, namespace: 'mine' }), 1)).toEqual(['ADDED c']);
 });
 
-test('changes that share a revision are all told, also to who comes back from before it', async () => {
+test('changes that share a revision are all delivered, also when a watch resumes before it', async () => {
   const [first, second] = [await put('a/one'), await put('a/two')];
   const revision = second + 1;
   const stored = async (key: string) =>
@@ -203,15 +201,16 @@ test('changes that share a revision are all told, also to who comes back from be
     },
     { type: 'delete', revision, key: `${PREFIX}a/two`, previous: await stored('a/two') },
   ];
-  // Keys of one lease go at once, on etcd: told live, and again to a watch of the past.
-  const told: WatchQueue<StorageEvent>[] = [];
+  // On etcd, keys of one lease are deleted at one revision. The events arrive live, and again in a
+  // watch of the past.
+  const watches: WatchQueue<StorageEvent>[] = [];
   const clock = new VirtualClock();
   const shared = new EventSource({
     storage: {
       currentRevision: async () => second,
       watch: () => {
         const queue = new WatchQueue<StorageEvent>();
-        told.push(queue);
+        watches.push(queue);
         return queue;
       },
     } satisfies Pick<Storage, 'currentRevision' | 'watch'> as unknown as Storage,
@@ -234,13 +233,14 @@ test('changes that share a revision are all told, also to who comes back from be
   });
   const past = await shared.subscribe({ ...ask, afterRevision: first });
   for (const event of deletions) {
-    told[0]?.push(event);
-    told[1]?.push(event);
+    watches[0]?.push(event);
+    watches[1]?.push(event);
     await turns();
-    // Both kinds of bookmarks would be due; whoever resumed from one in the midst of a revision would miss the rest of it.
+    // Both kinds of bookmarks are due. A watcher that resumed from one within a revision would miss
+    // the rest of it.
     if (event.type === 'delete' && event.more === true) await clock.advance('149s');
   }
-  told[0]?.push({ type: 'progress', revision });
+  watches[0]?.push({ type: 'progress', revision });
   await turns();
   await clock.advance('31s');
   shared.close();

@@ -1,34 +1,34 @@
-// The changes of one resource, for all who watch it: one watch on the storage, each event decoded and encoded once, handed to
-// the watchers that an index says it may concern. It remembers the last events, so that a watcher that comes back after a
-// short while is served from memory; one that asks for an older revision gets a storage watch of its own.
+// The changes of one resource for all of its watchers. There is one watch on the storage, and each
+// event is decoded and encoded once. An index selects the watchers that an event may concern. The
+// source keeps the last events in memory for watchers that resume soon; a watcher of an older
+// revision gets a storage watch of its own.
 //
-// States in another version than the served one are converted before anything is published. While a conversion runs, no further event is
-// taken: the order is kept, and the storage holds events back as for any slow consumer. Events that wait together are converted in one
-// call. If a conversion fails, the watchers of this source get an ERROR event and end; those of other kinds and versions do not notice.
+// States in another version than the served one are converted before anything is published. While a
+// conversion runs, no further event is taken: the order is kept, and the storage holds events back
+// as for any slow consumer. Events that wait together are converted in one call. If a conversion
+// fails, the watchers of this source get an ERROR event and end; those of other kinds and versions
+// are not affected.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
 import type { Logger } from '#machinery/log.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
-import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
-import type { ServedObject } from './encoded-object.ts';
+import { FreshObject, type ServedObject, SharedWatchEvent } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { ConversionError } from './object-converter.ts';
 import type { SelectableFields } from './selectable-fields.ts';
 import type { Selection } from './selection.ts';
-import { concerns, SubscriberIndex } from './subscriber-index.ts';
-import type { ChangedPlace, Place } from './subscriber-index.ts';
+import { type ChangedPlace, concerns, type Place, SubscriberIndex } from './subscriber-index.ts';
 import { storageToStatus, watchErrorEvent } from './storage-errors.ts';
 
 export interface EventSourceConfig {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Keys of the resource begin with this; it ends in '/'. */
+  /** The prefix of the resource's keys, which ends in '/'. */
   readonly prefix: string;
   readonly cache: ObjectCache;
   readonly namespaced: boolean;
@@ -37,29 +37,35 @@ export interface EventSourceConfig {
   readonly selectableFields: SelectableFields;
   /** Counts the events that the storage sends. Default: they are not counted. */
   readonly received?: Counter;
-  /** How many past events are remembered, at least; twice as many at most. Default: 128. */
+  /** The minimum number of past events that are kept; the maximum is twice that. Default: 128. */
   readonly historyLength?: number;
-  /** Events that may wait for one watcher before it is cut off (it comes back and resumes). Default: 10000. */
+  /**
+   * The number of events that may wait for one watcher before it is cut off (it then resumes).
+   * Default: 10000.
+   */
   readonly queueLimit?: number;
-  /** Default: one minute. */
+  /** The interval of bookmarks in ms. Default: one minute. */
   readonly bookmarkIntervalMs?: number;
 }
 
 export interface Subscription {
-  /** Events after this revision. */
+  /** Delivers events after this revision. */
   readonly afterRevision: number;
-  /** '' for all. */
+  /** The namespace; '' for all. */
   readonly namespace: string;
   readonly selection: Selection;
   readonly bookmarks: boolean;
-  /** When it will be ended. Default: not by time. */
+  /** The time in ms after which the watch will be ended. Default: no timeout. */
   readonly timeoutMs?: number;
-  /** Delivered before all else. */
+  /** Events that are delivered first. */
   readonly initial?: readonly EncodedWatchEvent[];
 }
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** A watch that is over soon is told how far it has come so long before, and its client goes on from there. As Kubernetes does. */
+/**
+ * The time before its timeout at which a watch gets a last bookmark, in ms, as in Kubernetes. The
+ * client resumes from there.
+ */
 const BOOKMARK_BEFORE_END_MS = 2000;
 const HISTORY_LENGTH = 128;
 
@@ -68,13 +74,13 @@ const NO_EVENTS: readonly StorageEvent[] = [];
 
 type ChangeEvent = Exclude<StorageEvent, { type: 'progress' }>;
 
-/** One change, with what every watcher of it shares. */
+/** One change, with the values that all of its watchers share. */
 class Change implements ChangedPlace {
   readonly revision: number;
   readonly namespace: string;
   readonly name: string;
   readonly values: readonly string[];
-  /** Absent: deleted. */
+  /** The new state. Absent: the object was deleted. */
   readonly current: ServedObject | undefined;
   readonly previous: ServedObject | undefined;
   #added: SharedWatchEvent | undefined;
@@ -95,7 +101,10 @@ class Change implements ChangedPlace {
     this.previous = previous;
   }
 
-  /** What a watcher sees: an object that begins or ceases to match its selection appears or disappears. */
+  /**
+   * Returns the event for a watcher with a selection: an object that begins to match is added, one
+   * that ceases to match is deleted. Undefined: the change is not visible to it.
+   */
   seenThrough(selection: Selection, fields: SelectableFields): SharedWatchEvent | undefined {
     const { current, previous } = this;
     const is = current !== undefined && selection.matches(current, fields);
@@ -105,7 +114,7 @@ class Change implements ChangedPlace {
       return (this.#added ??= new SharedWatchEvent('ADDED', current));
     }
     if (!was || previous === undefined) return undefined;
-    // The last state that the watcher may see, numbered as the change that took it out of its sight.
+    // The last visible state, with the revision of the change that ended its visibility.
     return (this.#deleted ??= new SharedWatchEvent('DELETED', previous.at(this.revision)));
   }
 }
@@ -115,35 +124,41 @@ interface Subscriber {
   readonly selection: Selection;
   readonly place: Place;
   readonly bookmarks: boolean;
-  /** The revision up to which it has been told everything. */
+  /** The revision up to which all events were delivered. */
   sentRevision: number;
-  /** Changes up to here are not for it. Several changes may share a revision: what was sent last does not say what is due. */
+  /**
+   * Changes up to this revision are not delivered. Several changes may share a revision, so
+   * sentRevision cannot be used for this.
+   */
   afterRevision: number;
-  /** The bookmark before its end. */
+  /** The timer of the last bookmark before the timeout. */
   lastBookmark: Timer | undefined;
 }
 
-/** Returns the object of a state; undefined if it must be converted first. */
+/** Returns the object of a state; undefined if the state must be converted first. */
 type Reader = (kv: KeyValue) => ServedObject | undefined;
 
 export class EventSource {
   readonly #config: EventSourceConfig;
   readonly #historyLength: number;
-  /** The field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
+  /**
+   * The field by which watchers are indexed, because many watch one value each (pods:
+   * spec.nodeName).
+   */
   readonly #indexField: string | undefined;
   readonly #subscribers = new SubscriberIndex<Subscriber>();
   /** Changes with a revision in (#historyStart, #revision], oldest first. */
   #history: Change[] = [];
-  /** Meaningful while running. */
+  /** Only valid while the source is running. */
   #historyStart = 0;
   #revision = 0;
-  /** Of `#revision` more changes are still to come; everything before it has been told. */
+  /** More changes with `#revision` may follow; all earlier revisions have been published. */
   #partial = false;
   #running: Promise<void> | undefined;
   #watch: WatchStream<StorageEvent> | undefined;
   #bookmarkTimer: Timer | undefined;
   #closed = false;
-  /** Storage watches of those who asked for the distant past. */
+  /** The storage watches of watchers of old revisions. */
   readonly #replays = new Set<WatchStream<StorageEvent>>();
   readonly #readNow: Reader;
 
@@ -154,25 +169,28 @@ export class EventSource {
     this.#readNow = (kv) => config.cache.readNow(kv);
   }
 
-  /** Resolves once the source follows the storage: changes after this moment are remembered. */
+  /** Starts the source. Resolves once it follows the storage: all later changes are kept. */
   async start(): Promise<void> {
     this.#running ??= this.#begin();
     await this.#running;
   }
 
-  /** Watchers that are served now. */
+  /** The number of current watchers. */
   get subscriberCount(): number {
     return this.#subscribers.size;
   }
 
-  /** A revision that is gone is an ERROR event of the stream (410), like any other failure after the start. */
+  /**
+   * Adds a watcher. A compacted revision is an ERROR event of the stream (410), like any other
+   * failure after the start.
+   */
   async subscribe(subscription: Subscription): Promise<WatchStream<EncodedWatchEvent>> {
     await this.start();
     let replay: WatchStream<StorageEvent> | undefined;
     const subscriber: Subscriber = {
       queue: new WatchQueue<EncodedWatchEvent>({
         limit: (this.#config.queueLimit ?? 10_000) + (subscription.initial?.length ?? 0),
-        // It ends as if the server had timed it out, and its client resumes where it is.
+        // The watch ends as if it had timed out, and its client resumes from there.
         onOverflow: (queue) => {
           this.#config.logger.debug('a watcher did not keep up and was cut off', {
             prefix: this.#config.prefix,
@@ -202,7 +220,7 @@ export class EventSource {
       this.#join(subscriber);
       return subscriber.queue;
     }
-    // The progress that it tells at once says when all of the past has come.
+    // The first progress event shows when all past events have arrived.
     const progressIntervalMs = this.#config.bookmarkIntervalMs ?? BOOKMARK_INTERVAL_MS;
     replay = this.#config.storage.watch(this.#config.prefix, {
       afterRevision: subscription.afterRevision,
@@ -213,7 +231,7 @@ export class EventSource {
     return subscriber.queue;
   }
 
-  /** Ends every watch normally, after what was sent. */
+  /** Ends every watch normally, after the events that were sent. */
   close(): void {
     this.#closed = true;
     this.#stopFollowing();
@@ -255,7 +273,7 @@ export class EventSource {
     let failure: unknown;
     try {
       for await (const event of watch) {
-        // With the events that came together with it.
+        // The events that arrived together are processed together.
         const events = [event, ...(watch.drain?.() ?? NO_EVENTS)];
         const observed = this.#observeAll(events);
         if (observed < events.length) await this.#observeConverted(watch, events.slice(observed));
@@ -264,7 +282,8 @@ export class EventSource {
       failure = error;
     }
     if (this.#watch !== watch) return;
-    // Without the storage's events nobody may go on believing that nothing happens: all come back and begin anew.
+    // Without the storage's events watchers would miss changes, so all watches end and their
+    // clients start again.
     this.#config.logger.debug('watch on the storage ended', {
       prefix: this.#config.prefix,
       err: failure,
@@ -273,14 +292,14 @@ export class EventSource {
     this.#endAll(failure instanceof ConversionError ? watchErrorEvent(failure) : undefined);
   }
 
-  /** Publishes events up to the first whose states must be converted. Returns how many those are. */
+  /** Publishes events up to the first one whose states must be converted. Returns their number. */
   #observeAll(events: readonly StorageEvent[]): number {
     for (let at = 0; at < events.length; at++)
-      if (this.#observe(events[at] as StorageEvent) === 'unconverted') return at;
+      if (this.#observe(events[at]!) === 'unconverted') return at;
     return events.length;
   }
 
-  /** Publishes events after their states were converted. */
+  /** Publishes events after converting their states. */
   async #observeConverted(
     watch: WatchStream<StorageEvent>,
     events: readonly StorageEvent[],
@@ -290,7 +309,7 @@ export class EventSource {
       read = await this.#readerOf(events);
     } catch (error) {
       if (events.length === 1) throw error;
-      // Those before the one that cannot be converted are published.
+      // The events before the one that cannot be converted are published.
       for (const event of events) await this.#observeConverted(watch, [event]);
       return;
     }
@@ -299,15 +318,15 @@ export class EventSource {
     for (const event of events) this.#observe(event, read);
   }
 
-  /** Reads the states of the events, in one conversion. Throws or rejects with ConversionError. */
+  /** Converts the states of the events in one call. Throws or rejects with ConversionError. */
   async #readerOf(events: readonly StorageEvent[]): Promise<Reader> {
     const states = events.flatMap(statesOf);
     const objects = await this.#config.cache.readAll(states);
-    const read = new Map(states.map((kv, index) => [kv, objects[index] as ServedObject]));
+    const read = new Map(states.map((kv, index) => [kv, objects[index]!]));
     return (kv) => read.get(kv);
   }
 
-  /** Publishes an event, unless `read` does not know one of its states. */
+  /** Publishes an event, unless `read` returns undefined for one of its states. */
   #observe(event: StorageEvent, read: Reader = this.#readNow): 'observed' | 'unconverted' {
     if (event.type === 'progress') {
       this.#revision = event.revision;
@@ -320,7 +339,7 @@ export class EventSource {
     this.#partial = event.more === true;
     if (this.#config.received !== undefined) this.#config.received.value++;
     if (change === undefined) {
-      // Nothing is converted for the history alone.
+      // Nothing is converted only for the history.
       this.#history = [];
       this.#historyStart = event.revision;
       return 'observed';
@@ -328,7 +347,7 @@ export class EventSource {
     this.#history.push(change);
     if (this.#history.length > 2 * this.#historyLength) {
       const dropped = this.#history.length - this.#historyLength;
-      this.#historyStart = (this.#history[dropped - 1] as Change).revision;
+      this.#historyStart = this.#history[dropped - 1]!.revision;
       this.#history = this.#history.slice(dropped);
     }
     if (this.#subscribers.size > 0)
@@ -336,7 +355,9 @@ export class EventSource {
     return 'observed';
   }
 
-  /** Returns the change that the event is of; undefined if `read` does not know one of its states. */
+  /**
+   * Returns the change of an event; undefined if `read` returns undefined for one of its states.
+   */
   #changeOf(event: ChangeEvent, read: Reader): Change | undefined {
     const previous = event.previous === undefined ? undefined : read(event.previous);
     const current = event.type === 'put' ? read(event.kv) : undefined;
@@ -346,7 +367,7 @@ export class EventSource {
     const { namespace, name } = this.#placeOfKey(key);
     const values = this.#valuesOf(current, previous);
     const change = new Change(event.revision, { namespace, name, values }, current, previous);
-    // Not before its last state has been read.
+    // The cache forgets the key only after its last state has been read.
     if (event.type === 'delete') this.#config.cache.forget(key);
     return change;
   }
@@ -363,12 +384,16 @@ export class EventSource {
     if (concerns(change, subscriber.place)) this.#deliver(change, subscriber);
   }
 
-  /** Tells what the source does not remember, until the two meet; from there on the watcher is one like all others. */
+  /**
+   * Delivers events that are older than the history, until both meet. From then on the watcher is
+   * like all others.
+   */
   async #replay(watch: WatchStream<StorageEvent>, subscriber: Subscriber): Promise<void> {
     let replayed = subscriber.afterRevision;
     try {
       for await (const event of watch) {
-        // Of a revision that has begun to come there may be more to come: it is told from here, or from the history, as a whole.
+        // More events of a started revision may follow. Such a revision is delivered completely
+        // from here or from the history.
         const known = event.type === 'progress' ? event.revision : event.revision - 1;
         if (
           known >= this.#historyStart &&
@@ -396,7 +421,10 @@ export class EventSource {
     }
   }
 
-  /** Returns the change that the event is of, its states converted; undefined if its key is not in the place, so that nothing need be read. */
+  /**
+   * Returns the change of an event, with converted states; undefined if its key is outside of the
+   * place, so that no state need be read.
+   */
   #changeFor(event: ChangeEvent, place: Place): Awaitable<Change | undefined> {
     const { namespace, name } = this.#placeOfKey(keyOf(event));
     if (!concerns({ namespace, name, values: NO_VALUES }, { ...place, value: undefined }))
@@ -407,23 +435,23 @@ export class EventSource {
     );
   }
 
-  /** All that is remembered after what the watcher knows, and then whatever comes. */
+  /** Delivers the history after the watcher's revision, and adds it to the watchers. */
   #join(subscriber: Subscriber): void {
     for (const change of this.#history) this.#deliverIfConcerned(change, subscriber);
     if (!subscriber.queue.ended) this.#subscribers.add(subscriber);
   }
 
-  /** Up to here every change has been told to whoever is filed. */
+  /** The revision up to which all changes were published. */
   get #toldRevision(): number {
     return this.#partial ? this.#revision - 1 : this.#revision;
   }
 
   #sendBookmarks(): void {
-    const told = this.#toldRevision;
+    const revision = this.#toldRevision;
     for (const subscriber of this.#subscribers) {
-      if (!subscriber.bookmarks || subscriber.sentRevision >= told) continue;
-      subscriber.sentRevision = told;
-      subscriber.queue.push(this.bookmark(told));
+      if (!subscriber.bookmarks || subscriber.sentRevision >= revision) continue;
+      subscriber.sentRevision = revision;
+      subscriber.queue.push(this.bookmark(revision));
     }
   }
 
@@ -432,18 +460,19 @@ export class EventSource {
     subscriber.lastBookmark = this.#config.clock.setTimer(
       timeoutMs - BOOKMARK_BEFORE_END_MS,
       () => {
-        // One that has not caught up knows from its events how far it has come.
+        // A watcher that has not caught up gets its progress with its events.
         if (!this.#subscribers.has(subscriber)) return;
-        // In the midst of a revision nobody can resume.
+        // A watch cannot resume within a revision.
         if (this.#partial && subscriber.sentRevision === this.#revision) return;
-        // Also when nothing is new to the server: of a state that was sent first, the client may not know the revision.
+        // The bookmark is sent even without new events: the client may not have the revision of the
+        // initial state.
         subscriber.sentRevision = Math.max(subscriber.sentRevision, this.#toldRevision);
         subscriber.queue.push(this.bookmark(subscriber.sentRevision));
       },
     );
   }
 
-  /** A bookmark event: an object of the kind with nothing but a resourceVersion. */
+  /** Returns a bookmark event: an object of the kind with only a resourceVersion. */
   bookmark(
     revision: number | string,
     annotations?: Readonly<Record<string, string>>,
@@ -490,7 +519,7 @@ export class EventSource {
     };
   }
 
-  /** Of the indexed field. */
+  /** Returns the values of the indexed field before and after the change. */
   #valuesOf(
     current: ServedObject | undefined,
     previous: ServedObject | undefined,

@@ -21,7 +21,7 @@ interface Model {
   readonly node: string;
   readonly label: string;
 }
-/** By namespace/name. */
+/** Models by namespace/name. */
 type State = ReadonlyMap<string, Model>;
 
 const clock = new VirtualClock();
@@ -91,7 +91,7 @@ interface Query {
   readonly label: string | undefined;
 }
 
-/** The plain filter: what the list must have. */
+/** Returns the result of a plain filter, which the list must equal. */
 function expected(state: State, { namespace, fields, label }: Query): string[] {
   return [...state]
     .filter(([key, model]) => {
@@ -124,8 +124,8 @@ function optionsOf({ fields, label }: Query): ListOptions {
 }
 
 describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name) => {
-  test('have what the plain filter leaves of everything, on every page', async () => {
-    const storage = await (storages[name] as () => Promise<Storage>)();
+  test('return on every page what a plain filter returns', async () => {
+    const storage = await storages[name]!();
     const client = await serverOn(storage);
     const random = new SeededRandom(name);
     const any = <T>(...of: readonly T[]): T => of[random.int(of.length)] as T;
@@ -165,7 +165,7 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
       expect((await resource.list({ ...selected, resourceVersion: '0' })).items.map(keyOf)).toEqual(
         expected(before, asked),
       );
-      // Pages are of the state at the first of them, whatever is written meanwhile.
+      // All pages are of the state of the first one, also with writes in between.
       const paged: string[] = [];
       for (let token: string | undefined; ;) {
         const page = await resource.list({
@@ -195,7 +195,7 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
   });
 
   test('decode no object that they do not return', async () => {
-    const storage = await (storages[name] as () => Promise<Storage>)();
+    const storage = await storages[name]!();
     const client = await serverOn(storage);
     const count = async (work: () => Promise<unknown>): Promise<number> => {
       const parse = vi.spyOn(JSON, 'parse');
@@ -226,7 +226,7 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
       const watch = await resource.watch({ fieldSelector: 'spec.nodeName=node-1' });
       watch.stop();
     };
-    // The first list by a field builds its index: every object is decoded once.
+    // The first list by a field builds its index, which decodes every object once.
     await all();
     expect(await count(all)).toBeLessThanOrEqual(3 * (requests.length + 1));
     const first = await resource.list({ fieldSelector: 'spec.nodeName=node-1', limit: 2 });
@@ -236,7 +236,7 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
       const next = {
         fieldSelector: 'spec.nodeName=node-1',
         limit: 2,
-        continue: first.metadata.continue as string,
+        continue: first.metadata.continue!,
       };
       expect(await count(() => resource.list(next))).toBeLessThanOrEqual(3);
     }

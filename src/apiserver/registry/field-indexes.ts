@@ -1,10 +1,13 @@
-// The indexes of one resource by fields that selectors may name. Which fields have one is declared with the selectable fields
-// (selectable-fields.ts). Fields that are in the storage key need none: metadata.namespace and metadata.name (listing.ts).
+// The indexes of one resource by selectable fields. The declaration of a field
+// (selectable-fields.ts) says whether it has an index. Fields in the storage key need none:
+// metadata.namespace and metadata.name (listing.ts).
 //
-// An index sees the served form. Its values are computed while the storage writes, which cannot wait for a conversion. So a state in
-// another version than the served one is listed under every value, and the list leaves it out after its conversion if it does not match:
-// until such states are written again (by the storage version migrator, say) they cost each list a conversion. A store that serves another
-// version than it writes has no index: all states would be of that sort.
+// An index uses the served form of objects. Its values are computed during writes of the storage,
+// which cannot wait for a conversion. So a state in another version than the served one is listed
+// under every value. The list converts such states, and drops those that do not match. Until they
+// are written again (by the storage version migrator, for example) they cost each list a
+// conversion. A store that serves another version than it writes has no index, since that would
+// apply to all states.
 
 import type { KeyValue, Storage, StorageIndex } from '#storage/interface.ts';
 import type { ObjectCache } from './object-cache.ts';
@@ -38,7 +41,10 @@ export class FieldIndexes {
     }));
   }
 
-  /** The index that has what the selection may leave, with the value to list. Undefined: there is none. */
+  /**
+   * Returns the index with all objects of the selection, and the value to list. Undefined: there is
+   * no such index.
+   */
   listing(
     selection: Selection,
   ): { readonly index: StorageIndex; readonly value: string } | undefined {
@@ -55,7 +61,10 @@ export class FieldIndexes {
   }
 }
 
-/** The value of a state in an index. Throws for a state in another version, so that it is listed under every value (IndexDefinition). */
+/**
+ * Returns the value of a state in an index. Throws for a state in another version, so that it is
+ * listed under every value (IndexDefinition).
+ */
 function valueOf(
   cache: ObjectCache,
   kv: KeyValue,

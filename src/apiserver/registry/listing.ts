@@ -1,11 +1,19 @@
-// Lists: which revision they are read at, in which pages, and what the selectors leave of them.
+// Lists: the revision to read at, pages, and selectors.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { GroupResource } from '#machinery/apierrors.ts';
-import { StorageError } from '#storage/interface.ts';
-import type { KeyValue, ListOptions as StorageListOptions, Storage } from '#storage/interface.ts';
-import { decodeContinue, encodeContinue, expiredContinue } from './continue-token.ts';
-import type { ContinueToken } from './continue-token.ts';
+import {
+  type KeyValue,
+  type ListOptions as StorageListOptions,
+  type Storage,
+  StorageError,
+} from '#storage/interface.ts';
+import {
+  type ContinueToken,
+  decodeContinue,
+  encodeContinue,
+  expiredContinue,
+} from './continue-token.ts';
 import type { ServedObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { FieldIndexes } from './field-indexes.ts';
@@ -25,14 +33,17 @@ export interface Listed {
   readonly indexes: FieldIndexes;
 }
 
-/** Where the objects are that a selection may leave: no other keys are read. */
+/** The place of the objects that a selection may match. No other keys are read. */
 interface Scope {
-  /** '' for all. */
+  /** The namespace; '' for all. */
   readonly namespace: string;
   readonly selection: Selection;
 }
 
-/** With selectors most keys may be in vain, so pages of the storage grow up to this. */
+/**
+ * The maximum size of a page of the storage. With selectors few keys may match, so pages grow up to
+ * this.
+ */
 const MAX_STORAGE_PAGE = 10_000;
 
 export async function listObjects(
@@ -52,7 +63,7 @@ export async function listObjects(
   try {
     const scope = scopeOf(listed, namespace, selection);
     const answer = await listScope(listed, scope, options, token, revision);
-    // The newest state answers 'not older than', if it is that new.
+    // For 'not older than' the newest state is read, and must be new enough.
     if (requested > Number(answer.resourceVersion)) {
       throw apierrors.tooLargeResourceVersion(requested, answer.resourceVersion, 1);
     }
@@ -64,7 +75,10 @@ export async function listObjects(
   }
 }
 
-/** A page with a resourceVersion and nothing said about its meaning is read at exactly that one, as it always was. */
+/**
+ * Reports whether a page is read at exactly its resourceVersion. For compatibility this is also the
+ * case without a resourceVersionMatch.
+ */
 function isExact(options: ListOptions): boolean {
   return (
     options.resourceVersionMatch === 'Exact' ||
@@ -72,7 +86,9 @@ function isExact(options: ListOptions): boolean {
   );
 }
 
-/** Undefined: the selection contradicts the namespace, so that no object matches. */
+/**
+ * Returns the scope. Undefined: the selection contradicts the namespace, so that no object matches.
+ */
 function scopeOf(
   { namespaced }: Listed,
   namespace: string,
@@ -105,7 +121,7 @@ async function listScope(
     : await listSingle(listed, single, scope.selection, revision);
 }
 
-/** The key of the one object that the field selector names. */
+/** Returns the key of the object that the field selector names; undefined if it names none. */
 function keyOfSingle(listed: Listed, { namespace, selection }: Scope): string | undefined {
   const name = selection.exact('metadata.name');
   if (name === undefined || name === '' || name.includes('/')) return undefined;
@@ -120,7 +136,7 @@ async function listSingle(
   revision: number,
 ): Promise<ListAnswer> {
   const { storage, cache, selectableFields } = listed;
-  // The revision is read first: what the get sees is then at least that new.
+  // The revision is read first, so that the get returns a state at least that new.
   const at = revision > 0 ? revision : await storage.currentRevision();
   const kv = await storage.get(key, { revision });
   const object = kv === undefined ? undefined : await cache.read(kv);
@@ -131,11 +147,14 @@ async function listSingle(
 interface StoragePage {
   readonly items: readonly KeyValue[];
   readonly revision: number;
-  /** Keys after the last item that may be selected; with an index, 1 stands for any number. */
+  /** The number of keys after the last item. With an index, 1 stands for any number. */
   readonly remaining: number;
 }
 
-/** The keys that may be selected: all in the namespace, or those that an index has of the value that the selection asks for. */
+/**
+ * Reads a page of keys that may match: all in the namespace, or those that an index has for the
+ * selected value.
+ */
 async function readPage(
   listed: Listed,
   scope: Scope,
@@ -153,8 +172,9 @@ async function readPage(
 }
 
 /**
- * The keys of one name in all namespaces. Visits one key of each namespace, and jumps over the others: the cost grows with the number of
- * namespaces that have objects of the resource, not with the number of objects.
+ * Reads the keys of one name in all namespaces. It reads one key of each namespace and skips the
+ * others, so the cost grows with the number of namespaces that have objects of the resource, not
+ * with the number of objects.
  */
 async function readNamed(
   { storage, prefix }: Listed,
@@ -181,7 +201,7 @@ async function readNamed(
       if (limit > 0 && items.length === limit) return { items, revision: at, remaining: 1 };
       items.push(found);
     }
-    // '0' is the character after '/': every key of the namespace is before this.
+    // '0' follows '/', so this is after every key of the namespace.
     from = `${prefix}${namespace}0`;
   }
 }
@@ -241,7 +261,7 @@ function partOf(
     resourceVersion: String(revision),
     ...(lastKey !== undefined && {
       continue: encodeContinue({ revision, lastKey }),
-      // With selectors nobody knows how many of them would match.
+      // With selectors the number of further matches is unknown.
       ...(selection.everything && { remainingItemCount: remaining }),
     }),
   };

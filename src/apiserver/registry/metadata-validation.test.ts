@@ -1,13 +1,12 @@
-// What kinds have of their own in the rules of metadata.
+// Differences between kinds in the rules for metadata.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
 
 import { messages } from '#api/testing/manifest.ts';
 import { NAME_MESSAGES, rows } from '#api/testing/variation.ts';
-import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
+import { type NameRules, pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
-import type { NameRules } from '#api/machinery/meta/v1/object-meta-validation.ts';
 
 const object = (metadata: object = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -23,10 +22,11 @@ const object = (metadata: object = {}): KubeObject => ({
 const NO_SLASH = (name: string): string =>
   `metadata.generateName: Invalid value: "${name}": may not contain '/'`;
 const NO_DOMAIN = (index: number, name: string): string =>
-  `metadata.finalizers[${index}]: Invalid value: "${name}": name is neither a standard finalizer name nor is it fully qualified`;
+  `metadata.finalizers[${index}]: Invalid value: "${name}": name is neither a standard ` +
+  'finalizer name nor is it fully qualified';
 const path: NameRules = { validateName: pathSegmentName };
 
-describe('of what is created', () => {
+describe('creations', () => {
   test.each(
     rows<[metadata: object, rules: NameRules, errors: readonly string[]]>([
       [{ generateName: 'a-' }, {}, []],
@@ -52,7 +52,7 @@ describe('of what is created', () => {
   });
 });
 
-describe('of what is updated', () => {
+describe('updates', () => {
   test.each(
     rows<[metadata: object, rules: NameRules, errors: readonly string[]]>([
       [{ generateName: 'a b' }, {}, []],

@@ -9,8 +9,7 @@ import {
   validateGenerateName,
   validateObjectMeta,
 } from '#api/machinery/meta/v1/object-meta-validation.ts';
-import { FieldPath } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import { deepEqual } from '#machinery/deep.ts';
 
@@ -64,13 +63,15 @@ export function validateMetadataUpdate(
   return errors;
 }
 
-/** Once deletion has begun, finalizers can only be worked off. */
+/** Validates that no finalizer is added once the deletion has started. */
 function validateFinalizersUpdate(object: KubeObject, old: KubeObject): FieldErrorList {
   if (old.metadata.deletionTimestamp === undefined) return [];
   const before = new Set(old.metadata.finalizers ?? []);
   const added = (object.metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
   if (added.length === 0) return [];
   const list = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
-  const message = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
+  const message =
+    'no new finalizers can be added if the object is being deleted, found new ' +
+    `finalizers []string{${list}}`;
   return [field.forbidden(PATHS.finalizers, message)];
 }

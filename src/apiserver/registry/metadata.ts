@@ -1,4 +1,5 @@
-// The rules for metadata, the same for every kind: what the server fills in, what nobody may change.
+// The rules for metadata, which are the same for every kind: the fields that the server sets, and
+// immutable fields.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -7,8 +8,9 @@ import { semanticEqual } from '#machinery/deep.ts';
 import { formatTime } from '#machinery/text/time.ts';
 
 /**
- * The namespace of the object is that of the request; without one of its own it gets it. Throws BadRequest. `requested` is ''
- * for cluster-scoped resources, whose objects lose one that they should not have.
+ * Returns the object with the namespace of the request. Throws BadRequest if the object has another
+ * one. `requested` is '' for cluster-scoped resources, whose objects must not have a namespace: it
+ * is removed.
  */
 export function inNamespace<T extends KubeObject>(object: T, requested: string): T {
   const { namespace } = object.metadata;
@@ -25,7 +27,7 @@ export function inNamespace<T extends KubeObject>(object: T, requested: string):
 const NAMESPACE_MISMATCH =
   'the namespace of the provided object does not match the namespace sent on the request';
 
-/** What a new object begins with. Marks of deletion are not taken from the client. */
+/** Returns a new object with the server's metadata. Deletion marks of the client are removed. */
 export function fillForCreate<T extends KubeObject>(
   object: T,
   now: number,
@@ -38,7 +40,8 @@ export function fillForCreate<T extends KubeObject>(
   metadata['uid'] = random.uuid();
   metadata['creationTimestamp'] = formatTime(now);
   if (generation !== undefined) metadata['generation'] = generation;
-  // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
+  // The object is copied first and then changed, which is several times as fast as an object
+  // literal with a spread and further members.
   const copy: { metadata: unknown } = { ...object };
   copy.metadata = metadata;
   return copy as T;
@@ -52,7 +55,10 @@ const NOT_FROM_CLIENTS: ReadonlySet<string> = new Set([
   'resourceVersion',
 ]);
 
-/** Fields that the server alone writes are those of `old`, except where the client insists on another value: that is an error for validation to name. */
+/**
+ * Returns the update with the server's fields of `old`. Where the client has sent another value,
+ * that value stays, for validation to report.
+ */
 export function keepForUpdate<T extends KubeObject>(object: T, old: T): T {
   const before = old.metadata;
   const { selfLink: _selfLink, generation: _generation, ...metadata } = object.metadata;
@@ -62,7 +68,7 @@ export function keepForUpdate<T extends KubeObject>(object: T, old: T): T {
       ...metadata,
       resourceVersion: before.resourceVersion,
       uid: metadata.uid === undefined || metadata.uid === '' ? before.uid : metadata.uid,
-      // Another one is not an error: it is ignored.
+      // Another value is not an error: it is ignored.
       creationTimestamp: before.creationTimestamp,
       ...(metadata.deletionTimestamp === undefined &&
         before.deletionTimestamp !== undefined && { deletionTimestamp: before.deletionTimestamp }),
@@ -75,7 +81,10 @@ export function keepForUpdate<T extends KubeObject>(object: T, old: T): T {
   };
 }
 
-/** Reports whether the desired state has changed: whether anything but metadata and status means something else than before. */
+/**
+ * Reports whether the desired state has changed: anything except metadata and status, compared
+ * semantically.
+ */
 export function desiredStateChanged<T extends KubeObject>(object: T, old: T): boolean {
   const { metadata: _m1, status: _s1, ...desired } = object as T & { readonly status?: unknown };
   const { metadata: _m2, status: _s2, ...desiredBefore } = old as T & { readonly status?: unknown };

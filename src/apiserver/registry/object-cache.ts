@@ -1,59 +1,75 @@
-// The objects of states that are in storage, and the states of objects that are written. States in another version than the served one
-// are converted when they are read; this may be asynchronous, and all states that are read together are converted in one call.
+// Maps stored states to objects, and written objects to states. States in another version than the
+// served one are converted when they are read. This may be asynchronous; all states of one read are
+// converted in one call.
 //
-// Decoded objects are kept so that get, list and watch decode and convert a state of an object at most once between them. The cache is
-// bounded by the bytes of the states it holds; the least recently used half goes first.
+// Decoded objects are cached, so that get, list and watch together decode and convert a state at
+// most once. The cache is bounded by the bytes of its states; the least recently used half is
+// evicted first.
 //
-// The bound follows the use: it grows while states are decoded that might have been kept, and shrinks while those that are kept go
-// without having been asked for again. Pods are read again and again in their first seconds; thousands of new ConfigMaps in the
-// heap that nobody reads as objects are only work for the garbage collector.
+// The bound adapts to the use. It grows while states are decoded that a larger cache would have
+// kept, and shrinks while cached ones are evicted unused. Pods are read often in their first
+// seconds. Thousands of new ConfigMaps that are not read as objects would only be work for the
+// garbage collector.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { deepFreeze } from '#machinery/deep.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { KeyValue } from '#storage/interface.ts';
-import { ConvertedObject, StoredObject } from './encoded-object.ts';
-import type { DecodedObject, ObjectFormat, ServedObject, StateDecoder } from './encoded-object.ts';
-import { convertObject, convertObjects } from './object-converter.ts';
-import type { ObjectConverter } from './object-converter.ts';
+import {
+  ConvertedObject,
+  type DecodedObject,
+  type ObjectFormat,
+  type ServedObject,
+  type StateDecoder,
+  StoredObject,
+} from './encoded-object.ts';
+import { convertObject, convertObjects, type ObjectConverter } from './object-converter.ts';
 
 export interface ObjectCacheConfig {
-  /** Of the objects that are served. */
+  /** The format of served objects. */
   readonly format: ObjectFormat;
-  /** Of the states that are written. Default: `format`. */
+  /** The format of written states. Default: `format`. */
   readonly storedFormat?: ObjectFormat;
-  /** Converts states in other versions than the served one, and objects to the stored version. Default: there is one version only. */
-  readonly converter?: ObjectConverter | undefined;
+  /**
+   * Converts states in other versions to the served one, and objects to the stored version.
+   * Default: there is only one version.
+   */
+  readonly converter?: ObjectConverter;
   /** See ResourceStoreConfig. */
-  readonly normalize?: Normalize | undefined;
-  /** Stored bytes of the objects kept, at most; if they are not used, less. Default: 32 MiB. */
+  readonly normalize?: Normalize;
+  /**
+   * The maximum number of stored bytes of cached objects; less if they are not used. Default: 32
+   * MiB.
+   */
   readonly limitBytes?: number;
-  /** Freeze what is handed out, so that whoever changes it is found out. For tests. */
+  /** Freezes returned objects, so that modifying one throws. For tests. */
   readonly freeze?: boolean;
 }
 
-/** Returns the object as it is served; the object itself if it is served as it was stored. The object is not changed. */
+/** Returns the object to serve; the same object if nothing changes. Must not modify the object. */
 export type Normalize = (object: KubeObject) => KubeObject;
 
 interface Entry extends DecodedObject {
   readonly revision: number;
   readonly bytes: number;
-  /** The state before it, if that was here: watchers hear of a change after its maker has gone on to the next. */
+  /**
+   * The previous state, if it was cached: watchers may receive a change after its writer has made
+   * the next one.
+   */
   previous: Entry | undefined;
-  /** The state as it is served, if it is in another version. */
+  /** The converted state, if its bytes are in another version. */
   converted: ConvertedObject | undefined;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** The bound where nothing is asked for again, and what it begins with. */
+/** The initial bound, which is also the minimum. */
 const MIN_LIMIT_BYTES = 256 * 1024;
 const FIRST_LIMIT_BYTES = 1024 * 1024;
-/** States that are decoded for conversion in one turn of the event loop. */
+/** The number of states that are decoded for conversion in one turn of the event loop. */
 const SLICE = 250;
 
 export class ObjectCache implements StateDecoder {
@@ -61,22 +77,35 @@ export class ObjectCache implements StateDecoder {
   readonly #storedFormat: ObjectFormat;
   readonly #converter: ObjectConverter | undefined;
   readonly #normalize: Normalize | undefined;
-  /** Values that are served as they were stored, if there is something to normalize. */
+  /** Values that are already normalized, if there is something to normalize. */
   readonly #normal = new WeakSet<Uint8Array>();
   readonly #maxLimitBytes: number;
   #limitBytes: number;
   readonly #freeze: boolean;
-  /** By storage key: the newest state that was decoded. A state moves from old to young when it is used. */
+  /**
+   * The newest decoded state by storage key. A state is moved from old to young when it is used.
+   */
   #young = new Map<string, Entry>();
   #old = new Map<string, Entry>();
-  /** Bytes that have gone into #young; when they pass half the limit, #old is dropped and #young becomes #old. */
+  /**
+   * Bytes that were added to #young. When they exceed half the limit, #old is dropped and #young
+   * becomes #old.
+   */
   #youngBytes = 0;
-  /** Since #young began: states that were decoded though they are their objects' newest, and those that were used when they had become old. */
+  /**
+   * The number of states since #young began that were decoded although they are the newest of their
+   * objects, and of states that were used when they were old.
+   */
   #missed = 0;
   #reused = 0;
-  /** The objects, in the stored version, that values were encoded from; until they are read for the first time. */
+  /**
+   * The objects, in the stored version, from which values were encoded. An entry is removed when it
+   * is read.
+   */
   readonly #encodedFrom = new WeakMap<Uint8Array, KubeObject>();
-  /** By the stored bytes of the state: as long as the storage has those, somebody may ask for these. */
+  /**
+   * Protobuf encodings by the stored bytes of the state, kept as long as the storage keeps these.
+   */
   readonly #protobuf = new WeakMap<
     Uint8Array,
     { readonly revision: number; readonly bytes: Buffer }
@@ -92,12 +121,12 @@ export class ObjectCache implements StateDecoder {
     this.#freeze = config.freeze ?? false;
   }
 
-  /** Stored bytes of the objects kept, at most, as of now. */
+  /** The current limit of stored bytes of cached objects. */
   get limitBytes(): number {
     return this.#limitBytes;
   }
 
-  /** Whether objects are written in the version that is served. */
+  /** True if objects are written in the served version. */
   get storesServedVersion(): boolean {
     return this.#storedFormat.apiVersion === this.#format.apiVersion;
   }
@@ -109,12 +138,13 @@ export class ObjectCache implements StateDecoder {
 
   /** Returns the object of the state. Throws or rejects with ConversionError. */
   read(kv: KeyValue): Awaitable<ServedObject> {
-    return (
-      this.readNow(kv) ?? andThen(this.#convertStates([kv]), ([object]) => object as ServedObject)
-    );
+    return this.readNow(kv) ?? andThen(this.#convertStates([kv]), ([object]) => object!);
   }
 
-  /** Returns the objects of the states, in their order; what must be converted is converted at once. Throws or rejects with ConversionError. */
+  /**
+   * Returns the objects of the states, in order. All conversions are made in one call. Throws or
+   * rejects with ConversionError.
+   */
   readAll(kvs: readonly KeyValue[]): Awaitable<readonly ServedObject[]> {
     const objects: (ServedObject | undefined)[] = [];
     let isComplete = true;
@@ -127,7 +157,7 @@ export class ObjectCache implements StateDecoder {
     const missing = kvs.filter((_, index) => objects[index] === undefined);
     return andThen(this.#convertStates(missing), (converted) => {
       let next = 0;
-      return objects.map((object) => object ?? (converted[next++] as ServedObject));
+      return objects.map((object) => object ?? converted[next++]!);
     });
   }
 
@@ -137,7 +167,10 @@ export class ObjectCache implements StateDecoder {
     return stateOf(this.#find(kv.key), kv)?.converted;
   }
 
-  /** Returns the object of the state; undefined if it is in another version than the served one. Depends on the state alone. */
+  /**
+   * Returns the object of the state; undefined if it is in another version than the served one. The
+   * result depends only on the state.
+   */
   readServedVersion(kv: KeyValue): KubeObject | undefined {
     if (!this.#format.isVersionOf(kv.value)) return undefined;
     const { object } = this.decode(kv);
@@ -146,7 +179,7 @@ export class ObjectCache implements StateDecoder {
       : this.#normalize(object);
   }
 
-  /** Reports whether the bytes of the state are known to be what is served. */
+  /** Reports whether the state's bytes can be served directly. */
   #isServedForm({ value }: KeyValue): boolean {
     return (
       this.#format.isVersionOf(value) && (this.#normalize === undefined || this.#normal.has(value))
@@ -154,8 +187,9 @@ export class ObjectCache implements StateDecoder {
   }
 
   /**
-   * Returns the bytes to store. The first who reads them, a watcher or the writer, does not have to decode them. An object that is created
-   * is given away: it becomes the state, with its resourceVersion. Throws or rejects with ConversionError.
+   * Returns the bytes to store. The first reader of the state (a watcher or the writer) need not
+   * decode them. A new object becomes the cached state and gets a resourceVersion, so the caller
+   * must not use it afterwards. Throws or rejects with ConversionError.
    */
   encode(object: KubeObject): Awaitable<Uint8Array> {
     if (this.storesServedVersion) return this.#encodeStored(object);
@@ -167,13 +201,16 @@ export class ObjectCache implements StateDecoder {
     );
   }
 
-  /** Returns the object of a state that was just written, and keeps it for those who read it next. Throws or rejects with ConversionError. */
+  /**
+   * Returns the object of a state that was just written, and caches it. Throws or rejects with
+   * ConversionError.
+   */
   written(kv: KeyValue): Awaitable<ServedObject> {
     if (this.storesServedVersion) this.decode(kv);
     return this.read(kv);
   }
 
-  /** Of a state in the served version. */
+  /** Decodes a state in the served version. */
   decode(kv: KeyValue): DecodedObject {
     const newest = this.#find(kv.key);
     const known = stateOf(newest, kv);
@@ -182,18 +219,19 @@ export class ObjectCache implements StateDecoder {
     const object = this.#shared(
       encodedFrom ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision),
     );
-    // A reader of the past must not push out what others read now.
+    // A reader of an old state must not evict the newest one.
     if (newest !== undefined && newest.revision > kv.modRevision) return { object };
     if (encodedFrom === undefined) this.#missed++;
     return this.#keep(kv, object, newest);
   }
 
-  /** `codec`: of the kind of all objects of this cache. */
+  /** Returns the protobuf of a state. `codec`: the codec of the kind of this cache. */
   encodeProtobuf(kv: KeyValue, codec: ProtobufCodec): Buffer {
     const known = this.#protobuf.get(kv.value);
     if (known?.revision === kv.modRevision) return known.bytes;
     const encoded = codec.encode(this.decode(kv).object);
-    // Not from Node's pool: it is kept for as long as the state is stored, and would keep its whole slab.
+    // The buffer is outside of Node's pool: it lives as long as the state, and would keep the
+    // pool's whole slab in memory.
     const bytes = Buffer.allocUnsafeSlow(encoded.length);
     bytes.set(encoded);
     this.#protobuf.set(kv.value, { revision: kv.modRevision, bytes });
@@ -212,7 +250,10 @@ export class ObjectCache implements StateDecoder {
     return value;
   }
 
-  /** Converts states in other versions, and normalizes states in the served one. A state that is there several times is read once. */
+  /**
+   * Converts states in other versions, and normalizes states in the served one. Duplicate states
+   * are read once.
+   */
   #convertStates(kvs: readonly KeyValue[]): Awaitable<readonly ServedObject[]> {
     const states = new Map(kvs.map((kv) => [stateKey(kv), kv]));
     const distinct = [...states.values()];
@@ -221,7 +262,7 @@ export class ObjectCache implements StateDecoder {
       const others: KeyValue[] = [];
       const toConvert: KubeObject[] = [];
       for (const [index, kv] of distinct.entries()) {
-        const object = stored[index] as KubeObject;
+        const object = stored[index]!;
         if (this.#format.isVersionOf(kv.value)) {
           served.set(stateKey(kv), this.#keepNormalized(kv, object));
         } else {
@@ -233,14 +274,17 @@ export class ObjectCache implements StateDecoder {
         convertObjects(this.#converter, toConvert, this.#format.apiVersion),
         (objects) => {
           for (const [index, kv] of others.entries())
-            served.set(stateKey(kv), this.#keepConverted(kv, objects[index] as KubeObject));
-          return kvs.map((kv) => served.get(stateKey(kv)) as ServedObject);
+            served.set(stateKey(kv), this.#keepConverted(kv, objects[index]!));
+          return kvs.map((kv) => served.get(stateKey(kv))!);
         },
       );
     });
   }
 
-  /** Returns the objects of states as they are stored. Many are decoded in several turns of the event loop. */
+  /**
+   * Returns the objects of states as they are stored. Many are decoded in several turns of the
+   * event loop.
+   */
   #decodeStates(kvs: readonly KeyValue[]): Awaitable<readonly KubeObject[]> {
     const decode = (kv: KeyValue): KubeObject => {
       const object = this.#shared(
@@ -263,7 +307,7 @@ export class ObjectCache implements StateDecoder {
     return inSlices();
   }
 
-  /** `object`: normalized. */
+  /** Caches a state after normalization. `object`: the normalized object. */
   #keepNormalized(kv: KeyValue, object: KubeObject): ServedObject {
     return this.#normal.has(kv.value)
       ? new StoredObject(this.#format, this, kv)
@@ -287,13 +331,17 @@ export class ObjectCache implements StateDecoder {
     return this.#freeze ? deepFreeze(object) : object;
   }
 
-  /** The object that the state was encoded from, in the stored version; undefined if it was read before, or another process wrote it. */
+  /**
+   * Returns the object from which the state was encoded, in the stored version; undefined if it was
+   * read before, or another process wrote the state.
+   */
   #takeEncodedFrom({ value, createRevision, modRevision }: KeyValue): KubeObject | undefined {
     const object: Mutable<KubeObject> | undefined = this.#encodedFrom.get(value);
     if (object === undefined) return undefined;
     this.#encodedFrom.delete(value);
-    // What an object begins as was made for that alone (see fillForCreate); later states may share their parts with those before.
-    // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
+    // A new object was created for this state alone (see fillForCreate); later states may share
+    // parts with earlier ones. It is copied first and then changed, which is several times as fast
+    // as an object literal with a spread and further members.
     const isNew = createRevision === modRevision;
     const metadata: Mutable<KubeObject['metadata']> = isNew
       ? object.metadata
@@ -307,7 +355,7 @@ export class ObjectCache implements StateDecoder {
   }
 
   #keep(kv: KeyValue, object: KubeObject, previous: Entry | undefined): Entry {
-    // Not a chain without end.
+    // The chain of previous states must not grow without end.
     if (previous?.previous !== undefined) previous.previous.previous = undefined;
     const entry: Entry = {
       revision: kv.modRevision,
@@ -341,7 +389,7 @@ export class ObjectCache implements StateDecoder {
     this.#youngBytes = 0;
   }
 
-  /** Called when #old is to go. */
+  /** Adapts the limit. Called when #old is to be dropped. */
   #followUse(): void {
     const unused = this.#old.size;
     if (this.#missed > unused / 2)
@@ -361,14 +409,14 @@ function stateKey({ key, modRevision }: KeyValue): string {
   return `${modRevision} ${key}`;
 }
 
-/** The entry of this state among those of its key, newest first. */
+/** Returns the entry of this state among those of its key, which are ordered from the newest. */
 function stateOf(newest: Entry | undefined, { modRevision }: KeyValue): Entry | undefined {
   for (let entry = newest; entry !== undefined; entry = entry.previous)
     if (entry.revision === modRevision) return entry;
   return undefined;
 }
 
-/** Converters need not keep the resourceVersion. */
+/** Returns the object with the resourceVersion, which converters need not keep. */
 function withRevision(object: KubeObject, revision: number): KubeObject {
   const resourceVersion = String(revision);
   if (object.metadata.resourceVersion === resourceVersion) return object;

@@ -1,27 +1,35 @@
-// Conversion between the versions of one kind. A ResourceStore converts at its border with the storage alone: what it reads is
-// converted to the version that it serves, what it writes to the version that is stored. Everything between (strategies, admission,
-// selectors, watch events) sees one version.
+// Conversion between the versions of one kind. A ResourceStore converts only when it reads or
+// writes the storage: a read state is converted to the served version, a written object to the
+// stored version. All other code (strategies, admission, selectors, watch events) handles one
+// version.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { nextTurn } from '#machinery/turn.ts';
 
-/** Converts objects of one kind. Conversion webhooks are asynchronous; conversions in this process need not be. */
+/**
+ * Converts objects of one kind. Conversion webhooks are asynchronous; conversions in this process
+ * need not be.
+ */
 export interface ObjectConverter {
   /**
-   * Returns the objects in the version `apiVersion` ('v1', 'apps/v1'), in the order of `objects`, which are in other versions, not all
-   * need be in the same one, and are not changed. All objects of a list or of events that wait together come in one call. Throws or
-   * rejects if one of them cannot be converted: the message is for clients (see conversionFailed). There is no promise that an object
-   * which is converted and converted back is the same. For managed fields, parts of objects are converted, too: all but kind and apiVersion
-   * may be missing.
+   * Returns the objects in the version `apiVersion` ('v1', 'apps/v1'), in the order of `objects`.
+   * These are in other versions, not necessarily the same, and must not be modified. All objects of
+   * a list, or of events that wait together, are passed in one call. For managed fields, parts of
+   * objects are converted, too: everything except kind and apiVersion may be missing.
+   *
+   * Throws or rejects if one of them cannot be converted; clients get the message (see
+   * conversionFailed). It is not guaranteed that converting an object back yields the same object.
    */
   convert(objects: readonly KubeObject[], apiVersion: string): Awaitable<readonly KubeObject[]>;
 }
 
-/** An object could not be converted. Clients get 500 without a reason and the message, as upstream. */
+/**
+ * An object could not be converted. Clients get status 500 with the message and without a reason,
+ * as upstream.
+ */
 export class ConversionError extends apierrors.StatusError {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(
@@ -32,7 +40,7 @@ export class ConversionError extends apierrors.StatusError {
   }
 }
 
-/** The error of a webhook that did not convert `object`, in upstream's words. */
+/** Returns the error for a webhook that did not convert `object`, with upstream's message. */
 export function conversionFailed(
   { apiVersion = '', kind = '' }: KubeObject,
   why: string,
@@ -43,8 +51,9 @@ export function conversionFailed(
 }
 
 /**
- * Converts with a converter whose answer is not trusted: there is one object of the right kind and version for each. Throws or rejects with
- * ConversionError. Undefined `converter`: there is only one version.
+ * Converts objects, and checks the converter's result: it must have one object of the right kind
+ * and version for each. Throws or rejects with ConversionError. Undefined `converter`: there is
+ * only one version.
  */
 export function convertObjects(
   converter: ObjectConverter | undefined,
@@ -96,13 +105,13 @@ function unknownVersion({ kind = '', apiVersion = '' }: KubeObject): ConversionE
   );
 }
 
-/** What a conversion returns: the object, kind and apiVersion left out. The object given is not changed. */
+/** Returns the converted object without kind and apiVersion. Must not modify the given object. */
 export type Conversion = (object: never) => object;
 
-/** Objects that are converted in one turn of the event loop. */
+/** The number of objects that are converted in one turn of the event loop. */
 const SLICE = 250;
 
-/** A converter made of functions, by apiVersion from and apiVersion to. */
+/** Returns a converter made of functions, by source apiVersion and target apiVersion. */
 export function functionConverter(
   conversions: Readonly<Record<string, Readonly<Record<string, Conversion>>>>,
 ): ObjectConverter {
@@ -137,8 +146,5 @@ export function convertObject(
   object: KubeObject,
   apiVersion: string,
 ): Awaitable<KubeObject> {
-  return andThen(
-    convertObjects(converter, [object], apiVersion),
-    ([converted]) => converted as KubeObject,
-  );
+  return andThen(convertObjects(converter, [object], apiVersion), ([converted]) => converted!);
 }

@@ -1,4 +1,5 @@
-// A Rest as a plain object, which can be copied, extended and cut down. A store is an instance of a class: its methods must be bound.
+// A Rest as a plain object, which can be copied, extended and restricted. The methods of a store,
+// which is an instance of a class, must be bound.
 
 import type { Rest } from './rest.ts';
 
@@ -19,7 +20,7 @@ const FACTS = ['returnsDeletedObject', 'resetFields'] as const;
 
 export type Verb = (typeof VERBS)[number];
 
-/** Returns an object that serves what `rest` serves, except for some verbs. */
+/** Returns an object with the verbs of `rest`, except for some. */
 export function plainRest(rest: Rest, without: readonly Verb[] = []): Rest {
   const facts = FACTS.flatMap((name) =>
     rest[name] === undefined ? [] : [[name, rest[name]] as const],

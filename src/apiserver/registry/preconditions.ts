@@ -1,4 +1,4 @@
-// What a writer may insist on: that the object is the one, and in the state, that it takes it to be.
+// Preconditions of a write: the object must have the given identity and state.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -7,7 +7,9 @@ import { FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { Preconditions } from './rest.ts';
 
-/** Throws StatusError (409). `current` is undefined if there is no object. */
+/**
+ * Checks the preconditions. Throws StatusError (409). `current` is undefined if there is no object.
+ */
 export function checkPreconditions(
   resource: GroupResource,
   name: string,
@@ -21,7 +23,7 @@ export function checkPreconditions(
   throw apierrors.conflict(resource, name, why);
 }
 
-/** The same of a deletion, which has other words for it. Throws StatusError (409). */
+/** Checks the preconditions of a deletion, which has other messages. Throws StatusError (409). */
 export function checkDeletePreconditions(
   { group, kind }: GroupKind,
   name: string,
@@ -35,7 +37,8 @@ export function checkDeletePreconditions(
   throw apierrors.conflict(
     { group, resource: kind },
     name,
-    `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${actual}). The object might have been ${perhaps}`,
+    `the ${what} in the precondition (${wanted}) does not match the ${what} in record ` +
+      `(${actual}). The object might have been ${perhaps}`,
   );
 }
 
@@ -60,8 +63,8 @@ function brokenPrecondition(
 }
 
 /**
- * Whoever names a resourceVersion means that state and no other; whoever names none overwrites whatever is there, where the
- * kind allows it. Throws StatusError (409, 422).
+ * Checks the resourceVersion of an update. An update with a resourceVersion must match the current
+ * state; one without overwrites any state, if the kind allows it. Throws StatusError (409, 422).
  */
 export function checkVersion(
   type: GroupResource & GroupKind,
@@ -74,7 +77,7 @@ export function checkVersion(
   if (given === '' || given === '0') {
     if (allowUnconditional) return;
     const at = new FieldPath('metadata', 'resourceVersion');
-    // The one message that calls a resource a kind.
+    // Only this message has the resource in the place of the kind.
     const named = { group: type.group, resource: type.resource, kind: type.resource };
     throw apierrors.invalid(named, name, [field.invalid(at, 0, 'must be specified for an update')]);
   }

@@ -1,10 +1,9 @@
-// What keeps a number of pods, and the number by itself: replica sets, replication controllers, and their scale.
+// Replica sets, replication controllers, and their scale.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '../testing/api.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 let api: Api;
@@ -51,13 +50,13 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
   });
   const read = async () => (await api.get(`${path}/a`)).json;
 
-  test('begins with no pods, whatever it says', async () => {
+  test('is created with an empty status', async () => {
     const { json } = await api.post(path, manifest());
     expect(json.status).toEqual({ replicas: 0 });
     expect(json.metadata.generation).toBe(1);
   });
 
-  test('counts the generations of its spec', async () => {
+  test('counts changes of its spec', async () => {
     await api.post(path, manifest());
     await api.patch(`${path}/a`, { metadata: { labels: { x: 'z' } } });
     expect((await read()).metadata.generation).toBe(1);
@@ -72,21 +71,23 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
     });
   });
 
-  test('has a status of its own', async () => {
+  test('has a separate status', async () => {
     await api.post(path, manifest());
     const status = { replicas: 2, readyReplicas: 1, observedGeneration: 1 };
     const { json } = await api.patch(`${path}/a/status`, { spec: { replicas: 9 }, status });
     expect(json).toMatchObject({ metadata: { generation: 1 }, spec: { replicas: 2 } });
     expect(json.status).toEqual(status);
     expect(outcome(await api.patch(`${path}/a/status`, { status: { readyReplicas: 3 } }))).toBe(
-      `422 Invalid: ${qualifiedKind} "a" is invalid: status.readyReplicas: Invalid value: 3: cannot be greater than status.replicas`,
+      `422 Invalid: ${qualifiedKind} "a" is invalid: status.readyReplicas: Invalid value: 3: ` +
+        'cannot be greater than status.replicas',
     );
   });
 
-  test('warns of its name, and of its template when that changes', async () => {
+  test('causes warnings about its name, and about a changed template', async () => {
     const spec = { ...template.spec, nodeSelector: { 'beta.kubernetes.io/os': 'linux' } };
     const name =
-      'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]';
+      'metadata.name: this is used in Pod names and hostnames, which can result in surprising ' +
+      'behavior; a DNS label is recommended: [must not contain dots]';
     const label =
       'spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead';
     const made = await api.post(path, manifest('a.b', { template: { ...template, spec } }));
@@ -97,7 +98,7 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
     expect((await api.patch(`${path}/a.b`, { spec: { replicas: 1 } })).warnings).toEqual([label]);
   });
 
-  test('is selected by its replicas', async () => {
+  test('can be selected by its replicas', async () => {
     await api.post(path, manifest());
     await api.patch(`${path}/a/status`, { status: { replicas: 2 } });
     const names = async (value: number) =>
@@ -108,7 +109,7 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
     expect(await names(1)).toEqual([]);
   });
 
-  test('goes, and says so with a status', async () => {
+  test('is deleted, and the response is a Status', async () => {
     await api.post(path, manifest());
     const { json } = await api.delete(`${path}/a?propagationPolicy=Background`);
     expect(json).toMatchObject({ kind: 'Status', status: 'Success', details: { name: 'a' } });
@@ -143,13 +144,13 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
       expect(await read()).toMatchObject({ metadata: { generation: 2 }, spec: { replicas: 5 } });
     });
 
-    test('zero is the number that nobody writes', async () => {
+    test('zero is left out', async () => {
       const { json } = await api.patch(`${path}/a/scale`, { spec: { replicas: 0 } });
       expect(json.spec).toEqual({});
       expect((await read()).spec).toMatchObject({ replicas: 0 });
     });
 
-    test('is only tried', async () => {
+    test('is not changed by a dry run', async () => {
       expect(
         (await api.put(`${path}/a/scale?dryRun=All`, { ...(await scale()), spec: { replicas: 5 } }))
           .json.spec,
@@ -163,20 +164,26 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
       [
         'fewer than none',
         { spec: { replicas: -1 } },
-        /^422 Invalid: Scale\.autoscaling "a" is invalid: spec\.replicas: Invalid value: -1: must be greater than or equal to 0$/,
+        new RegExp(
+          '^422 Invalid: Scale.autoscaling "a" is invalid: spec.replicas: Invalid value: -1: ' +
+            'must be greater than or equal to 0$',
+        ),
       ],
       [
         'an older version',
         { metadata: { name: 'a', resourceVersion: '1' } },
         new RegExp(
-          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace('.', '\\.')} "a": the object has been modified; please apply your changes to the latest version and try again$`,
+          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace('.', '\\.')} ` +
+            '"a": the object has been modified; please apply your changes to the latest version ' +
+            'and try again$',
         ),
       ],
       [
         'another object',
         { metadata: { name: 'a', uid: 'u' } },
         new RegExp(
-          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace('.', '\\.')} "a": Precondition failed: UID in precondition: u, UID in object meta: [-0-9a-f]{36}$`,
+          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace('.', '\\.')} ` +
+            '"a": Precondition failed: UID in precondition: u, UID in object meta: [-0-9a-f]{36}$',
         ),
       ],
       [
@@ -191,18 +198,19 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
       expect((await read()).spec).toMatchObject({ replicas: 2 });
     });
 
-    test('of another object is not patched', async () => {
+    test('of another object cannot be patched', async () => {
       const scaleResource = resource.replace(/^[a-z]*/, '$&/scale');
       expect(
         outcome(
           await api.patch(`${path}/a/scale`, { metadata: { uid: 'u' }, spec: { replicas: 5 } }),
         ),
       ).toContain(
-        `409 Conflict: Operation cannot be fulfilled on ${scaleResource} "a": Precondition failed: UID in precondition: u`,
+        `409 Conflict: Operation cannot be fulfilled on ${scaleResource} "a": Precondition ` +
+          'failed: UID in precondition: u',
       );
     });
 
-    test('of nothing', async () => {
+    test('of a missing object', async () => {
       expect(outcome(await api.get(`${path}/b/scale`))).toBe(
         `404 NotFound: ${resource} "b" not found`,
       );
@@ -210,7 +218,7 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
   });
 });
 
-test('the pods of a replication controller outlive it, if nobody says otherwise', async () => {
+test('deleting a replication controller keeps its pods by default', async () => {
   const { path } = KINDS[1];
   const controller = {
     apiVersion: 'v1',

@@ -1,9 +1,11 @@
-// The store of one resource in the version that it serves: what get, list, watch, create, update and delete mean for every kind alike, on
-// top of Storage. What differs per kind is its strategy. All errors are StatusError.
+// The store of one resource in the version that it serves: the semantics of get, list, watch,
+// create, update and delete that all kinds share, on top of Storage. The differences between kinds
+// are in their strategies. All errors are StatusError.
 //
-// Versions. The keys of a resource may hold objects in several versions: those that older servers wrote stay until they are written
-// again. A state is converted when it is read, unless it is in the served version already; a write stores the object in the stored version,
-// always. Two served versions of a kind are two stores on the same keys. docs/update-path.md has a picture of an update.
+// Versions. The keys of a resource may hold objects in several versions: objects of older servers
+// stay until they are written again. A state in another version is converted when it is read. A
+// write always stores the object in the stored version. Two served versions of a kind are two
+// stores on the same keys. docs/update-path.md has a picture of an update.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
@@ -13,27 +15,33 @@ import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { countUpTo, isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { generateName } from '#machinery/text/names.ts';
 import type { Random } from '#machinery/random.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import { StorageError } from '#storage/interface.ts';
-import type { KeyValue, Storage, UpdateDecision } from '#storage/interface.ts';
+import {
+  type KeyValue,
+  type Storage,
+  StorageError,
+  type UpdateDecision,
+} from '#storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { decideDeletion, finishesDeletion } from './deletion.ts';
-import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
-import type { ServedObject } from './encoded-object.ts';
+import {
+  FreshObject,
+  ObjectFormat,
+  type ServedObject,
+  SharedWatchEvent,
+} from './encoded-object.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { EventSource } from './event-source.ts';
 import { FieldIndexes } from './field-indexes.ts';
 import { listObjects } from './listing.ts';
 import { desiredStateChanged, fillForCreate, inNamespace, keepForUpdate } from './metadata.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
-import { ObjectCache } from './object-cache.ts';
-import type { Normalize } from './object-cache.ts';
+import { type Normalize, ObjectCache } from './object-cache.ts';
 import type { ObjectConverter } from './object-converter.ts';
 import { checkDeletePreconditions, checkPreconditions, checkVersion } from './preconditions.ts';
 import type {
@@ -52,8 +60,7 @@ import type {
 import { parseResourceVersion } from './resource-version.ts';
 import type { ResourceMetrics, StorageMetrics } from './storage-metrics.ts';
 import { storagePrefix } from './storage-prefix.ts';
-import { metadataFields } from './selectable-fields.ts';
-import type { SelectableFields } from './selectable-fields.ts';
+import { metadataFields, type SelectableFields } from './selectable-fields.ts';
 import { storageToStatus } from './storage-errors.ts';
 import type {
   RequestContext,
@@ -63,41 +70,48 @@ import type {
   SubresourceStrategy,
 } from './strategy.ts';
 
-/** What every resource store is made of; the same for all of one server. */
+/** The services of every resource store; the same for all stores of a server. */
 export interface StoreServices {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Where objects and events of the storage are counted. Default: nowhere. */
+  /** Counts objects and events of the storage. Default: they are not counted. */
   readonly storageMetrics?: StorageMetrics;
-  /** Objects are frozen, so that whoever changes one is found out. For tests. Default: false. */
+  /** Freezes objects, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
 }
 
 export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices {
-  /** As it is served: the strategy, selectors and indexes see objects in this version. */
+  /** The served type. The strategy, selectors and indexes see objects in this version. */
   readonly type: ResourceType;
   readonly strategy: ResourceStrategy<T>;
-  /** Default: metadata.name and metadata.namespace alone. */
+  /** The fields of field selectors. Default: only metadata.name and metadata.namespace. */
   readonly selectableFields?: SelectableFields;
-  /** As its objects are written, and as errors name the resource; the keys are those of this resource. Default: `type`. */
+  /**
+   * The type in which objects are stored. It determines the keys, and errors name it. Default:
+   * `type`.
+   */
   readonly storedType?: ResourceType;
-  /** Between all versions in which objects are served, or stored. Default: there is one version; states in others are errors (500). */
+  /**
+   * Converts between all versions in which objects are served or stored. Default: there is one
+   * version; states in other versions are errors (500).
+   */
   readonly converter?: ObjectConverter;
   /**
-   * Applied to stored objects in the served version when they are read: their schema may have changed since they were written. Objects in
-   * other versions are up to the converter. Default: stored objects are served as they are.
+   * Normalizes stored objects in the served version when they are read, because their schema may
+   * have changed since they were written. The converter does so for objects in other versions.
+   * Default: stored objects are served unchanged.
    */
   readonly normalize?: Normalize;
 }
 
-/** So many names are tried if a generated one is taken. */
+/** The number of attempts if a generated name is in use. */
 const GENERATE_NAME_ATTEMPTS = 8;
-/** Deletions of one deletecollection that are under way at a time. */
+/** The number of concurrent deletions of one deletecollection. */
 const COLLECTION_WORKERS = 16;
 
-/** As much as a body may have. */
+/** The maximum size of an object, the same as that of a body. */
 const MAX_OBJECT_BYTES = 3 * 1024 * 1024;
 const MAX_OBJECT_VALUES = MAX_BODY_VALUES;
 /** Shorter objects cannot have too many values. */
@@ -106,9 +120,12 @@ const MANY_VALUES_BYTES = 2 * MAX_OBJECT_VALUES;
 export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly type: ResourceType;
   readonly strategy: ResourceStrategy<T>;
-  /** The type of the stored objects. Validation errors name it, other errors name the type that the client asked for. */
+  /**
+   * The type of the stored objects. Validation errors name it; other errors name the requested
+   * type.
+   */
   readonly #storedType: ResourceType;
-  /** Keys of the resource begin with this; it ends in '/'. */
+  /** The prefix of the resource's keys, which ends in '/'. */
   readonly prefix: string;
   readonly returnsDeletedObject: boolean;
   readonly resetFields?: readonly (readonly string[])[];
@@ -134,7 +151,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.#clock = config.clock;
     const apiVersion = apiVersionOf(type);
     const isStored = apiVersion === apiVersionOf(storedType);
-    // Names and UIDs of one resource do not depend on how many objects of others are made.
+    // A source of its own makes names and UIDs of one resource independent of other resources.
     this.#random = config.random.derive(isStored ? this.prefix : `${this.prefix}${apiVersion}`);
     this.#format = new ObjectFormat(apiVersion, type.kind);
     this.#cache = new ObjectCache({
@@ -147,7 +164,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       freeze: config.detectMutations,
     });
     this.#selectableFields = config.selectableFields ?? metadataFields;
-    // What is stored once is counted once.
+    // Only the stored version registers metrics, so that objects are counted once.
     this.#metrics = isStored
       ? config.storageMetrics?.register(type.group, type.resource, this.prefix)
       : undefined;
@@ -171,7 +188,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     });
   }
 
-  /** Ends all watches normally. Reads and writes go on as long as the storage does. */
+  /** Ends all watches normally. Reads and writes continue as long as the storage does. */
   close(): void {
     this.#events.close();
     this.#indexes.close();
@@ -187,7 +204,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     return this.#cache.read(kv);
   }
 
-  /** The decoded object, for other parts of the server; undefined if there is none. */
+  /** Returns the decoded object for other parts of the server; undefined if it does not exist. */
   find(namespace: string, name: string): Awaitable<T | undefined> {
     return andThen(this.#read(namespace, name), (kv) =>
       kv === undefined ? undefined : andThen(this.#cache.read(kv), objectOf<T>),
@@ -198,7 +215,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     return this.#list(context.namespace, options);
   }
 
-  /** All decoded objects, for other parts of the server ('' namespace: of all). */
+  /** Returns all decoded objects for other parts of the server. '': of all namespaces. */
   findAll(namespace: string): Awaitable<readonly T[]> {
     const prefix = this.#prefixOf(namespace);
     const failed = (error: unknown): never => {
@@ -235,7 +252,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       const afterRevision = requested === 0 ? await this.#currentRevision() : requested;
       return this.#events.subscribe({ ...subscription, afterRevision });
     }
-    // From here on changes are remembered, so that nothing falls between the state and what comes after it.
+    // The event source is started first, so that no change is lost between the state and the
+    // following events.
     await this.#events.start();
     const state = await this.#list(namespace, {
       selection,
@@ -269,13 +287,13 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
             ...object,
             metadata: {
               ...object.metadata,
-              name: generateName(object.metadata.generateName as string, this.#random),
+              name: generateName(object.metadata.generateName!, this.#random),
             },
           }
         : object;
       const preparing = this.#prepareCreate(context, named as T, strategyContext, options);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
-      // Upstream's storage checks it, which a dry run does not reach.
+      // Upstream's storage makes this check, which a dry run does not reach.
       const { resourceVersion = '' } = object.metadata;
       if (!options.dryRun && resourceVersion !== '' && resourceVersion !== '0') {
         await prepared.rollback();
@@ -291,7 +309,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     }
   }
 
-  /** The object as it would be written (prepared, valid, and admitted), and what is reserved for it. */
+  /** Returns the object to write (prepared, validated, and admitted), with its reservation. */
   #prepareCreate(
     context: RequestContext,
     object: T,
@@ -311,7 +329,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     );
   }
 
-  /** What was reserved is given back if the object is refused. */
+  /** Checks the object, and rolls the reservation back if it is rejected. */
   #checkCreate(
     context: RequestContext,
     reservation: Reservation<T>,
@@ -341,7 +359,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     }
   }
 
-  /** Validates a new object, each step in a turn of the event loop of its own. Throws StatusError (422). */
+  /**
+   * Validates a new object, each step in a separate turn of the event loop. Throws StatusError
+   * (422).
+   */
   async #validateLarge(
     context: RequestContext,
     object: T,
@@ -445,7 +466,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     );
   }
 
-  /** The same objects under other rules: for the status subresource and its like. Serves get, update and patch. */
+  /**
+   * Returns a view of the same objects with other rules, for the status subresource and others. It
+   * serves get, update and patch.
+   */
   view(
     strategy: SubresourceStrategy<T>,
   ): Pick<Required<Rest>, 'get' | 'update'> & Pick<Rest, 'resetFields'> {
@@ -457,7 +481,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     };
   }
 
-  /** See docs/update-path.md: `update.apply` is called back by `#decideUpdate`, which the storage calls back, again after each conflict. */
+  /**
+   * Updates an object; see docs/update-path.md. The storage calls `#decideUpdate`, which calls
+   * `update.apply`, again after each conflict.
+   */
   async #update(
     context: RequestContext,
     name: string,
@@ -483,7 +510,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         current === undefined
           ? this.#decideCreation(call, attempt)
           : this.#decideUpdate(call, attempt, current);
-      // The attempt before met a conflict.
+      // The previous attempt met a conflict.
       const { reservation } = attempt;
       attempt.reservation = undefined;
       attempt.object = undefined;
@@ -510,8 +537,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
           created: result.previous === undefined,
         };
       }
-      await this.#gone(key, object as T);
-      return { object: this.#lastState(object as T, result.revision), created: false };
+      await this.#gone(key, object!);
+      return { object: this.#lastState(object!, result.revision), created: false };
     } catch (error) {
       if (!isOutcomeUnknown(error)) await attempt.reservation?.rollback();
       throw storageToStatus(error, { resource: this.type, name });
@@ -547,16 +574,17 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     current: KeyValue,
   ): Promise<UpdateDecision> {
     const { context, name, update, options, strategy, generation, strategyContext } = call;
-    // What is known at once is not waited for, here and below: an await of nothing is a turn of the queue.
+    // Synchronous results are not awaited, here and below, since an await costs a turn of the
+    // microtask queue.
     const reading = this.#cache.read(current);
     const old = (reading instanceof Promise ? await reading : reading).object() as T;
     checkPreconditions(this.type, name, update.preconditions, old);
     const applied = update.apply(old);
     const changed = (applied instanceof Promise ? await applied : applied) as T;
-    // Large objects are never there at once.
+    // Large objects are never returned synchronously.
     const large = applied instanceof Promise && isLarge(changed);
     if (large) await nextTurn();
-    // An object in an older version is written again, whatever is changed of it: that is how it is migrated.
+    // An object in an older version is written even if it is unchanged. So it is migrated.
     const isStoredVersion = this.#cache.isStoredVersion(current);
     if (changed === old && isStoredVersion) return { action: 'keep' };
     const allowUnconditional =
@@ -606,7 +634,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     if (decision.action === 'keep' && current !== undefined)
       return { object: await this.#cache.read(current), created: false };
     return {
-      object: new FreshObject(this.#identified(attempt.object as T)),
+      object: new FreshObject(this.#identified(attempt.object!)),
       created: current === undefined,
     };
   }
@@ -618,10 +646,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   ): Promise<DeleteAnswer> {
     const key = this.#key(context.namespace, name);
     const strategyContext = this.#strategyContext(context, options.dryRun);
-    // Of the last attempt: `decide` runs again after a conflict.
+    // Results of the last attempt; `decide` runs again after a conflict.
     let old: T | undefined;
     let marked: T | undefined;
-    /** The deleted object as the response has it. */
+    /** The deleted object for the response. */
     let shown: T | undefined;
     const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
       marked = undefined;
@@ -643,7 +671,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (options.dryRun) {
         const decision = await decide(await this.#storage.get(key));
         if (decision.action === 'delete')
-          return { object: this.#deletionAnswer(shown as T), deleted: true };
+          return { object: this.#deletionAnswer(shown!), deleted: true };
         return { object: new FreshObject(marked ?? old), deleted: false };
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
@@ -654,7 +682,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
           deleted: false,
         };
       }
-      const last = old as T;
+      const last = old!;
       await this.#gone(key, last);
       return { object: this.#deletionAnswer(shown ?? last, result.revision), deleted: true };
     } catch (error) {
@@ -662,7 +690,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     }
   }
 
-  /** Deletes what the list selects, each for itself: what is gone already is no error, any other error ends it. */
+  /**
+   * Deletes the objects of a list one by one. A missing object is not an error; any other error
+   * ends the deletion.
+   */
   async deleteCollection(
     context: RequestContext,
     options: DeleteOptions,
@@ -732,8 +763,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   }
 
   /**
-   * Returns the bytes to store; of a large object in a later turn of the event loop. Throws StatusError (413) if the object is larger than
-   * may be stored: patches could make an object larger and larger, and each request for it slower.
+   * Returns the bytes to store; for a large object in a later turn of the event loop. Throws
+   * StatusError (413) if the object exceeds the maximum size: repeated patches could make it larger
+   * and larger, and each request for it slower.
    */
   #encode(object: T): Awaitable<Uint8Array> {
     return andThen(this.#cache.encode(object), (value) => {
@@ -751,11 +783,15 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     });
   }
 
-  /** Reports whether the write would change nothing: the store need not count another revision, nor notify the watchers. */
+  /**
+   * Reports whether the write would change nothing, so that no revision and no watch event is
+   * needed.
+   */
   #isSameState(value: Uint8Array, { value: current }: KeyValue, object: T, old: T): boolean {
     if (value.length !== current.length) return false;
     if (Buffer.compare(value, current) === 0) return true;
-    // What a conversion does not keep may differ where the converted objects are equal.
+    // Objects that differ only in data that the conversion drops are equal after conversion, so the
+    // stored objects are compared.
     if (!this.#cache.storesServedVersion)
       return deepEqual(decodeFromStorage(value, 0), decodeFromStorage(current, 0));
     return deepEqual(withoutRevision(object), withoutRevision(old));
@@ -784,7 +820,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     };
   }
 
-  /** With kind and apiVersion, which clients may leave out where the path says them. */
+  /** Returns the object with kind and apiVersion, which clients may omit. */
   #identified(object: T): T {
     return { ...object, kind: this.#format.kind, apiVersion: this.#format.apiVersion };
   }
@@ -824,7 +860,7 @@ export interface UpdateAnswer {
   readonly created: boolean;
 }
 
-/** An update, as it was called. */
+/** The arguments of an update. */
 interface UpdateCall<T extends KubeObject> {
   readonly context: RequestContext;
   readonly name: string;
@@ -835,7 +871,10 @@ interface UpdateCall<T extends KubeObject> {
   readonly strategyContext: StrategyContext;
 }
 
-/** What the last attempt of an update came to. Each attempt, after a conflict, begins with none of it. */
+/**
+ * The results of the last attempt of an update. After a conflict, they are reset for the next
+ * attempt.
+ */
 interface UpdateAttempt<T> {
   /** The object to write; undefined: nothing is written. */
   object: T | undefined;
@@ -852,7 +891,7 @@ function withoutRevision(object: KubeObject): object {
   return { ...object, metadata, kind: '', apiVersion: '' };
 }
 
-/** The write may have been made, or be made yet. */
+/** Reports whether the write may have been made, or may still be made. */
 function isOutcomeUnknown(error: unknown): boolean {
   return (
     error instanceof StorageError && (error.reason === 'Unavailable' || error.reason === 'Closed')
@@ -871,7 +910,7 @@ function nameOf(object: KubeObject): string {
   return object.metadata.name || (object.metadata.generateName ?? '');
 }
 
-/** A request is one of these, but its class has more, which must not be spread. */
+/** Returns only the context of a request, whose class has more members that must not be spread. */
 function contextOf(context: RequestContext): RequestContext {
   const { user, namespace, warnings } = context;
   return {

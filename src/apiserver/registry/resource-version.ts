@@ -1,8 +1,11 @@
-// resourceVersions: opaque to clients, revisions of the storage to us.
+// resourceVersions: opaque to clients, revisions of the storage inside the server.
 
 import * as apierrors from '#machinery/apierrors.ts';
 
-/** 0 for '' and '0'. Throws BadRequest for what no server has answered; `prefix` is what the message begins with. */
+/**
+ * Parses a resourceVersion; 0 for '' and '0'. Throws BadRequest for a text that cannot come from a
+ * server. `prefix`: the beginning of the message.
+ */
 export function parseResourceVersion(text: string, prefix = ''): number {
   if (text === '' || text === '0') return 0;
   if (/^[1-9][0-9]{0,15}$/.test(text)) {

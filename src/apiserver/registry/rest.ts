@@ -1,5 +1,6 @@
-// What the endpoints ask of a resource: one function per verb that it serves. A verb that is not there answers 405 and is not
-// in discovery. ResourceStore is the usual implementation; virtual resources (reviews, bindings) write their own.
+// The interface of a resource for the endpoints: one function for each verb that it serves. A
+// missing verb gets 405 and is not in discovery. ResourceStore is the usual implementation; virtual
+// resources (reviews, bindings) have their own.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
@@ -9,14 +10,14 @@ import type { Selection } from './selection.ts';
 import type { RequestContext } from './strategy.ts';
 
 export interface GetOptions {
-  /** '' or '0' or a revision: the answer is at least that new. */
+  /** '', '0' or a revision: the result is at least that new. */
   readonly resourceVersion?: string;
 }
 
 export interface ListOptions {
   readonly selection: Selection;
   readonly limit: number;
-  /** The token of the page before, as it was answered. */
+  /** The continue token of the previous page. */
   readonly continue: string;
   readonly resourceVersion: string;
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan';
@@ -25,31 +26,43 @@ export interface ListOptions {
 export interface ListAnswer {
   readonly items: readonly EncodedObject[];
   readonly resourceVersion: string;
-  /** Absent on the last page. */
+  /** The continue token of the next page. Absent on the last page. */
   readonly continue?: string;
-  /** How many more there are, if that is known (it is not with selectors). */
+  /** The number of further items, if known (it is unknown with selectors). */
   readonly remainingItemCount?: number;
 }
 
 export interface WatchOptions {
   readonly selection: Selection;
-  /** '' or '0': the current state as ADDED first, then changes. */
+  /** '' or '0': the current state as ADDED events first, then changes. */
   readonly resourceVersion: string;
   readonly allowBookmarks: boolean;
-  /** The current state as ADDED, then a bookmark annotated k8s.io/initial-events-end, then changes. */
+  /**
+   * The current state as ADDED events, then a bookmark with the annotation
+   * k8s.io/initial-events-end, then changes.
+   */
   readonly sendInitialEvents: boolean | undefined;
-  /** Whoever asks will end it then: with allowBookmarks it has a bookmark shortly before. Default: not by time. */
+  /**
+   * The time in ms after which the caller ends the watch. With allowBookmarks a bookmark is sent
+   * shortly before. Default: no timeout.
+   */
   readonly timeoutMs?: number;
 }
 
-/** What admission adds to a write. Called with what would be stored; throws StatusError to refuse it. */
+/**
+ * The validating admission of a write, which is called with the object to store. Throws StatusError
+ * to reject it.
+ */
 export type ValidatingAdmission<T = unknown> = (object: T, old: T | undefined) => Awaitable<void>;
 
 export interface CreateOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly validate?: ValidatingAdmission;
-  /** Returns the object as it is stored and answered, once it is admitted (see ObjectCodec). Default: as it is. */
+  /**
+   * Returns the object as it is stored and returned, after admission (see ObjectCodec). Default:
+   * unchanged.
+   */
   readonly storedForm?: StoredForm;
   /** Whether the steps of the write should each have a turn of the event loop. Default: false. */
   readonly large?: boolean;
@@ -57,14 +70,18 @@ export interface CreateOptions {
 
 export type StoredForm = <T extends KubeObject>(object: T) => T;
 
-/** A change to one object, as a function of what is there, since it is asked again after a conflict. */
+/**
+ * A change to one object, as a function of the current object, since it is called again after a
+ * conflict.
+ */
 export interface ObjectUpdate {
   /**
-   * The new object from the current one (undefined: there is none, and the resource allows to create by update). Defaults and
-   * mutating admission are applied. Answering `current` itself changes nothing.
+   * Returns the new object. `current` is undefined if the object does not exist and the resource
+   * allows creation by update. Must apply defaults and mutating admission. Returning `current`
+   * itself changes nothing.
    */
   apply(current: KubeObject | undefined): KubeObject | Promise<KubeObject>;
-  /** The uid and resourceVersion that the client insists on, if it does. */
+  /** The uid and resourceVersion that the client requires, if any. */
   readonly preconditions?: Preconditions;
 }
 
@@ -77,11 +94,14 @@ export interface UpdateOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly validate?: ValidatingAdmission;
-  /** Used instead of `validate` when the update creates. */
+  /** Called instead of `validate` when the update creates the object. */
   readonly validateCreate?: ValidatingAdmission;
   /** See CreateOptions. */
   readonly storedForm?: StoredForm;
-  /** PATCH that applies: may create whatever the strategy says. Default: as the strategy says. */
+  /**
+   * Allows creation whatever the strategy says, for server-side apply. Default: the strategy
+   * decides.
+   */
   readonly forceAllowCreate?: boolean;
 }
 
@@ -96,25 +116,31 @@ export interface DeleteOptions {
 }
 
 export interface DeleteAnswer {
-  /** The object as it is now, or a Status when it is gone. */
+  /** The object that still exists, or a Status if it was deleted. */
   readonly object: EncodedObject;
   readonly deleted: boolean;
 }
 
 /** The verbs of a resource or subresource. Errors are StatusError. */
 export interface Rest {
-  /** A deletion that is done answers the object, not a Status. */
+  /** A completed deletion returns the object instead of a Status. */
   readonly returnsDeletedObject?: boolean;
   /** See UpdateStrategy. */
   readonly resetFields?: readonly (readonly string[])[];
   get?(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject>;
   list?(context: RequestContext, options: ListOptions): Promise<ListAnswer>;
-  /** An object, undefined if there is none: for other parts of the server. Without it they get. */
+  /**
+   * Returns an object for other parts of the server; undefined if it does not exist. Without this
+   * verb they use `get`.
+   */
   find?(namespace: string, name: string): Awaitable<KubeObject | undefined>;
-  /** All objects of a namespace ('': of all), for other parts of the server. Without it they list. */
+  /**
+   * Returns all objects of a namespace ('': of all) for other parts of the server. Without this
+   * verb they use `list`.
+   */
   findAll?(namespace: string): Awaitable<readonly KubeObject[]>;
   watch?(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>>;
-  /** `name` is that of the parent, for subresources; otherwise ''. */
+  /** Creates an object. `name` is the parent's name for subresources, otherwise ''. */
   create?(
     context: RequestContext,
     name: string,
@@ -133,11 +159,14 @@ export interface Rest {
     options: DeleteOptions,
     list: ListOptions,
   ): Promise<ListAnswer>;
-  /** Everything that is not an object in, an object out: logs, exec, proxies. `path` is what follows the subresource. */
+  /**
+   * Serves requests without objects: logs, exec, proxies. `path`: the path after the subresource.
+   */
   connect?(request: ApiRequest, name: string, path: string): Promise<ApiResponse>;
   /**
-   * Ends all watches normally, now and of requests that still come in; other requests are served on. Called when the last kind that has
-   * this Rest is uninstalled, and when the server stops. Idempotent.
+   * Ends all watches normally, now and for requests that still arrive; other requests are still
+   * served. Called when the last kind with this Rest is uninstalled, and when the server stops.
+   * Idempotent.
    */
   close?(): void;
 }

@@ -25,7 +25,7 @@ const widget: Widget = {
   node: 'a',
 };
 
-describe('labels of selectors', () => {
+describe('labels in selectors', () => {
   test.each([
     ['size', 'size'],
     ['node', 'node'],
@@ -43,7 +43,7 @@ describe('labels of selectors', () => {
     );
   });
 
-  test('a kind without fields of its own names those that all kinds have', () => {
+  test('a kind without fields of its own has the common fields', () => {
     const message =
       '"size" is not a known field selector: only "metadata.name", "metadata.namespace"';
     expect(() => metadataFields.resolve('size')).toThrow(message);

@@ -1,5 +1,6 @@
-// The fields of a kind that field selectors may name: one declaration for each kind. From it follows which labels a selector may have,
-// what is compared, and what is indexed. metadata.name and metadata.namespace are selectable for every kind.
+// The selectable fields of a kind. One declaration determines which labels field selectors may
+// have, which values are compared, and which fields are indexed. metadata.name and
+// metadata.namespace are selectable for every kind.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -10,21 +11,23 @@ export type FieldGetter<T> = (object: T) => string;
 export interface SelectableField<T> {
   readonly value: FieldGetter<T>;
   /**
-   * Whether lists and watches of one value do not visit objects with other values. At most one field of a kind may be indexed for
-   * watches: the first. Default: false.
+   * Whether lists and watches of one value skip objects with other values. Only the first indexed
+   * field of a kind is indexed for watches. Default: false.
    */
   readonly indexed?: boolean;
-  /** Older names of the field, which selectors may have, too. */
+  /** Older names of the field that selectors may still use. */
   readonly oldNames?: readonly string[];
 }
 
-/** By name: 'spec.nodeName'. */
+/** Fields by name, such as 'spec.nodeName'. */
 export type FieldDeclarations<T> = Readonly<Record<string, FieldGetter<T> | SelectableField<T>>>;
 
 export interface SelectableFieldsOptions {
-  /** Whether objects are in namespaces. Otherwise metadata.namespace is no field. Default: true. */
+  /**
+   * Whether objects are namespaced. Otherwise metadata.namespace is not selectable. Default: true.
+   */
   readonly namespaced?: boolean;
-  /** Returns the error for a label that is no field. Default: as of built-in kinds. */
+  /** Returns the message for an unknown label. Default: the message of built-in kinds. */
   readonly unsupported?: (label: string) => string;
 }
 
@@ -33,17 +36,17 @@ const METADATA_FIELDS: readonly (readonly [string, FieldGetter<KubeObject>])[] =
   ['metadata.namespace', ({ metadata }) => metadata.namespace ?? ''],
 ];
 
-/** Immutable; shared by everything that selects objects of the kind. */
+/** Immutable, and shared by all selections of the kind. */
 export class SelectableFields {
   /** The fields that the kind declares. */
   readonly names: readonly string[];
-  /** Those of them that are indexed. */
+  /** The indexed fields among them. */
   readonly indexed: readonly string[];
   readonly #getters: ReadonlyMap<string, FieldGetter<KubeObject>>;
   readonly #oldNames: ReadonlyMap<string, string>;
   readonly #unsupported: ((label: string) => string) | undefined;
 
-  /** Callers that know the type of the objects use selectableFields(). */
+  /** Creates the fields. Callers with a type for the objects use selectableFields(). */
   constructor(
     fields: readonly (readonly [name: string, field: SelectableField<KubeObject>])[],
     { namespaced = true, unsupported }: SelectableFieldsOptions = {},
@@ -63,7 +66,10 @@ export class SelectableFields {
     );
   }
 
-  /** Returns the field that a selector's label means. Throws StatusError (400) if the kind has no such field. */
+  /**
+   * Returns the name of the field for a selector's label. Throws StatusError (400) if the kind has
+   * no such field.
+   */
   resolve(label: string): string {
     const name = this.#oldNames.get(label) ?? label;
     if (this.#getters.has(name)) return name;
@@ -75,7 +81,10 @@ export class SelectableFields {
     );
   }
 
-  /** Returns the value of a field, '' for a field that the kind does not have. Called for each object and selector: it computes one field. */
+  /**
+   * Returns the value of a field; '' for an unknown field. Computes only this field, since it is
+   * called for each object and selector.
+   */
   valueOf(object: KubeObject, name: string): string {
     return this.#getters.get(name)?.(object) ?? '';
   }
@@ -88,11 +97,11 @@ export function selectableFields<T extends KubeObject>(
   return new SelectableFields(
     Object.entries(declarations).map(([name, field]) => {
       const { value, ...attributes } = typeof field === 'function' ? { value: field } : field;
-      // It is only called with objects of the kind.
+      // The function is only called with objects of the kind.
       return [name, { ...attributes, value: value as FieldGetter<KubeObject> }];
     }),
   );
 }
 
-/** The fields of kinds that declare none. */
+/** The fields of kinds without fields of their own. */
 export const metadataFields = new SelectableFields([]);

@@ -1,4 +1,4 @@
-// Which objects a list or watch is about: a label selector and a field selector, as one question to an object.
+// Selects the objects of a list or watch by a label selector and a field selector.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type * as fields from '#machinery/selectors/fields.ts';
@@ -6,9 +6,9 @@ import type * as labels from '#machinery/selectors/labels.ts';
 import type { SelectableFields } from './selectable-fields.ts';
 
 export interface SelectionConfig {
-  /** Absent: any labels. */
+  /** Absent: any labels match. */
   readonly labels?: labels.Selector;
-  /** Absent: any fields. metadata.name and metadata.namespace are known for every kind. */
+  /** Absent: any fields match. metadata.name and metadata.namespace exist for every kind. */
   readonly fields?: fields.Selector;
 }
 
@@ -21,17 +21,17 @@ export class Selection {
     this.#fields = config.fields?.empty() === true ? undefined : config.fields;
   }
 
-  /** True if nothing is asked: every object matches, none must be decoded to know. */
+  /** True if every object matches, so that none has to be decoded. */
   get everything(): boolean {
     return this.#labels === undefined && this.#fields === undefined;
   }
 
-  /** The one value that a field must have to match; undefined if the selection leaves it open. */
+  /** Returns the one value that a field must have; undefined if the selection does not fix it. */
   exact(field: string): string | undefined {
     return this.#fields?.requiresExactMatch(field);
   }
 
-  /** Reports whether the object is selected. `selectableFields`: of its kind. */
+  /** Reports whether the object is selected. `selectableFields`: those of its kind. */
   matches(selectable: Selectable, selectableFields: SelectableFields): boolean {
     if (this.everything) return true;
     const object = selectable.object();
@@ -43,10 +43,10 @@ export class Selection {
   }
 }
 
-/** What a selection must know of an object. */
+/** The part of an object that a selection needs. */
 export interface Selectable {
   object(): KubeObject;
 }
 
-/** Everything, in every namespace. */
+/** Selects everything, in every namespace. */
 export const everything = new Selection();

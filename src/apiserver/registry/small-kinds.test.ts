@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '../testing/api.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 let api: Api;
@@ -22,7 +21,7 @@ const manifest = (kind: string, more = '', apiVersion = 'v1'): string =>
   `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\n${more}`;
 
 describe('config maps', () => {
-  test('that are immutable stay as they are, until they go', async () => {
+  test('that are immutable can only be deleted', async () => {
     const at = `${path('configmaps')}/a`;
     await api.post(path('configmaps'), manifest('ConfigMap', 'immutable: true\ndata: {k: v}'));
     expect(outcome(await api.patch(at, { data: { k: 'w' } }))).toBe(
@@ -40,7 +39,7 @@ describe('config maps', () => {
 });
 
 describe('secrets', () => {
-  test('keep text as data', async () => {
+  test('store stringData as data', async () => {
     const { json } = await api.post(
       path('secrets'),
       manifest('Secret', 'stringData: {k: v}\ndata: {k: eA==, o: eA==}'),
@@ -50,14 +49,14 @@ describe('secrets', () => {
     expect(json.metadata.generation).toBeUndefined();
   });
 
-  test('keep their type', async () => {
+  test('have an immutable type', async () => {
     await api.post(path('secrets'), manifest('Secret', 'type: example.com/x'));
     expect(outcome(await api.patch(`${path('secrets')}/a`, { type: 'Opaque' }))).toBe(
       '422 Invalid: Secret "a" is invalid: type: Invalid value: "Opaque": field is immutable',
     );
   });
 
-  test('are selected by their type', async () => {
+  test('can be selected by their type', async () => {
     await api.post(path('secrets'), manifest('Secret', 'type: example.com/x'));
     const names = async (type: string) =>
       (await api.get(`${path('secrets')}?fieldSelector=type=${type}`)).json.items.map(
@@ -69,7 +68,7 @@ describe('secrets', () => {
 });
 
 describe('service accounts', () => {
-  test('keep of their secrets only the names', async () => {
+  test('keep only the names of their secrets', async () => {
     const secrets =
       'secrets: [{name: s, namespace: other, kind: Secret}]\nimagePullSecrets: [{name: p}]';
     const { json } = await api.post(path('serviceaccounts'), manifest('ServiceAccount', secrets));
@@ -77,7 +76,7 @@ describe('service accounts', () => {
     expect((json as { secrets?: unknown }).secrets).toEqual([{ name: 's' }]);
   });
 
-  test('are answered when they go', async () => {
+  test('are returned when they are deleted', async () => {
     const { json } = await api.post(path('serviceaccounts'), manifest('ServiceAccount'));
     expect((await api.delete(`${path('serviceaccounts')}/a`)).json).toMatchObject({
       kind: 'ServiceAccount',
@@ -91,17 +90,18 @@ describe('leases', () => {
   const lease = (spec: string): string =>
     manifest('Lease', `spec: ${spec}`, 'coordination.k8s.io/v1');
 
-  test('are made by PUT too', async () => {
+  test('can be created by PUT', async () => {
     expect((await api.put(`${leases}/a`, lease('{holderIdentity: me}'))).code).toBe(201);
   });
 
-  test('are renewed by who has seen them', async () => {
+  test('require a resourceVersion for renewal', async () => {
     const { json } = await api.post(
       leases,
       lease('{holderIdentity: me, renewTime: "2026-01-01T00:00:00.000000Z"}'),
     );
     expect(outcome(await api.put(`${leases}/a`, lease('{holderIdentity: you}')))).toBe(
-      '422 Invalid: leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+      '422 Invalid: leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: ' +
+        'Invalid value: 0: must be specified for an update',
     );
     expect((await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'you' } })).code).toBe(
       200,
@@ -111,7 +111,7 @@ describe('leases', () => {
     ).toMatch(/^409 Conflict: /);
   });
 
-  test('may be given back', async () => {
+  test('may be released', async () => {
     await api.post(leases, lease('{holderIdentity: me, leaseDurationSeconds: 15}'));
     const { json } = await api.patch(`${leases}/a`, {
       spec: { holderIdentity: '', leaseDurationSeconds: 1 },

@@ -1,7 +1,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-// The metadata of an object whose status is written: of what users do to metadata, a status is not the place to change anything.
+// The metadata of a status update, which must not change the users' metadata.
 
-/** As `object`, but its labels, annotations, finalizers and owners are those of `old`. */
+/** Returns `object` with the labels, annotations, finalizers and owners of `old`. */
 export function withMetadataForStatus<T extends KubeObject>(object: T, old: T): T {
   const {
     labels: _,

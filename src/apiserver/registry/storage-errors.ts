@@ -1,4 +1,4 @@
-// What clients are told of the storage's errors.
+// Translates the storage's errors for clients.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { GroupResource } from '#machinery/apierrors.ts';
@@ -12,11 +12,11 @@ const EXPIRED_MESSAGE = 'The resourceVersion for the provided watch is too old.'
 export interface StorageErrorDetails {
   readonly resource?: GroupResource;
   readonly name?: string;
-  /** The resourceVersion that was asked for. */
+  /** The requested resourceVersion. */
   readonly requestedRevision?: number | string;
 }
 
-/** A StatusError for a StorageError; anything else as it is. */
+/** Returns a StatusError for a StorageError; any other error unchanged. */
 export function storageToStatus(error: unknown, details: StorageErrorDetails = {}): unknown {
   if (!(error instanceof StorageError)) return error;
   const resource = details.resource ?? { group: '', resource: '' };
@@ -51,9 +51,9 @@ export function storageToStatus(error: unknown, details: StorageErrorDetails = {
   }
 }
 
-/** The event that ends a watch whose revisions are gone, or that failed. */
+/** Returns the ERROR event that ends a watch with a compacted revision or a failure. */
 export function watchErrorEvent(error: unknown): EncodedWatchEvent {
-  // As upstream: a watch has a reason for what a list only has a message for.
+  // A failed conversion has a reason in a watch, but not in a list, as upstream.
   const failure =
     error instanceof ConversionError ? apierrors.internalError(error) : storageToStatus(error);
   return new SharedWatchEvent('ERROR', new FreshObject(apierrors.toStatus(failure)));

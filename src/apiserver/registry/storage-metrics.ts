@@ -1,8 +1,14 @@
-// Objects in the storage, and events received from it, per resource and under upstream's names.
+// Metrics of stored objects, and of events from the storage, for each resource. The names are
+// upstream's.
 
 import type { Logger } from '#machinery/log.ts';
-import { Counter, counterText, Family, gaugeText } from '#machinery/metrics/instruments.ts';
-import type { Sample } from '#machinery/metrics/instruments.ts';
+import {
+  Counter,
+  counterText,
+  Family,
+  gaugeText,
+  type Sample,
+} from '#machinery/metrics/instruments.ts';
 import type { Storage } from '#storage/interface.ts';
 
 interface StoredResource {
@@ -13,17 +19,17 @@ interface StoredResource {
 /** The metrics of one resource, until they are unregistered. */
 export interface ResourceMetrics {
   readonly events: Counter;
-  /** Its objects are no longer counted. Idempotent. */
+  /** Stops counting the resource's objects. Idempotent. */
   unregister(): void;
 }
 
-/** The label that upstream gives its first storage cluster; there is never a second one here. */
+/** Upstream's label of its first storage cluster; there is only one here. */
 const CLUSTER_ID = 'etcd-0';
 
 export class StorageMetrics {
   readonly #storage: Storage;
   readonly #logger: Logger;
-  /** By prefix. */
+  /** Resources by prefix. */
   readonly #resources = new Map<string, StoredResource>();
   readonly #events = new Family(
     {
@@ -39,7 +45,7 @@ export class StorageMetrics {
     this.#logger = config.logger;
   }
 
-  /** Registers a resource that is stored under the prefix, in place of one that was. */
+  /** Registers the resource with this prefix, and replaces an earlier one. */
   register(group: string, resource: string, prefix: string): ResourceMetrics {
     const registered = { group, resource };
     this.#resources.set(prefix, registered);
@@ -51,7 +57,10 @@ export class StorageMetrics {
     };
   }
 
-  /** In Prometheus' text form. What the storage does not tell is left out and logged. */
+  /**
+   * Returns the metrics in Prometheus' text format. Values that the storage cannot provide are left
+   * out, and logged.
+   */
   async text(): Promise<string> {
     const texts = await Promise.all(
       [this.#objectCounts(), this.#size()].map((part) =>

@@ -17,7 +17,7 @@ test.each([
   expect(storagePrefix({ group, resource })).toBe(prefix);
 });
 
-test('keeps all resources apart, but for events, which have two groups', () => {
+test('separates all resources, except the events of two groups', () => {
   const owners = new Map<string, string>();
   for (const { group, resource } of allSchemas.resources()) {
     const prefix = storagePrefix({ group, resource });

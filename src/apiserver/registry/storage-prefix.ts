@@ -1,8 +1,12 @@
-// Where the objects of a resource are in the store: as in Kubernetes, so that tools which look into etcd find them.
+// The keys of a resource's objects in the store: the same as in Kubernetes, so that tools which
+// read etcd find them.
 
 import { allSchemas } from '#api/all-schemas.ts';
 
-/** Resources of groups that come with the server are filed without their group, some under an older name. */
+/**
+ * Prefixes of built-in resources that are not just their names. Built-in groups are not part of the
+ * prefix.
+ */
 const SPECIAL: Readonly<Record<string, string>> = {
   replicationcontrollers: 'controllers',
   endpoints: 'services/endpoints',
@@ -16,7 +20,7 @@ const SPECIAL: Readonly<Record<string, string>> = {
 
 let builtIn: ReadonlySet<string> | undefined;
 
-/** Keys of the resource begin with this; it ends in '/'. */
+/** Returns the prefix of the resource's keys, which ends in '/'. */
 export function storagePrefix({
   group,
   resource,
@@ -24,14 +28,14 @@ export function storagePrefix({
   readonly group: string;
   readonly resource: string;
 }): string {
-  // Metrics are a server's of its own.
+  // Another server serves the metrics groups, so they are not built-in.
   builtIn ??= new Set(
     allSchemas.schemas
       .map((schema) => schema.group)
       .filter((each) => !each.endsWith('metrics.k8s.io')),
   );
   const special = SPECIAL[group === '' ? resource : `${resource}.${group}`];
-  // Names of custom resources are their own: with their group nobody takes them for others.
+  // Prefixes of custom resources include their group, so that they cannot collide.
   const within = special ?? (builtIn.has(group) ? resource : `${group}/${resource}`);
   return `/registry/${within}/`;
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { SeededRandom } from '#machinery/random.ts';
-import { concerns, SubscriberIndex } from './subscriber-index.ts';
-import type { ChangedPlace, Place } from './subscriber-index.ts';
+import { type ChangedPlace, concerns, type Place, SubscriberIndex } from './subscriber-index.ts';
 
 interface Subscriber {
   readonly id: number;
@@ -16,13 +15,13 @@ const place = (more: Partial<Place>): Place => ({
   ...more,
 });
 
-function told(index: SubscriberIndex<Subscriber>, change: ChangedPlace): number[] {
+function concerned(index: SubscriberIndex<Subscriber>, change: ChangedPlace): number[] {
   const ids: number[] = [];
   index.forEachConcerned(change, ({ id }) => ids.push(id));
   return ids.sort((a, b) => a - b);
 }
 
-test('a change is told to whom it may concern, once each, and to nobody else', () => {
+test('a change is delivered once to each subscriber that it may concern, and to no others', () => {
   const random = new SeededRandom('subscribers');
   const any = <T>(...of: readonly T[]): T => of[random.int(of.length)] as T;
   const index = new SubscriberIndex<Subscriber>();
@@ -50,7 +49,7 @@ test('a change is told to whom it may concern, once each, and to nobody else', (
     const expected = [...subscribers]
       .filter((each) => concerns(change, each.place))
       .map((each) => each.id);
-    expect(told(index, change)).toEqual(expected.sort((a, b) => a - b));
+    expect(concerned(index, change)).toEqual(expected.sort((a, b) => a - b));
     expect(index.size).toBe(subscribers.size);
   }
   expect(new Set(index)).toEqual(subscribers);
@@ -60,7 +59,7 @@ test('a change is told to whom it may concern, once each, and to nobody else', (
   expect(index.size).toBe(0);
 });
 
-test('one that is not there, or there already, changes nothing', () => {
+test('removing a missing subscriber or adding a present one changes nothing', () => {
   const index = new SubscriberIndex<Subscriber>();
   const subscriber = { id: 1, place: place({ namespace: 'a', name: 'x' }) };
   index.delete(subscriber);
@@ -69,10 +68,10 @@ test('one that is not there, or there already, changes nothing', () => {
   expect(index.size).toBe(1);
   expect(index.has({ ...subscriber })).toBe(false);
   index.delete({ ...subscriber });
-  expect(told(index, { namespace: 'a', name: 'x', values: [] })).toEqual([1]);
+  expect(concerned(index, { namespace: 'a', name: 'x', values: [] })).toEqual([1]);
 });
 
-test('who leaves while a change is told does not keep others from hearing of it', () => {
+test('a subscriber that leaves during a delivery does not affect the others', () => {
   const index = new SubscriberIndex<Subscriber>();
   for (let id = 0; id < 3; id++) index.add({ id, place: place({ namespace: 'a' }) });
   const ids: number[] = [];

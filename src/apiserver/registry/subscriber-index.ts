@@ -1,25 +1,31 @@
-// Who watches what of a resource, so that a change is offered only to those whom it may concern, however many others there are: whoever
-// watches one object, one namespace or one value of a field is found by that.
+// Indexes the watchers of a resource, so that a change is offered only to those that it may
+// concern, however many others there are. Watchers of one object, of one namespace and of one value
+// of a field are indexed by that.
 
-/** The narrowest place that covers what a subscriber may see. At most one of name and value is set. */
+/**
+ * The smallest place that covers everything that a subscriber may see. At most one of name and
+ * value is set.
+ */
 export interface Place {
-  /** '' for any, and for resources without namespaces. */
+  /** The namespace; '' for any, and for cluster-scoped resources. */
   readonly namespace: string;
-  /** '' for any. */
+  /** The name; '' for any. */
   readonly name: string;
-  /** The value of the field by which the resource is indexed; undefined for any. */
+  /** The value of the indexed field; undefined for any. */
   readonly value: string | undefined;
 }
 
-/** Where something has changed. */
+/** The place of a change. */
 export interface ChangedPlace {
   readonly namespace: string;
   readonly name: string;
-  /** Of the indexed field, before and after the change; empty if the resource has none. */
+  /**
+   * The values of the indexed field before and after the change; empty if the resource has none.
+   */
   readonly values: readonly string[];
 }
 
-/** Whether a change there may concern who watches here. */
+/** Reports whether a change in one place may concern a watcher of another. */
 export function concerns({ namespace, name, values }: ChangedPlace, watched: Place): boolean {
   return (
     (watched.namespace === '' || watched.namespace === namespace) &&
@@ -30,9 +36,9 @@ export function concerns({ namespace, name, values }: ChangedPlace, watched: Pla
 
 export class SubscriberIndex<S extends { readonly place: Place }> {
   readonly #everywhere = new Set<S>();
-  /** No empty sets, here and below. */
+  /** Subscribers by namespace. No set is empty, here and below. */
   readonly #byNamespace = new Map<string, Set<S>>();
-  /** By namespace ('': in any), then by name. No empty maps. */
+  /** Subscribers by namespace ('': any), then by name. No map is empty. */
   readonly #byName = new Map<string, Map<string, Set<S>>>();
   readonly #byValue = new Map<string, Set<S>>();
   #size = 0;
@@ -81,7 +87,7 @@ export class SubscriberIndex<S extends { readonly place: Place }> {
     this.#size = 0;
   }
 
-  /** Calls back for each of those whom it may concern. */
+  /** Calls the function for each subscriber that the change may concern. */
   forEachConcerned({ namespace, name, values }: ChangedPlace, call: (subscriber: S) => void): void {
     if (this.#everywhere.size > 0) for (const subscriber of this.#everywhere) call(subscriber);
     if (this.#byNamespace.size > 0) this.#byNamespace.get(namespace)?.forEach(call);

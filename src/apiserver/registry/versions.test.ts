@@ -1,4 +1,5 @@
-// One store with objects in several versions: a kind's storage version has changed, and what older servers wrote is still there.
+// One store with objects in several versions: the storage version has changed, and objects of older
+// servers still exist.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,20 +20,23 @@ import type { WatchStream } from '#machinery/watch.ts';
 import { openEmbeddedStorage } from '#storage/embedded/index.ts';
 import { encryptedStorage, readEncryptionConfiguration } from '#storage/encryption/index.ts';
 import { openEtcdStorage } from '#storage/etcd/index.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from '#storage/etcd/testing/etcd-process.ts';
-import type { EtcdProcess } from '#storage/etcd/testing/etcd-process.ts';
+import {
+  ETCD_HINT,
+  type EtcdProcess,
+  hasEtcd,
+  startEtcd,
+} from '#storage/etcd/testing/etcd-process.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
-import { conversionFailed, functionConverter } from './object-converter.ts';
-import type { ObjectConverter } from './object-converter.ts';
+import { conversionFailed, functionConverter, type ObjectConverter } from './object-converter.ts';
 import { ResourceStore } from './resource-store.ts';
 import { selectableFields } from './selectable-fields.ts';
 import type { ListOptions, WatchOptions } from './rest.ts';
 import { everything, Selection } from './selection.ts';
 import type { RequestContext, ResourceStrategy } from './strategy.ts';
 
-/** A lamp has a color in v1 and a hue in v2. */
+/** A lamp, which has a color in v1 and a hue in v2. */
 interface Lamp extends KubeObject {
   readonly color?: string;
   readonly hue?: string;
@@ -57,7 +61,10 @@ const functions = functionConverter({
   'example.com/v1': { 'example.com/v2': ({ metadata, color }: Lamp) => ({ metadata, hue: color }) },
   'example.com/v2': { 'example.com/v1': ({ metadata, hue }: Lamp) => ({ metadata, color: hue }) },
 });
-/** Like a webhook: it answers later, and fails whole if it cannot convert one object. */
+/**
+ * A converter like a webhook: it is asynchronous, and fails completely if it cannot convert one
+ * object.
+ */
 const asynchronous: ObjectConverter = {
   convert: async (objects, to) => {
     await nextTurn();
@@ -92,7 +99,7 @@ afterEach(() => {
   for (const store of stores.splice(0)) store.close();
 });
 
-/** A store of a server: it serves `type`, and writes `storedType`. */
+/** Returns a server's store, which serves `type` and writes `storedType`. */
 function storeOf(
   storage: Storage,
   type: ResourceType,
@@ -131,7 +138,7 @@ const all: ListOptions = {
 };
 
 const lampOf = (encoded: EncodedObject): Lamp => encoded.object() as Lamp;
-/** 'name apiVersion color/hue', from the bytes that are sent. */
+/** Returns 'name apiVersion color/hue', from the bytes that are sent. */
 const textOf = (encoded: EncodedObject): string => {
   const { apiVersion, metadata, color, hue } = JSON.parse(
     Buffer.from(encoded.jsonLine()).toString(),
@@ -188,11 +195,11 @@ const watch = (
     ...options,
   });
 
-/** What an unchanged PUT does. */
+/** Updates an object without a change. */
 const touch = (store: ResourceStore<Lamp>, name: string) =>
   store.update(context, name, { apply: (current) => ({ ...current }) as Lamp }, write);
 
-/** 'name apiVersion', as they are stored. */
+/** Returns 'name apiVersion' of each stored object. */
 async function stored(storage: Storage): Promise<string[]> {
   const { items } = await storage.list(PREFIX);
   return items.map(({ key, value }) => {
@@ -204,10 +211,10 @@ async function stored(storage: Storage): Promise<string[]> {
 
 interface Engine {
   readonly name: string;
-  /** Begins with an empty storage. */
+  /** Starts the engine with an empty storage. */
   start(): Promise<{
     readonly storage: Storage;
-    /** As after a restart of the server. */
+    /** Opens the storage again, as after a restart of the server. */
     reopen(): Promise<Storage>;
     dispose(): Promise<void>;
   }>;
@@ -253,7 +260,7 @@ const etcd: Engine = {
         clock: systemClock,
         random: systemRandom,
         logger: silentLogger,
-        endpoints: [(etcdProcess as EtcdProcess).endpoint],
+        endpoints: [etcdProcess!.endpoint],
         prefix,
         compactionIntervalMs: 0,
       });
@@ -308,7 +315,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
     let begin: number;
     let calls: readonly string[];
 
-    /** Old lamps were written by a server that stored v1; after its restart it stores v2. */
+    /** Writes old lamps with a server that stores v1, then restarts it with v2. */
     const restart = async (): Promise<void> => {
       const started = await engine.start();
       const old = storeOf(started.storage, V1, V1);
@@ -327,7 +334,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
     };
     afterEach(() => cleanUp());
 
-    test('old objects are served in both versions, those in the requested version as they are', async () => {
+    test('old objects are served in both versions, unconverted in their own', async () => {
       await restart();
       expect(await stored(storage)).toEqual(OLD.map((name) => `${name} example.com/v1`));
       expect(await listed(v1)).toEqual(OLD.map((name) => `${name} example.com/v1 color=red`));
@@ -385,7 +392,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       ]);
     });
 
-    test('selectors see the served form', async () => {
+    test('selectors use the served form', async () => {
       await restart();
       await v2.create(context, '', lamp('kitchen-4', { hue: 'white' }), write);
       const kitchen = new Selection({ labels: labels.parse('room=kitchen') });
@@ -407,7 +414,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       expect(await listed(v2, { selection: one })).toEqual(['hall-1 example.com/v2 hue=red']);
     });
 
-    test('watches go on from an old resourceVersion, in the order of the changes', async () => {
+    test('watches resume from an old resourceVersion, in the order of the changes', async () => {
       await restart();
       const streams = [
         await watch(v2, { resourceVersion: String(begin) }),
@@ -431,7 +438,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       ]);
     });
 
-    test('a watch begins with the state, converted, and a bookmark in its version', async () => {
+    test('a watch begins with the converted state, and a bookmark in its version', async () => {
       await restart();
       const stream = await watch(v2, { sendInitialEvents: true, allowBookmarks: true });
       const events: EncodedWatchEvent[] = [];
@@ -446,7 +453,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       });
     });
 
-    test('deletions return what is gone, in the served version', async () => {
+    test('deletions return the deleted object, in the served version', async () => {
       await restart();
       const before = lampOf(await v2.get(context, 'hall-1', {}));
       const answer = await v2.delete(context, 'hall-1', {
@@ -458,7 +465,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
         status: 'Success',
         details: { name: 'hall-1', uid: before.metadata.uid },
       });
-      // Held by a finalizer, it is written again, in the new version.
+      // A finalizer keeps it, so it is written again, in the new version.
       const held = await v2.delete(context, 'hall-2', {
         dryRun: false,
         propagationPolicy: 'Foreground',
@@ -472,7 +479,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       expect(await listed(v1)).toEqual(['hall-2 example.com/v1 color=red']);
     });
 
-    test('unchanged updates migrate the objects; those that are migrated are not written again', async () => {
+    test('unchanged updates migrate objects once', async () => {
       await restart();
       for (const name of OLD) {
         const { metadata } = lampOf(await v2.get(context, name, {}));
@@ -485,7 +492,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       const before = calls.length;
       const revision = await storage.currentRevision();
       for (const store of [v1, v2]) for (const name of OLD) await touch(store, name);
-      // The very object changes nothing, either.
+      // Returning the same object changes nothing, either.
       await v2.update(context, 'hall-1', { apply: (current) => current as Lamp }, write);
       expect(await storage.currentRevision()).toBe(revision);
       expect(calls.slice(before).filter((call) => call.startsWith('example.com/v2:'))).toHaveLength(
@@ -494,7 +501,7 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       expect(await listed(v2)).toEqual(OLD.map((name) => `${name} example.com/v2 hue=red`));
     });
 
-    test('an update that returns the very object migrates it, too', async () => {
+    test('an update that returns the same object migrates it, too', async () => {
       await restart();
       await v2.update(context, 'hall-1', { apply: (current) => current as Lamp }, write);
       expect((await stored(storage))[0]).toBe('hall-1 example.com/v2');
@@ -542,7 +549,7 @@ if (!hasEtcd()) {
   });
 }
 
-describe('conversions that fail or take long', () => {
+describe('conversions that fail or are slow', () => {
   let storage: Storage;
   let old: ResourceStore<Lamp>;
   const start = (config: { readonly watchBufferEvents?: number } = {}): void => {
@@ -587,7 +594,7 @@ describe('conversions that fail or take long', () => {
     expect(await listed(v2)).toEqual(['a example.com/v2 hue=red', 'c example.com/v2 hue=red']);
   });
 
-  test('a watch has what came before, then an ERROR event, and ends; other versions go on', async () => {
+  test('a watch gets earlier events, then an ERROR event, and ends; other versions continue', async () => {
     start();
     const v2 = storeOf(storage, V2, V2, asynchronous);
     const revision = String(await storage.currentRevision());
@@ -599,7 +606,7 @@ describe('conversions that fail or take long', () => {
     expect(await take(inOld, 3)).toEqual(
       ['a', 'broken', 'c'].map((name) => `ADDED ${name} example.com/v1 color=red`),
     );
-    // Whoever comes back meets it again, from the storage now; but not where it is not.
+    // A resumed watch meets the object again, now from the storage, but not in another namespace.
     expect(await take(await watch(v2, { resourceVersion: revision }), 10)).toEqual([
       'ADDED a example.com/v2 hue=red',
       error,
@@ -608,14 +615,14 @@ describe('conversions that fail or take long', () => {
     expect(await take(await watch(v2, { resourceVersion: revision, selection: c }), 1)).toEqual([
       'ADDED c example.com/v2 hue=red',
     ]);
-    // After it is gone, watches go on.
+    // After it is deleted, watches continue.
     await old.delete(context, 'broken', { dryRun: false });
     const again = await watch(v2, { resourceVersion: String(await storage.currentRevision()) });
     await inV1('d');
     expect(await take(again, 1)).toEqual(['ADDED d example.com/v2 hue=red']);
   });
 
-  test('no event overtakes one that is being converted, nor does a bookmark; what waits is converted in one call', async () => {
+  test('events and bookmarks wait for a conversion; waiting ones are converted in one call', async () => {
     start();
     const release: (() => void)[] = [];
     const slow = counted({
@@ -637,7 +644,7 @@ describe('conversions that fail or take long', () => {
     for (const name of ['c', 'd', 'e']) await inV1(name);
     while (release.length === 0) await nextTurn();
     expect(seen).toEqual([]);
-    // Who comes now does not wait for the conversion, and gets what is later.
+    // A new watcher does not wait for the conversion, and gets later events.
     const late = await watch(v2, { resourceVersion: String(await storage.currentRevision()) });
     await v2.create(context, '', lamp('f', { hue: 'white' }), write);
     for (;;) {
@@ -658,7 +665,7 @@ describe('conversions that fail or take long', () => {
     expect(slow.calls.join(' ').match(/\b[acde]\b/g)).toEqual(['a', 'c', 'd', 'e']);
   });
 
-  test('a converter that is too slow cuts its own watchers off, who resume', async () => {
+  test('a slow converter cuts its own watchers off, which resume', async () => {
     start({ watchBufferEvents: 5 });
     let release = (): void => undefined;
     const hanging = new Promise<void>((resolve) => (release = resolve));
@@ -687,7 +694,7 @@ describe('conversions that fail or take long', () => {
     );
   });
 
-  test('a state in a version that nobody knows is an error of its own', async () => {
+  test('a state in an unknown version is an error', async () => {
     start();
     await inV1('a');
     const alone = storeOf(storage, V2, V2);
@@ -696,7 +703,7 @@ describe('conversions that fail or take long', () => {
     expect(await failure(alone.get(context, 'a', {}))).toMatchObject({ code: 500, message });
   });
 
-  test('nothing is converted while nobody watches', async () => {
+  test('nothing is converted without watchers', async () => {
     start();
     const converter = counted(functions);
     const v2 = storeOf(storage, V2, V2, converter);
@@ -713,7 +720,7 @@ describe('conversions that fail or take long', () => {
   });
 });
 
-test('an index finds objects in the served version; those in others are found, too, until they are migrated', async () => {
+test('an index finds objects in the served version, and unmigrated ones, too', async () => {
   const storage = createMemoryStorage({ clock: new VirtualClock(), logger: silentLogger });
   const podType: ResourceType = { ...pods, version: 'v1' };
   const oldPodType: ResourceType = { ...pods, version: 'v0' };

@@ -1,8 +1,10 @@
-// Keeps services and IPAddresses in step: each cluster IP has an IPAddress that names its service, and each IPAddress that was
-// made for a service is one of its cluster IPs. They differ when a server dies between writing the one and the other, when
-// somebody changes an IPAddress by hand, and in a store from before there were IPAddresses.
+// Repairs cluster IPs: each cluster IP must have an IPAddress that refers to its service, and each
+// IPAddress of the allocator must be a cluster IP of its service. They differ when a server ends
+// between the two writes, when a user changes an IPAddress, and in a store from before there were
+// IPAddresses.
 //
-// What looks wrong in what the informers know is looked at again in the store, before anything is said or done about it.
+// A difference in the informers' caches is checked again in the store before it is reported or
+// repaired.
 
 import { services } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
@@ -11,16 +13,20 @@ import type * as networking from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
-import { objectKey, splitKey } from '#client/informers/index.ts';
-import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import {
+  objectKey,
+  type SharedInformer,
+  type SharedInformerFactory,
+  splitKey,
+} from '#client/informers/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import {
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isHostOf, parseCidr, parseIp } from '#machinery/net/ip.ts';
@@ -28,11 +34,11 @@ import type { Logger } from '#machinery/log.ts';
 import {
   ALLOCATOR,
   FAMILY_LABEL,
+  type Holder,
   ipAddressFor,
   isHeldBy,
   MANAGED_BY_LABEL,
 } from '../kinds/core/service/cluster-ips.ts';
-import type { Holder } from '../kinds/core/service/cluster-ips.ts';
 import { addressesOf } from '../kinds/core/service/service.ts';
 
 type Service = Immutable<core.Service>;
@@ -40,7 +46,7 @@ type IPAddress = Immutable<networking.IPAddress>;
 type ServiceCIDR = Immutable<networking.ServiceCIDR>;
 
 export interface ClusterIpRepairConfig {
-  /** As the server itself. */
+  /** The server's own client. */
   readonly client: Client;
   readonly informers: SharedInformerFactory;
   readonly clock: Clock;
@@ -50,7 +56,7 @@ export interface ClusterIpRepairConfig {
 
 const WORKERS = 5;
 const MAX_RETRIES = 15;
-/** An address is made before its service: for so long it may be without one. */
+/** How long an address may have no service, in ms, since it is created before its service. */
 const GRACE_MS = 60_000;
 const BY_ADDRESS = 'clusterIP';
 
@@ -96,7 +102,7 @@ export class ClusterIpRepair {
     });
   }
 
-  /** Looks at everything once, in the store itself: to be waited for before services are given addresses. */
+  /** Checks everything once, in the store itself. Must be awaited before services get addresses. */
   async checkAll(): Promise<void> {
     const { client } = this.#config;
     const [allServices, allAddresses, allRanges] = await Promise.all([
@@ -118,7 +124,7 @@ export class ClusterIpRepair {
     }
   }
 
-  /** Until the signal aborts. The informers are started by the caller. */
+  /** Runs until the signal aborts. The caller starts the informers. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#config;
     await Promise.all(
@@ -159,7 +165,10 @@ export class ClusterIpRepair {
     for (const key of this.#services.lister.keys()) this.#serviceQueue.add(key);
   }
 
-  /** Whoever takes the address from a service gives it back; if not, it has leaked. */
+  /**
+   * Queues addresses that a service no longer has. If they are not released by then, they have
+   * leaked.
+   */
   #lookLater(addresses: readonly string[]): void {
     for (const address of addresses) this.#addressQueue.addAfter(address, GRACE_MS);
   }
@@ -194,7 +203,9 @@ export class ClusterIpRepair {
           `Cluster IP ${text} is not a valid IP; please recreate Service`,
         );
       } else if (!ranges.some(({ spec }) => spec.cidrs?.some((cidr) => isIn(cidr, text)))) {
-        const message = `Cluster IP [${address.family}]: ${text} is not within any configured Service CIDR; please recreate service`;
+        const message =
+          `Cluster IP [${address.family}]: ${text} is not within any configured ` +
+          'Service CIDR; please recreate service';
         this.#warnOfService(service, 'ClusterIPOutOfRange', 'ClusterIPAllocation', message);
       } else await this.#mendClusterIP(service, text, address.family);
     }
@@ -205,7 +216,9 @@ export class ClusterIpRepair {
     const holder = holderOf(service);
     const warn = (reason: string, message: string): void =>
       this.#warnOfService(service, reason, 'ClusterIPAllocation', message);
-    const wrongReference = `the ClusterIP [${family}]: ${text} for Service ${holder.namespace}/${holder.name} has a wrong reference; repairing`;
+    const wrongReference =
+      `the ClusterIP [${family}]: ${text} for Service ` +
+      `${holder.namespace}/${holder.name} has a wrong reference; repairing`;
     const object = await unlessMissing(client.resource(ipAddresses).get(text));
     if (object === undefined) {
       warn('ClusterIPNotAllocated', `Cluster IP [${family}]: ${text} is not allocated; repairing`);
@@ -225,19 +238,20 @@ export class ClusterIpRepair {
         return this.#remake(object, holder);
       }
       if (addressesOf(other).includes(text)) {
-        // One of the two has to go, and nobody but their owners can say which.
+        // One of the two services has to be changed, and only their owners can decide which one.
         warn(
           'ClusterIPAlreadyAllocated',
           `Cluster IP [${family}]:${text} was assigned to multiple services; please recreate service`,
         );
       }
-      // If the other does not have it, the address goes as one that nobody needs, and comes again for this service.
+      // If the other service does not have the address, it is released as a leaked one, and then
+      // allocated to this service.
       return;
     }
     if (!hasLabels(object)) await this.#remake(object, holder);
   }
 
-  /** Only what the allocator has made: others may have uses of their own for theirs. */
+  /** Checks an address of the allocator. Other IPAddresses may have other uses. */
   async #mendAddress(name: string): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
     const object = await unlessMissing(client.resource(ipAddresses).get(name));
@@ -282,7 +296,7 @@ export class ClusterIpRepair {
       );
     }
     if (addressesOf(service).includes(name)) return reconciled;
-    // A service that is just getting another address, or one more, has it only when that is written.
+    // A service that is getting this address has it only after its write.
     const ageMs = clock.now() - (parseTime(object.metadata.creationTimestamp) ?? 0);
     if (ageMs <= GRACE_MS) return requeueAfter(GRACE_MS - ageMs + 1000);
     return remove(

@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { DefaultServiceCidr } from './default-service-cidr.ts';
 
 let t: TestServer;
-let told: string[];
+let reported: string[];
 beforeEach(async () => {
   t = await startTestServer({ serviceCidr: '10.0.0.0/24' });
-  told = [];
+  reported = [];
 });
 afterEach(() => t.stop());
 
@@ -18,7 +17,9 @@ const keeperOf = (...cidrs: string[]): DefaultServiceCidr =>
     client: t.client,
     clock: t.clock,
     logger: t.logger,
-    recorder: { event: (_subject, _type, reason, message) => told.push(`${reason}: ${message}`) },
+    recorder: {
+      event: (_subject, _type, reason, message) => reported.push(`${reason}: ${message}`),
+    },
     cidrs,
   });
 
@@ -43,17 +44,18 @@ test('the next start writes it only if a family is new', async () => {
   expect((await range()).spec.cidrs).toEqual(['10.0.0.0/24', 'fd00::/112']);
 });
 
-test('another range is not written over what services have, and told of once', async () => {
+test('another range does not replace the existing one, and is reported once', async () => {
   const keeper = keeperOf('10.9.0.0/24');
   await keeper.sync();
   await keeper.sync();
   expect((await range()).spec.cidrs).toEqual(['10.0.0.0/24']);
-  expect(told).toEqual([
-    'KubernetesDefaultServiceCIDRInconsistent: The default ServiceCIDR [10.0.0.0/24] does not match the controller flag configurations [10.9.0.0/24]',
+  expect(reported).toEqual([
+    'KubernetesDefaultServiceCIDRInconsistent: The default ServiceCIDR [10.0.0.0/24] does not ' +
+      'match the controller flag configurations [10.9.0.0/24]',
   ]);
 });
 
-test('what somebody else has said of it stays', async () => {
+test('a condition of another writer stays', async () => {
   const current = await range();
   const condition = {
     type: 'Ready',
@@ -69,10 +71,10 @@ test('what somebody else has said of it stays', async () => {
   await keeper.sync();
   await keeper.sync();
   expect((await range()).status.conditions).toMatchObject([{ status: 'False' }]);
-  expect(told).toEqual(['Why: Configuration matches, but so']);
+  expect(reported).toEqual(['Why: Configuration matches, but so']);
 });
 
-test('it comes again when it is deleted', async () => {
+test('it is created again when it is deleted', async () => {
   const { uid } = (await range()).metadata;
   const watch = await t.client.resource(serviceCIDRs).watch({ resourceVersion: '0' });
   await t.client.resource(serviceCIDRs).delete('kubernetes');

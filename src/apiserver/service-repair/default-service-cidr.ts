@@ -1,8 +1,7 @@
-// The ServiceCIDR `kubernetes`: the range that the server was started with. It is made where it is missing, also later on; one
-// that says something else is left alone, and told of once.
+// The ServiceCIDR `kubernetes`: the range in the server's configuration. It is created when it is
+// missing, also later. A different existing one is not changed, and reported once.
 
-import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
-import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
+import { type ServiceCIDR, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
@@ -17,12 +16,12 @@ export const DEFAULT_SERVICE_CIDR = 'kubernetes';
 const ERROR = 'KubernetesDefaultServiceCIDRError';
 
 export interface DefaultServiceCidrConfig {
-  /** As the server itself. */
+  /** The server's own client. */
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recorder: Recorder;
-  /** One, or one of each family. */
+  /** The configured range, or one of each family. */
   readonly cidrs: readonly string[];
 }
 
@@ -35,7 +34,7 @@ export class DefaultServiceCidr {
     this.#config = config;
   }
 
-  /** Safe to be run at any time. A range of one family gets the other. */
+  /** Creates the range, or adds a second family to it. May be called at any time. */
   async sync(): Promise<void> {
     const { client, cidrs } = this.#config;
     const all = client.resource(serviceCIDRs);
@@ -44,7 +43,7 @@ export class DefaultServiceCidr {
       range = await all.get(DEFAULT_SERVICE_CIDR);
     } catch (error) {
       if (!apierrors.isNotFound(error)) throw error;
-      // Another server may be faster: then this is tried again.
+      // Another server may have created it; then this is retried.
       range = await all.create({
         metadata: { name: DEFAULT_SERVICE_CIDR },
         spec: { cidrs: [...cidrs] },
@@ -64,7 +63,7 @@ export class DefaultServiceCidr {
         throw error;
       }
     }
-    // Its deletion is the controller's.
+    // The controller handles its deletion.
     if (range.metadata.deletionTimestamp === undefined) await this.#syncStatus(range);
   }
 
@@ -88,7 +87,7 @@ export class DefaultServiceCidr {
     const ready = range.status.conditions?.find(({ type }) => type === 'Ready');
     if (ready?.status === 'True') return;
     if (ready?.status === 'False') {
-      // Somebody has said so for a reason.
+      // The condition was set to False on purpose.
       if (!this.#toldOfNotReady)
         this.#warn(range, ready.reason, `Configuration matches, but ${ready.message}`);
       this.#toldOfNotReady = true;
@@ -107,7 +106,7 @@ export class DefaultServiceCidr {
         .resource(serviceCIDRs)
         .updateStatus({ ...range, status: { conditions: [...others, condition] } });
     } catch (error) {
-      // The controller manager may say it at the same time.
+      // The controller manager may write the condition concurrently.
       if (!apierrors.isConflict(error) && !apierrors.isNotFound(error)) {
         this.#warn(range, ERROR, 'The default ServiceCIDR Status can not be set to Ready=True');
       }

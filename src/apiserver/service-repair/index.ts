@@ -1,4 +1,4 @@
-// What a server keeps right about the addresses and ports of services, as long as it runs.
+// The repair loops for the addresses and ports of services, which run as long as the server does.
 
 import { services } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
@@ -19,21 +19,21 @@ import { DEFAULT_SERVICE_CIDR, DefaultServiceCidr } from './default-service-cidr
 import { NodePortRepair } from './node-port-repair.ts';
 
 export interface ServiceRepairConfig {
-  /** As the server itself. */
+  /** The server's own client. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The range that the server was started with: one, or one of each family. */
+  /** The range in the server's configuration: one, or one of each family. */
   readonly cidrs: readonly string[];
   readonly ports: NodePorts;
   listServices(): Awaitable<readonly Immutable<core.Service>[]>;
-  /** Makes the Service by which pods reach the API server, if it is not there. */
+  /** Creates the Service by which pods reach the API server, if it does not exist. */
   keepKubernetesService(): Promise<void>;
 }
 
 const KUBERNETES_SERVICE = 'default/kubernetes';
-/** So often the first check is made again if other servers write what it was about to write. */
+/** The number of attempts of the first check if other servers write the same objects. */
 const ATTEMPTS = 10;
 
 export class ServiceRepair {
@@ -79,17 +79,21 @@ export class ServiceRepair {
     });
   }
 
-  /** Before services are given anything: the default range is there, and what is taken is known to be. */
+  /**
+   * Completes the steps that are needed before services get addresses: the default range exists,
+   * and the allocations are consistent.
+   */
   async begin(): Promise<void> {
     await patiently(() => this.#defaultRange.sync());
     await patiently(() => this.#clusterIPs.checkAll());
     await this.#nodePorts.check();
   }
 
-  /** Until the signal aborts. */
+  /** Runs the loops until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#config;
-    // The default range comes again when somebody has deleted it, and what is said of it is looked at whenever it changes.
+    // The default range is created again when it is deleted, and its condition is checked whenever
+    // it changes.
     const queue = new RateLimitingQueue({ clock });
     const consider = ({ metadata }: { readonly metadata: { readonly name: string } }): void => {
       if (metadata.name === DEFAULT_SERVICE_CIDR) queue.add(DEFAULT_SERVICE_CIDR);
@@ -99,7 +103,7 @@ export class ServiceRepair {
       onUpdate: (_, range) => consider(range),
       onDelete: consider,
     });
-    // So does the Service, which may not have been written at the start.
+    // The Service is created again, too. It may also be missing after a start.
     queue.add(KUBERNETES_SERVICE);
     this.#informers.informerFor(services).addEventHandler({
       onDelete: (service) => {
@@ -125,7 +129,10 @@ export class ServiceRepair {
   }
 }
 
-/** Several servers may begin at the same time, and mend the same. */
+/**
+ * Repeats a step that conflicts with other servers, which may start at the same time and repair the
+ * same.
+ */
 async function patiently(step: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

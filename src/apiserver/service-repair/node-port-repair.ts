@@ -1,5 +1,5 @@
-// Keeps the node ports that are noted as taken in step with those that services have: from time to time all of them are
-// counted anew. A port that no service has is given back only when it has been seen so several times, since a port is taken
+// Repairs the set of allocated node ports: from time to time it is computed from all services. A
+// port without a service is released only after several such checks, since a port is allocated
 // before its service is written.
 
 import type * as core from '#api/groups/core/v1/index.ts';
@@ -33,14 +33,14 @@ interface Finding {
 
 export class NodePortRepair {
   readonly #config: NodePortRepairConfig;
-  /** Ports that no service has, and how often more they have to be seen so. */
+  /** Ports without a service, with the number of checks that are left before they are released. */
   #leaks = new Map<number, number>();
 
   constructor(config: NodePortRepairConfig) {
     this.#config = config;
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#config;
     while (!signal.aborted) {
@@ -52,11 +52,14 @@ export class NodePortRepair {
     }
   }
 
-  /** Counts everything once. Throws a StatusError if the store does, or if others write all the time. */
+  /**
+   * Checks everything once. Throws a StatusError if the store fails, or if concurrent writes never
+   * stop.
+   */
   async check(): Promise<void> {
     const { ports, logger, recorder } = this.#config;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      // In this order: a service that is in the list has taken its port before.
+      // The order matters: a service in the list has allocated its port before.
       const before = await ports.read();
       const services = await this.#config.listServices();
       const { counted, findings, leaks } = count(services, before.ports, this.#leaks);
@@ -67,7 +70,7 @@ export class NodePortRepair {
       }
       this.#leaks = leaks;
       for (const { service, reason, message } of findings) {
-        // The first time all ports are new.
+        // At the first start no port is recorded.
         if (!before.stored && reason === 'PortNotAllocated') continue;
         const { namespace, name } = service.metadata;
         logger.warn('service repair: node port does not match its allocation', {
@@ -132,7 +135,10 @@ function count(
   return { counted, findings, leaks };
 }
 
-/** A port of several protocols counts once; one that is there twice with the same protocol, twice. */
+/**
+ * Returns the node ports of a service. A port of several protocols counts once; a port that occurs
+ * twice with the same protocol counts twice.
+ */
 function portsOf({ spec }: Service): number[] {
   const protocols = new Map<number, Set<string>>();
   const ports: number[] = [];

@@ -1,4 +1,5 @@
-// Services and what is noted of their addresses and ports, put right where they differ.
+// Services and the recorded allocations of their addresses and ports, which are repaired if they
+// differ.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -7,8 +8,7 @@ import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { NODE_PORTS_KEY } from '../kinds/core/service/node-ports.ts';
 import { ipAddressFor } from '../kinds/core/service/cluster-ips.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 let clock: VirtualClock;
@@ -25,8 +25,8 @@ const addresses = () => t.client.resource(ipAddresses);
 const inDefault = () => t.client.resource(services).namespace('default');
 const create = (name: string, spec: object = {}) =>
   inDefault().create({ metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } });
-/** 'Reason: message', each once. */
-async function told(): Promise<string[]> {
+/** Returns 'Reason: message' of each event. */
+async function reported(): Promise<string[]> {
   const { items } = await t.client.resource(events).list();
   return items.map(({ reason, message }) => `${reason}: ${message}`);
 }
@@ -58,7 +58,7 @@ describe('an address', () => {
       await (mends ? clock.advance('1s') : restart());
       await clock.advance('1s');
       expect(await holders()).toEqual({ [AT]: 'services a' });
-      expect(await told()).toEqual([
+      expect(await reported()).toEqual([
         `ClusterIPNotAllocated: Cluster IP [IPv4]: ${AT} is not allocated; repairing`,
       ]);
     },
@@ -66,7 +66,7 @@ describe('an address', () => {
 
   test.each([
     [
-      'of somebody else',
+      'of another owner',
       { spec: { parentRef: { group: 'example.org', resource: 'gateways', name: 'g' } } },
     ],
     ['of a service that does not exist', ipAddressFor(AT, { namespace: 'default', name: 'ghost' })],
@@ -82,12 +82,12 @@ describe('an address', () => {
     });
     await clock.advance('1s');
     expect(await holders()).toEqual({ [AT]: 'services a' });
-    expect(await told()).toContain(
+    expect(await reported()).toContain(
       `ClusterIPNotAllocated: the ClusterIP [IPv4]: ${AT} for Service default/a has a wrong reference; repairing`,
     );
   });
 
-  test('without the labels of one gets them', async () => {
+  test('without the allocator’s labels gets them', async () => {
     await create('a', { clusterIP: AT });
     await addresses().patch(AT, 'application/merge-patch+json', { metadata: { labels: null } });
     await clock.advance('1s');
@@ -96,7 +96,7 @@ describe('an address', () => {
     );
   });
 
-  test('of two services stays that of the first, and the other is told', async () => {
+  test('of two services stays with the first, and the second gets an event', async () => {
     await create('a', { clusterIP: AT });
     const { value } = (await t.storage.get('/registry/services/specs/default/a')) as {
       value: Uint8Array;
@@ -108,12 +108,12 @@ describe('an address', () => {
     await t.storage.create('/registry/services/specs/default/b', copy);
     await clock.advance('1s');
     expect(await holders()).toEqual({ [AT]: 'services a' });
-    expect(await told()).toEqual([
+    expect(await reported()).toEqual([
       `ClusterIPAlreadyAllocated: Cluster IP [IPv4]:${AT} was assigned to multiple services; please recreate service`,
     ]);
   });
 
-  test('outside of all ranges is only told of', async () => {
+  test('outside of all ranges is only reported', async () => {
     const extra = await t.client
       .resource(serviceCIDRs)
       .create({ metadata: { name: 'extra' }, spec: { cidrs: ['10.7.0.0/24'] } });
@@ -122,8 +122,9 @@ describe('an address', () => {
     await addresses().delete('10.7.0.9');
     await clock.advance('1s');
     expect(await holders()).toEqual({});
-    expect(await told()).toContain(
-      'ClusterIPOutOfRange: Cluster IP [IPv4]: 10.7.0.9 is not within any configured Service CIDR; please recreate service',
+    expect(await reported()).toContain(
+      'ClusterIPOutOfRange: Cluster IP [IPv4]: 10.7.0.9 is not within any configured Service ' +
+        'CIDR; please recreate service',
     );
     await t.client
       .resource(serviceCIDRs)
@@ -132,7 +133,7 @@ describe('an address', () => {
     expect(await holders()).toEqual({ '10.7.0.9': 'services a' });
   });
 
-  test('that no service has goes after a minute, and not before', async () => {
+  test('without a service is released after a minute, not before', async () => {
     await addresses().create(ipAddressFor(AT, { namespace: 'default', name: 'ghost' }));
     await addresses().create({
       ...ipAddressFor('10.0.0.10', { namespace: 'default', name: 'ghost' }),
@@ -141,21 +142,21 @@ describe('an address', () => {
     await clock.advance('59s');
     expect(Object.keys(await holders())).toEqual(['10.0.0.10', AT]);
     await clock.advance('5s');
-    // That of somebody who is not the allocator is his.
+    // An IPAddress of another owner stays.
     expect(Object.keys(await holders())).toEqual(['10.0.0.10']);
-    expect(await told()).toEqual([
+    expect(await reported()).toEqual([
       `IPAddressNotAllocated: IPAddress: ${AT} for Service default/ghost appears to have leaked: cleaning up`,
     ]);
   });
 
-  test('that a service writes in another way is the same', async () => {
+  test('in another notation is the same', async () => {
     await t.server.stop();
     const { storage } = t;
     t = await startTestServer({ serviceCidr: '10.0.0.0/24,fd00::/120', clock, storage });
     await create('six', { clusterIP: 'fd00:0:0::0009', ipFamilies: ['IPv6'] });
     await clock.advance('5m');
     expect(await holders()).toEqual({ 'fd00::9': 'services six' });
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
     await expect(create('other', { clusterIP: 'fd00::9', ipFamilies: ['IPv6'] })).rejects.toThrow(
       /already allocated/,
     );
@@ -163,18 +164,18 @@ describe('an address', () => {
     expect(await holders()).toEqual({});
   });
 
-  test('that names a service which has another goes too', async () => {
+  test('of a service with another address is released, too', async () => {
     await create('a', { clusterIP: '10.0.0.8' });
     await addresses().create(ipAddressFor(AT, { namespace: 'default', name: 'a' }));
     await clock.advance('2m');
     expect(await holders()).toEqual({ '10.0.0.8': 'services a' });
-    expect(await told()).toEqual([
+    expect(await reported()).toEqual([
       `IPAddressWrongReference: IPAddress: ${AT} for Service default/a has a wrong reference; cleaning up`,
     ]);
   });
 
   const HOLDER = { namespace: 'default', name: 'a' };
-  /** Something is done while no server watches; then one does. */
+  /** Changes the store while no server runs, then starts one. */
   async function restartWithout(work: () => Promise<void>): Promise<void> {
     const { storage } = t;
     t = await startTestServer({ serviceCidr: '10.0.0.0/24', clock, storage, start: false });
@@ -186,7 +187,7 @@ describe('an address', () => {
 describe('node ports', () => {
   const taken = async (): Promise<number> => {
     const kv = await t.storage.get(NODE_PORTS_KEY);
-    const { data } = JSON.parse(Buffer.from(kv?.value as Uint8Array).toString('utf8', 4)) as {
+    const { data } = JSON.parse(Buffer.from(kv!.value).toString('utf8', 4)) as {
       data: string;
     };
     return [...Buffer.from(data, 'base64')].reduce(
@@ -196,12 +197,12 @@ describe('node ports', () => {
   };
   const nodePort = { type: 'NodePort', ports: [{ port: 80, nodePort: 30_007 }] };
 
-  test('that are not noted are, at the next count', async () => {
+  test('that are not recorded are recorded at the next check', async () => {
     await create('a', nodePort);
     await create('b', { type: 'NodePort' });
     await inDefault().delete('b');
     expect(await taken()).toBe(1);
-    // As if somebody had given it back by mistake.
+    // Simulates a port that was released by mistake.
     const { value } = (await t.storage.get(NODE_PORTS_KEY)) as { value: Uint8Array };
     const empty = Buffer.from(
       Buffer.from(value)
@@ -213,20 +214,20 @@ describe('node ports', () => {
     await clock.advance('3m');
     await clock.advance('1s');
     expect(await taken()).toBe(1);
-    expect(await told()).toEqual(['PortNotAllocated: Port 30007 is not allocated; repairing']);
+    expect(await reported()).toEqual(['PortNotAllocated: Port 30007 is not allocated; repairing']);
     await expect(create('thief', nodePort)).rejects.toThrow(/provided port is already allocated/);
   });
 
-  test('of a store from before they were noted are known from the start, and nobody is told', async () => {
+  test('of a store without a record are recorded at the start, without events', async () => {
     await create('a', nodePort);
     await t.server.stop();
     await t.storage.delete(NODE_PORTS_KEY);
     await restart();
     await expect(create('thief', nodePort)).rejects.toThrow(/provided port is already allocated/);
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
   });
 
-  test('that nobody has are given back at the third count', async () => {
+  test('without a service are released at the third check', async () => {
     await create('a', nodePort);
     await t.storage.delete('/registry/services/specs/default/a');
     await clock.advance('8m');
@@ -236,7 +237,7 @@ describe('node ports', () => {
     await create('heir', nodePort);
   });
 
-  test('at rest nothing is written', async () => {
+  test('without differences nothing is written', async () => {
     await create('a', nodePort);
     await clock.advance('4m');
     const before = await t.storage.currentRevision();

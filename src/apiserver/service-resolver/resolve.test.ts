@@ -1,4 +1,4 @@
-// From a service to one of its ready endpoints.
+// Resolving a service to one of its ready endpoints.
 
 import { expect, test } from 'vitest';
 
@@ -50,7 +50,7 @@ const service = {
   spec: { ports: [{ name: 'https', port: 443, targetPort: 'web' }], ipFamilies: ['IPv4'] },
 };
 
-test('the named port of a slice leads to the number at the endpoint', async () => {
+test('a named port of a slice is resolved to the endpoint’s number', async () => {
   const slices = [
     slice({
       ports: [
@@ -66,7 +66,7 @@ test('the named port of a slice leads to the number at the endpoint', async () =
   );
 });
 
-test('endpoints that are not ready, of other services and with names are left out', async () => {
+test('endpoints that are not ready, of other services or with names are skipped', async () => {
   const other = slice({
     metadata: { name: 'y', namespace: 'ns', labels: {} },
     endpoints: [endpoint('10.0.0.9')],
@@ -84,7 +84,7 @@ test('endpoints that are not ready, of other services and with names are left ou
   );
 });
 
-test('all ready endpoints have their turn, those of the first family before others', async () => {
+test('all ready endpoints are used in turn, those of the first family first', async () => {
   const v6 = slice({ addressType: 'IPv6', endpoints: [endpoint('fd00::1')] });
   const slices = [
     v6,
@@ -97,7 +97,7 @@ test('all ready endpoints have their turn, those of the first family before othe
   expect(await resolve({ service, slices: [v6] })).toBe('fd00::1 8443');
 });
 
-test('a service without slices has an Endpoints object', async () => {
+test('a service without slices uses its Endpoints object', async () => {
   const endpoints = {
     subsets: [
       {
@@ -110,7 +110,7 @@ test('a service without slices has an Endpoints object', async () => {
   expect(await resolve({ service, endpoints })).toBe('10.0.0.5 1');
 });
 
-test('an external name is taken as it is, and no service is an error', async () => {
+test('an external name is used as it is, and a missing service is an error', async () => {
   expect(
     await resolve(
       { service: { spec: { type: 'ExternalName', externalName: 'db.example.com' } } },

@@ -1,5 +1,5 @@
-// Finds an address behind a service: one of its ready endpoints, chosen at random. The server connects to endpoints itself, so that
-// calls work without a service proxy, whatever network the cluster IPs are in.
+// Finds an address for a service: one of its ready endpoints, chosen at random. The server connects
+// to endpoints itself, so that calls work without a service proxy, in any network.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type * as discovery from '#api/groups/discovery/v1/index.ts';
@@ -24,16 +24,19 @@ export interface ResolverServices {
   readonly random: Random;
 }
 
-/** Where to connect to. `host` is an IP address, or for a service of type ExternalName a name. */
+/**
+ * The address to connect to. `host` is an IP address, or a name for a service of type ExternalName.
+ */
 export interface ServiceAddress {
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * Returns the address of one endpoint for a port of the service. Any endpoint will do, whatever it belongs to: only callers whose target
- * an administrator has chosen may use this. Throws StatusError: NotFound without such a service, ServiceUnavailable without such a port
- * or without ready endpoints; Error for a service that cannot be reached in this way.
+ * Returns the address of one endpoint for a port of the service. The endpoint may be anything, so
+ * only callers whose target an administrator has chosen may use this. Throws StatusError: NotFound
+ * if the service does not exist, ServiceUnavailable if it has no such port or no ready endpoints.
+ * Throws Error for a service that cannot be reached in this way.
  */
 export async function resolveService(
   services: ResolverServices,
@@ -62,14 +65,15 @@ export function servicePort(
   );
 }
 
-/** Returns the error for a service without an endpoint that could serve. */
+/** Returns the error for a service without a usable endpoint. */
 export function noEndpoints(name: string): apierrors.StatusError {
   return apierrors.serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
 }
 
 /**
- * Returns the ready endpoints for a port of a service, in random order; those of the service's first address family come first. Reads
- * EndpointSlices, or the Endpoints object if no slice belongs to the service. Endpoints that terminate are never used, as upstream.
+ * Returns the ready endpoints for a port of a service, in random order, with those of the service's
+ * first address family first. Reads EndpointSlices, or the Endpoints object if the service has no
+ * slice. Terminating endpoints are never used, as upstream.
  */
 async function readyEndpoints(
   { find, findAll, random }: ResolverServices,
@@ -90,7 +94,10 @@ async function readyEndpoints(
   );
 }
 
-/** Returns the ready addresses in the Endpoints object of a service, for a named port ('' for a port without a name), in random order. */
+/**
+ * Returns the ready addresses in the Endpoints object of a service for a named port, in random
+ * order. '': a port without a name.
+ */
 export async function readyInObject(
   { find, random }: Pick<ResolverServices, 'find' | 'random'>,
   namespace: string,
@@ -101,7 +108,7 @@ export async function readyInObject(
   return rotated(endpointsOfObject(object, portName), random);
 }
 
-/** Returns the items from a random one on, and then those before it. */
+/** Returns the items rotated by a random number. */
 function rotated<T>(items: readonly T[], random: Random): readonly T[] {
   if (items.length < 2) return items;
   const start = random.int(items.length);

@@ -1,8 +1,8 @@
-// How long ago something was, as a table's cell shows it.
+// The age of an object in a table's cell.
 
 import { humanDuration } from '#machinery/text/duration.ts';
 
-/** Since an RFC 3339 time; '<unknown>' without one. `now` in milliseconds. */
+/** Returns the time since an RFC 3339 time; '<unknown>' without one. `now`: in ms. */
 export function since(time: string | null | undefined, now: number): string {
   return time === undefined || time === null || time === ''
     ? '<unknown>'

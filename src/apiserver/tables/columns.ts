@@ -32,12 +32,12 @@ export function column(
   };
 }
 
-/** Values in one cell, or a word for none. */
+/** Returns the values in one cell, or a word for none. */
 export function joined(values: readonly string[] | undefined, none = '<none>'): string {
   return values === undefined || values.length === 0 ? none : values.join(',');
 }
 
-/** What `-o wide` shows of a template; `containerCells` fills them. */
+/** The wide columns of a pod template, for the cells of `containerCells`. */
 export const CONTAINERS: readonly TableColumn[] = [
   column('Containers', 'Names of the containers of the template.', { wide: true }),
   column('Images', 'Images of the containers of the template.', { wide: true }),
@@ -57,7 +57,9 @@ export function containerCells(
 
 const SHOWN = 3;
 
-/** The first few texts in one cell, with the number of the others; `none` if there are none. */
+/**
+ * Returns the first few texts in one cell, with the number of the others; `none` if there are none.
+ */
 export function firstOf(texts: readonly string[], none: string): string {
   if (texts.length === 0) return none;
   const shown = texts.slice(0, SHOWN).join(',');

@@ -1,4 +1,4 @@
-// The table of kinds that show no more than a name and an age.
+// The table of kinds with only a name and an age.
 
 import { since } from './age.ts';
 import { AGE, NAME } from './columns.ts';

@@ -1,13 +1,14 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-// Tables: what `kubectl get` prints. The server decides on columns and cells, so that every client shows the same.
+// Tables, which `kubectl get` prints. The server decides about columns and cells, so that every
+// client shows the same.
 
 export interface TableColumn {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
-  /** 'name' marks the column that identifies the row. */
+  /** The format. 'name' marks the column that identifies the row. */
   readonly format?: string;
   readonly description: string;
-  /** 0 is always shown, others only with `-o wide`. */
+  /** 0: always shown; other columns are shown only with `-o wide`. */
   readonly priority?: number;
 }
 
@@ -20,15 +21,18 @@ export interface TableRowCondition {
 
 export interface TableConvertor<T extends KubeObject = KubeObject> {
   readonly columns: readonly TableColumn[];
-  /** One value per column. `now` in milliseconds, for ages. */
+  /** Returns one value per column. `now`: in ms, for ages. */
   cells(object: T, now: number): readonly unknown[];
-  /** The order of a list's rows. Default: that of the list. */
+  /** Compares two objects for the order of rows. Default: the order of the list. */
   compare?(a: T, b: T): number;
-  /** Rows that clients hide unless asked carry a condition (pods: Completed). */
+  /**
+   * Returns the conditions of a row. Clients hide rows with a condition by default (pods:
+   * Completed).
+   */
   conditions?(object: T): readonly TableRowCondition[];
 }
 
-/** What resources have that do not say otherwise. */
+/** The table of resources without one of their own. */
 export const defaultTable: TableConvertor = {
   columns: [
     {

@@ -1,9 +1,8 @@
-// The API as a table of requests: objects go in as YAML, answers come out as JSON.
+// An API client for tests: objects are given as YAML, responses are returned as JSON.
 
 import { parseYaml } from '#api/machinery/codec/index.ts';
 import type { ApiServer } from '../server.ts';
-import { send } from './requests.ts';
-import type { RawResponse } from './requests.ts';
+import { type RawResponse, send } from './requests.ts';
 
 type Body = string | object;
 
@@ -26,7 +25,7 @@ export class Api {
     return this.#send('PUT', path, body);
   }
 
-  /** A merge patch. */
+  /** Sends a merge patch. */
   patch(path: string, body: Body): Promise<RawResponse> {
     return this.#send('PATCH', path, body, 'application/merge-patch+json');
   }
@@ -52,6 +51,6 @@ export class Api {
   }
 }
 
-/** The code, and what it is about: an answer that is an error in one line. */
+/** Returns the code of a response; for an error also its reason and message. */
 export const outcome = ({ code, json }: RawResponse): string =>
   code < 300 ? String(code) : `${code} ${json.reason ?? ''}: ${json.message}`;

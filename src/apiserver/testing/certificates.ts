@@ -1,4 +1,4 @@
-// Certificates for tests over a real port: an authority, the server's, and clients'.
+// Certificates for tests over a real port: of an authority, of the server, and of clients.
 
 import { webcrypto } from 'node:crypto';
 
@@ -15,9 +15,9 @@ const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 24 * 3600 * 1000;
 
 export interface TestAuthority {
-  /** PEM. */
+  /** The certificate in PEM. */
   readonly cert: string;
-  /** `dnsNames`: in the certificate, beside 127.0.0.1 and localhost. */
+  /** Returns a serving certificate. `dnsNames`: names in addition to 127.0.0.1 and localhost. */
   server(dnsNames?: readonly string[]): Promise<TlsConfig>;
   client(name: string, groups?: readonly string[]): Promise<Credentials>;
 }
@@ -27,7 +27,7 @@ export async function makeTestAuthority(name = 'test-ca'): Promise<TestAuthority
   const x509 = await import('@peculiar/x509');
   const keys = (): Promise<webcrypto.CryptoKeyPair> =>
     webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
-  // Certificates are checked by TLS against this machine's time, not a test's.
+  // TLS checks certificates against this machine's time, not against a test's clock.
   const notBefore = new Date(performance.timeOrigin - DAY_MS);
   const notAfter = new Date(performance.timeOrigin + DAY_MS);
   const authorityKeys = await keys();
@@ -54,7 +54,12 @@ export async function makeTestAuthority(name = 'test-ca'): Promise<TestAuthority
       extensions,
     });
     const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', own.privateKey));
-    const key = `-----BEGIN PRIVATE KEY-----\n${der.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END PRIVATE KEY-----\n`;
+    const key = [
+      `-----BEGIN PRIVATE KEY-----`,
+      der.toString('base64').replace(/(.{64})/g, '$1\n'),
+      `-----END PRIVATE KEY-----`,
+      '',
+    ].join('\n');
     return { key, cert: certificate.toString('pem') };
   };
   const cert = authority.toString('pem');

@@ -1,10 +1,10 @@
-// Custom resources for tests: a definition in a few words, made and served.
+// Custom resources for tests: short definitions, which are created and established.
 
-import type {
-  CustomResourceDefinition,
-  CustomResourceDefinitionVersion,
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+  type CustomResourceDefinitionVersion,
 } from '#api/groups/apiextensions/v1/index.ts';
-import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { isConditionTrue } from '#api/groups/apiextensions/v1/conditions.ts';
 import type { Client } from '#client/client.ts';
 
@@ -17,7 +17,10 @@ export interface DefinitionOptions {
   readonly conversion?: CustomResourceDefinition['spec']['conversion'];
 }
 
-/** Returns a version of a definition: served, stored, and without a schema of its own, unless `more` says otherwise. */
+/**
+ * Returns a version of a definition: served, stored, and with a schema that allows any field.
+ * `more` overrides that.
+ */
 export function definitionVersion(
   name = 'v1',
   more: Partial<CustomResourceDefinitionVersion> = {},
@@ -26,7 +29,7 @@ export function definitionVersion(
   return { name, served: true, storage: true, schema: { openAPIV3Schema }, ...more };
 }
 
-/** Returns a definition: Widgets in example.com, unless the options say otherwise. */
+/** Returns a definition of Widgets in example.com. The options override that. */
 export function definitionOf(
   versions: readonly CustomResourceDefinitionVersion[] = [definitionVersion()],
   options: DefinitionOptions = {},

@@ -1,4 +1,5 @@
-// Runs the rules of a kind over random objects: they find errors, and never fail themselves. For tests.
+// Applies the rules of a kind to random objects: they must find errors, and never fail themselves.
+// For tests.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { expect } from 'vitest';
@@ -6,7 +7,6 @@ import { expect } from 'vitest';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import { allSchemas } from '#api/all-schemas.ts';
-import type { KnownKind } from '#api/machinery/schema/schema-set.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { deepFreeze } from '#machinery/deep.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -26,7 +26,7 @@ const context: StrategyContext = {
   dryRun: false,
 };
 
-/** As the store hands it on: created, or there before. */
+/** Returns the object with a name and a UID, as the store passes it on. */
 function named<T extends KubeObject>(object: T): T {
   const { name = 'n', uid = 'u' } = object.metadata as {
     readonly name?: string;
@@ -35,15 +35,19 @@ function named<T extends KubeObject>(object: T): T {
   return { ...object, metadata: { ...object.metadata, name, uid } };
 }
 
-/** That a name is missing is found together with everything else. */
+/**
+ * Returns the object without a name. Validation must report the missing name together with all
+ * other errors.
+ */
 function unnamed<T extends KubeObject>(object: T): T {
   const { name: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
 /**
- * Creates and updates filled objects of a kind, through every view of them. Returns how many errors its rules found in all.
- * Expects that its table has a cell for each column, and that its selectable fields have texts for values.
+ * Creates and updates random objects of a kind, through each of its views. Returns the total number
+ * of errors. Expects one cell for each column of its table, and string values of its selectable
+ * fields.
  */
 export function exerciseKind({
   type,
@@ -52,7 +56,7 @@ export function exerciseKind({
   subresources = [],
   table,
 }: Kind): number {
-  const { message } = allSchemas.lookup(type) as KnownKind;
+  const { message } = allSchemas.lookup(type)!;
   const random = new SeededRandom(`${type.group}/${type.kind}`);
   const fill = (): KubeObject => {
     const { object } = decodeObject(message, fuzzObject(message, random));

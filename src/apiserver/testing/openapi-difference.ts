@@ -1,5 +1,6 @@
-// What differs between two OpenAPI v2 documents, as lines: paths, verbs, what is said of each operation, definitions with their types,
-// formats, required lists and x-kubernetes keys. Descriptions are each document's own.
+// Compares two OpenAPI v2 documents. The result has lines for paths, verbs, operations, and
+// definitions with types, formats, required lists and x-kubernetes keys. Descriptions are not
+// compared.
 
 import { deepEqual, isPlainObject } from '#machinery/deep.ts';
 
@@ -11,12 +12,15 @@ export interface OpenApiDocument {
   readonly parameters?: Values;
 }
 
-/** Of features that are off in Kubernetes too, unless somebody turns them on. */
+/** Parameters of features that are disabled in Kubernetes, too, by default. */
 const PARAMETERS_NOT_HERE = ['shardSelector', 'ignoreStoreReadErrorWithClusterBreakingPotential'];
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 const DEFINITIONS = '#/definitions/';
 
-/** '/apis/apps/v1/…' is of 'apps/v1', '/api/v1/…' of 'v1'; undefined for what belongs to no version. */
+/**
+ * Returns the group version of a path: 'apps/v1' for '/apis/apps/v1/…', 'v1' for '/api/v1/…';
+ * undefined for other paths.
+ */
 export function groupVersionOf(path: string): string | undefined {
   const [, root, first, second] = path.split('/');
   if (root === 'api' && (first ?? '') !== '') return first;
@@ -24,13 +28,13 @@ export function groupVersionOf(path: string): string | undefined {
 }
 
 export interface OpenApiDifference {
-  /** Versions that `published` has and `ours` does not, whole. */
+  /** Versions that `published` has and `ours` does not have at all. */
   readonly missingVersions: readonly string[];
-  /** Everything else, sorted: '<group version>: …'. */
+  /** All other differences, sorted, as '<group version>: …'. */
   readonly lines: readonly string[];
 }
 
-/** Compared is what belongs to the groups and versions of `ours`. */
+/** Compares the groups and versions that `ours` has. */
 export function openApiDifference(
   ours: OpenApiDocument,
   published: OpenApiDocument,
@@ -104,7 +108,10 @@ function resolved(document: OpenApiDocument, parameter: unknown): Values {
   return isPlainObject(found) ? found : {};
 }
 
-/** Some types are one for all groups, and say of which: only those groups count that are here. */
+/**
+ * Returns a definition for comparison. Some types are shared by all groups and list them; only the
+ * groups in both documents count.
+ */
 function definition(schema: object, versions: ReadonlySet<string>): unknown {
   const clean = withoutDescriptions(schema) as Record<string, unknown>;
   const kinds = clean['x-kubernetes-group-version-kind'];
@@ -138,7 +145,7 @@ function* different(a: unknown, b: unknown, at: string): Generator<string> {
   } else yield `${at}: ${JSON.stringify(a)} instead of ${JSON.stringify(b)}`;
 }
 
-/** The definitions that the paths refer to, and those that these refer to. */
+/** Returns the names of the definitions that the paths refer to, directly or indirectly. */
 function reachable(document: OpenApiDocument, isServed: (path: string) => boolean): Set<string> {
   const found = new Set<string>();
   const collect = (value: unknown): void => {

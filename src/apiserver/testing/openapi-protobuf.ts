@@ -1,7 +1,8 @@
-// Reads OpenAPI v2 documents in protobuf back, for tests. The numbers are those of gnostic's openapiv2/OpenAPIv2.proto.
+// Decodes OpenAPI v2 documents in protobuf, for tests. The field numbers are those of gnostic's
+// openapiv2/OpenAPIv2.proto.
 
 type Read = (bytes: Buffer) => unknown;
-/** How a field becomes part of its message's object. */
+/** Adds a field to its message's object. */
 type Field = (target: Record<string, unknown>, bytes: Buffer, number: number) => void;
 
 interface Fields {
@@ -20,7 +21,7 @@ function varint(bytes: Buffer, at: number): [value: number, next: number] {
   }
 }
 
-/** Throws for fields that `fields` does not know: nothing is to be overlooked. */
+/** Returns a decoder of a message. It throws for unknown fields, so that none is overlooked. */
 function message(name: string, fields: () => Fields): Read {
   return (bytes) => {
     const target: Record<string, unknown> = {};
@@ -55,7 +56,7 @@ const many =
     target[key] = [...((target[key] as unknown[] | undefined) ?? []), read(bytes)];
   };
 
-/** A message around another one, or one of several that it can be. */
+/** Returns a decoder of a message that contains another one, or one of several. */
 const inside = (name: string, fields: Readonly<Record<number, Read>>): Read => {
   const read = message(
     name,
@@ -67,7 +68,7 @@ const inside = (name: string, fields: Readonly<Record<number, Read>>): Read => {
   return (bytes) => (read(bytes) as { value: unknown }).value;
 };
 
-/** Pairs of name and value, each a property. */
+/** Returns a decoder of pairs of name and value, each of which becomes a property. */
 const pairs = (read: Read): Field => {
   const pair = message('a pair', () => ({ 1: one('name'), 2: one('value', read) }));
   return (target, bytes) => {
@@ -78,7 +79,7 @@ const pairs = (read: Read): Field => {
 const map = (name: string, number: number, read: Read): Read =>
   message(name, () => ({ [number]: pairs(read) }));
 
-/** YAML text; ours is JSON. */
+/** Decodes YAML text, which is always JSON here. */
 const any: Read = inside('Any', { 2: (bytes) => JSON.parse(bytes.toString('utf8')) as unknown });
 const extension = pairs(any);
 

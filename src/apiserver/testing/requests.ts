@@ -1,12 +1,12 @@
-// Requests as they come over HTTP (bytes, headers), handed to the chain without a connection.
+// Sends requests as they arrive over HTTP (bytes, headers) to the handler chain, without a
+// connection.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Random } from '#machinery/random.ts';
 import type { ApiResponse, Handler, UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from '../http/audit-ids.ts';
-import { respond } from '../http/respond.ts';
-import type { ResponseSink } from '../http/respond.ts';
+import { respond, type ResponseSink } from '../http/respond.ts';
 import { sentWarnings } from '../http/warnings.ts';
 import type { ApiServer } from '../server.ts';
 import { Writable } from 'node:stream';
@@ -14,16 +14,16 @@ import { ADMIN } from './server.ts';
 
 export interface RawRequest {
   readonly method?: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Names and values in turn; `headers` then has the same, joined. */
+  /** Names and values in turn. `headers` must then have the same values, joined. */
   readonly rawHeaders?: readonly string[];
-  /** An object is sent as JSON. */
+  /** The body. An object is sent as JSON. */
   readonly body?: string | Uint8Array | object;
-  /** Default: ADMIN. `null`: authentication decides. */
+  /** The user. Default: ADMIN. `null`: authentication decides. */
   readonly user?: UserInfo | null;
-  /** Gives the request an audit ID, as requests of connections have. Default: it has none. */
+  /** The source of the request's audit ID. Default: the request has none. */
   readonly random?: Random;
 }
 
@@ -37,7 +37,7 @@ export interface RawResponse {
   readonly warnings: readonly string[];
 }
 
-/** What tests look at in answers of many kinds. */
+/** The fields of responses that tests read. */
 export interface Answer extends KubeObject {
   readonly status?: unknown;
   readonly code?: number;
@@ -79,12 +79,12 @@ function bytesOf(body: RawRequest['body']): Uint8Array {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body), 'utf8');
 }
 
-/** The whole answer. Not for watches. */
+/** Sends a request, and returns the complete response. Not for watches. */
 export function send(server: ApiServer, raw: RawRequest): Promise<RawResponse> {
   return sendTo(server.handler, raw);
 }
 
-/** The same of a handler that is no server. */
+/** Does the same with a handler instead of a server. */
 export async function sendTo(handler: Handler, raw: RawRequest): Promise<RawResponse> {
   const request = rawRequest(raw);
   const response = await handler(request);
@@ -105,7 +105,7 @@ export async function sendTo(handler: Handler, raw: RawRequest): Promise<RawResp
   };
 }
 
-/** The response as the chain gives it. */
+/** Returns the response of the handler chain. */
 export function handle(
   server: ApiServer,
   raw: RawRequest,
@@ -126,7 +126,7 @@ class CollectingSink implements ResponseSink {
     const { chunks } = this;
     this.writable = new Writable({
       write(chunk: Buffer, _encoding, callback) {
-        // Copied: the writer may fill it again.
+        // Copied, because the writer may reuse the chunk.
         chunks.push(Buffer.from(chunk));
         callback();
       },

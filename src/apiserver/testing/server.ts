@@ -1,10 +1,9 @@
-// An API server for tests: memory storage, nothing opened, and clients in-process.
+// An API server for tests: in-memory storage, no open port, and in-process clients.
 
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
-import type { Clock } from '#machinery/clock.ts';
-import { VirtualClock } from '#machinery/clock.ts';
+import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
@@ -18,7 +17,7 @@ export const ADMIN: UserInfo = {
   groups: ['system:masters', 'system:authenticated'],
 };
 
-/** A logger that fails the test with what the server calls an error. */
+/** A logger that fails the test if the server logs an error. */
 export class RecordingLogger implements Logger {
   readonly errors: string[] = [];
 
@@ -42,7 +41,7 @@ export interface TestServer {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly logger: RecordingLogger;
-  /** As ADMIN. */
+  /** A client with the user ADMIN. */
   readonly client: Client;
   clientOf(user: UserInfo): Client;
   stop(): Promise<void>;
@@ -50,7 +49,7 @@ export interface TestServer {
 
 export type TestServerConfig = Partial<ApiServerConfig> & { readonly start?: boolean };
 
-/** With the bootstrap objects in it, unless `start` is false. */
+/** Starts a server, with the bootstrap objects unless `start` is false. */
 export async function startTestServer(config: TestServerConfig = {}): Promise<TestServer> {
   const logger = new RecordingLogger();
   const clock = config.clock ?? new VirtualClock();
@@ -60,7 +59,7 @@ export async function startTestServer(config: TestServerConfig = {}): Promise<Te
     logger,
     port: 0,
     detectMutations: true,
-    // Nobody makes default accounts here, so pods need none; nobody sees that nodes are ready.
+    // No controller creates default ServiceAccounts here, and none removes the taint of new nodes.
     disableAdmissionPlugins: ['ServiceAccount', 'TaintNodesByCondition'],
     ...config,
     clock,

@@ -1,17 +1,16 @@
-// A kind that is not built in, for tests that install kinds at run time: widgets of a group of their own. They look like ConfigMaps.
+// A kind that is not built in, for tests that install kinds at run time: widgets, which are similar
+// to ConfigMaps.
 
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import type { KnownKind } from '#api/machinery/schema/schema-set.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { Kind } from '../catalog/kind.ts';
 import type { ObjectConverter } from '../registry/object-converter.ts';
-import { ResourceStore } from '../registry/resource-store.ts';
-import type { StoreServices } from '../registry/resource-store.ts';
+import { ResourceStore, type StoreServices } from '../registry/resource-store.ts';
 
 const GROUP = 'example.com';
 
@@ -43,7 +42,7 @@ const configMaps = newDefaultScheme().schemas.lookup({
   group: '',
   version: 'v1',
   kind: 'ConfigMap',
-}) as KnownKind;
+})!;
 
 function codecOf({ group, version, kind }: ResourceType): ObjectCodec {
   const { message, listMessage } = configMaps;
@@ -55,8 +54,8 @@ function codecOf({ group, version, kind }: ResourceType): ObjectCodec {
 }
 
 /**
- * The kind of the type. `storage` and `clock`: those of the server. `stored`: the version in which the objects are stored. Default: the
- * version of the type.
+ * Returns the kind. `storage` and `clock`: the server's. `stored`: the version in which the objects
+ * are stored. Default: the version of the type.
  */
 export function widgetKind(
   services: Pick<StoreServices, 'storage' | 'clock'>,

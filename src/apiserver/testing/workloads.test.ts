@@ -1,4 +1,4 @@
-// What is ready to be served is described as it will be.
+// Tests of the workload kinds as they are described.
 
 import { expect, test } from 'vitest';
 

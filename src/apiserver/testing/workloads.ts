@@ -1,11 +1,9 @@
-// An API server for tests about the workloads and jobs, and requests about them.
+// An API server for tests of workloads and jobs, and requests for them.
 
-import { send } from './requests.ts';
-import type { RawResponse } from './requests.ts';
-import { startTestServer } from './server.ts';
-import type { TestServer } from './server.ts';
+import { type RawResponse, send } from './requests.ts';
+import { startTestServer, type TestServer } from './server.ts';
 
-/** What tests look at in an object. */
+/** The fields of an object that tests read. */
 export interface Workload {
   readonly metadata: {
     readonly name: string;
@@ -21,24 +19,27 @@ export interface Workload {
 }
 
 export interface WorkloadServer extends TestServer {
-  /** Requests about one resource of the namespace default: '/apis/apps/v1/namespaces/default/deployments'. */
+  /** Returns requests for one resource, such as '/apis/apps/v1/namespaces/default/deployments'. */
   resource(path: string): ResourceRequests;
 }
 
-/** The answers' bodies as objects; `code` and the like are those of the last answer. */
+/**
+ * Requests that return the responses' bodies as objects. `code` and similar members are those of
+ * the last response.
+ */
 export interface ResourceRequests {
   create(object: object): Promise<Answered>;
-  /** Of an object, or of one of its subresources ('name/status'). */
+  /** Gets an object, or one of its subresources ('name/status'). */
   get(name: string): Promise<Answered>;
   put(name: string, object: object): Promise<Answered>;
-  /** Server-side apply. */
+  /** Sends a server-side apply. */
   apply(name: string, object: object): Promise<Answered>;
-  /** A merge patch. */
+  /** Sends a merge patch. */
   patch(name: string, patch: object): Promise<Answered>;
   delete(name: string, query?: string): Promise<Answered>;
-  /** With a query. */
+  /** Lists objects with a query. */
   list(query: string): Promise<readonly string[]>;
-  /** Column names and cells, as `kubectl get` shows them. */
+  /** Returns column names and cells, as `kubectl get` shows them. */
   table(): Promise<{
     readonly columns: readonly string[];
     readonly rows: readonly (readonly unknown[])[];
@@ -49,7 +50,7 @@ export interface Answered {
   readonly code: number;
   readonly object: Workload;
   readonly warnings: readonly string[];
-  /** Of a refusal: the message, and the field of each cause. */
+  /** The message of an error, and the field of each cause. */
   readonly message: string;
   readonly causes: readonly string[];
 }

@@ -14,8 +14,11 @@ import type {
 } from '#client/client.ts';
 import { resourcePath } from '#client/request.ts';
 import { describe, meets, waitFor, type WaitCondition } from '#client/wait-for.ts';
-import { runController } from '#controllers/operator/index.ts';
-import type { ControllerDefinition, RunControllerOptions } from '#controllers/operator/index.ts';
+import {
+  type ControllerDefinition,
+  runController,
+  type RunControllerOptions,
+} from '#controllers/operator/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock, type Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';

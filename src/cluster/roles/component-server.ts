@@ -4,8 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
-import { HealthEndpoint, TEXT } from '#machinery/serving/health.ts';
-import type { HealthCheck, TextResponse } from '#machinery/serving/health.ts';
+import {
+  type HealthCheck,
+  HealthEndpoint,
+  TEXT,
+  type TextResponse,
+} from '#machinery/serving/health.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import { PROMETHEUS_TEXT } from '#apiserver/metrics.ts';

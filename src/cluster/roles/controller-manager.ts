@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import {
   ControllerManager,
   ControllerManagerMetrics,
+  type ControllerName,
+  type ControllerNeeds,
   selectControllers,
   UnknownControllerError,
 } from '#controllers/index.ts';
-import type { ControllerName, ControllerNeeds } from '#controllers/index.ts';
-import { pingCheck } from '#machinery/serving/health.ts';
-import type { HealthCheck } from '#machinery/serving/health.ts';
+import { type HealthCheck, pingCheck } from '#machinery/serving/health.ts';
 import { parseCidr } from '#machinery/net/ip.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
 import { checkLoadBalancerPool, parseServiceRanges } from '../network-ranges.ts';

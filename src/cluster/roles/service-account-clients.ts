@@ -7,8 +7,7 @@ import type { ServerAccess } from '#client/http/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import type { RoleConfig } from './role.ts';
-import { clientFor } from './role.ts';
+import { clientFor, type RoleConfig } from './role.ts';
 
 const NAMESPACE = 'kube-system';
 const LIFETIME_SECONDS = 3600;

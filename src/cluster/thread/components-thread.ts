@@ -31,7 +31,7 @@ export interface ComponentsThreadStart {
   readonly nodesInAll: number;
   /** See ToThread. */
   readonly journal?: string;
-  readonly kubeletPorts?: KubeletPorts | undefined;
+  readonly kubeletPorts?: KubeletPorts;
   /** See ComponentsConfig. */
   readonly onNodeStarted?: (started: number) => void;
 }

@@ -1,7 +1,6 @@
 // The thread's program, run from the sources.
 
-import { parentPort, workerData } from 'node:worker_threads';
-import type { MessagePort } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { ThreadConfig } from './messages.ts';
 import { runComponents } from './worker.ts';
 

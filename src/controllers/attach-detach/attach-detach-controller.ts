@@ -1,34 +1,46 @@
-// Asks CSI drivers to attach volumes to the nodes on which pods are that use them, and to detach them when no pod does, by
-// VolumeAttachments. Tells each node what is attached to it; the kubelet mounts nothing before.
+// Asks CSI drivers, through VolumeAttachments, to attach volumes to the nodes whose pods use them,
+// and to detach volumes that no pod uses. Reports in each node's status which volumes are attached;
+// the kubelet mounts no volume before that.
 //
-// A volume is detached when the node says that it is not mounted any more. From a node that is not healthy it is taken after six
-// minutes all the same, and at once from one that is out of service or gone.
+// A volume is detached once the node's status no longer lists it as mounted. An unhealthy node
+// loses its volumes after six minutes even if it still lists them, and a node that is out of
+// service or deleted loses them at once.
 
 import {
+  type Node,
   nodes,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
+  type Pod,
   pods,
 } from '#api/groups/core/v1/index.ts';
-import type {
-  Node,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { csiDrivers, volumeAttachments } from '#api/groups/storage/v1/index.ts';
-import type { CSIDriver, VolumeAttachment } from '#api/groups/storage/v1/index.ts';
+import {
+  type CSIDriver,
+  csiDrivers,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '#api/groups/storage/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import { countSamples, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family } from '#machinery/metrics/instruments.ts';
-import { ControllerBuilder } from '../builder.ts';
-import type { Keys } from '../builder.ts';
+import {
+  type Counter,
+  countSamples,
+  type Family,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder, type Keys } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';
@@ -52,8 +64,7 @@ import {
   isInline,
   shownName,
 } from './migrated-volumes.ts';
-import { OperationTimes } from './operation-times.ts';
-import type { OperatedVolume } from './operation-times.ts';
+import { type OperatedVolume, OperationTimes } from './operation-times.ts';
 
 type ReadAttachment = Immutable<VolumeAttachment>;
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -62,7 +73,10 @@ type ReadPod = Immutable<Pod>;
 type ReadVolume = Immutable<PersistentVolume>;
 
 export interface AttachDetachConfig extends ControllerConfig {
-  /** For how long a volume is left at a node that is not healthy and says that it is mounted. Default: six minutes. */
+  /**
+   * How long a volume that is listed as mounted stays attached to an unhealthy node. Default: six
+   * minutes.
+   */
   readonly maxWaitForUnmountMs?: number;
 }
 
@@ -82,15 +96,20 @@ export class AttachDetachController implements Controller {
   readonly #drivers: SharedInformer<Immutable<CSIDriver>>;
   readonly #nodeQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
-  /** By key: since when no pod needs a volume that is attached, on the clock's monotonic scale. */
+  /**
+   * By key: the time, on the clock's monotonic scale, since when no pod needs an attached volume.
+   */
   readonly #unneeded = new Map<string, number>();
-  /** By key: volumes that the node's status no longer lists as attached, and that still are. */
+  /**
+   * By key: volumes that the node's status no longer lists as attached, but that are still
+   * attached.
+   */
   readonly #detaching = new Set<string>();
   /** Volumes for which an attachment is being created. */
   readonly #attaching = new Set<string>();
   /** By the volume's name: attachments created. */
   readonly #writes: OwnWrites;
-  /** The last versions of volumes that are gone while they are still attached somewhere. */
+  /** The last versions of volumes that were deleted while they are still attached to a node. */
   readonly #removed = new Map<string, ReadVolume>();
   /** By the pod's UID, then by volume: the event that was recorded last. */
   readonly #recordedEvents = new Map<string, Map<string, string>>();
@@ -289,7 +308,10 @@ export class AttachDetachController implements Controller {
     return [...claimed, ...inlineVolumesOf(pod)];
   }
 
-  /** As its driver sees it. One that has no object is there for as long as a pod names it, or it is attached. */
+  /**
+   * Returns the volume as its CSI driver sees it. A volume without an object exists as long as a
+   * pod names it or an attachment for it exists.
+   */
   #volume(name: string): ReadVolume | undefined {
     const volume = this.#volumes.lister.get('', name);
     if (volume !== undefined) return asDriverSees(volume);
@@ -325,7 +347,10 @@ export class AttachDetachController implements Controller {
     return [name, ...attached, ...wanted];
   }
 
-  /** Pods that have a node and the volume: through the claim to which it is bound, or because they name it. */
+  /**
+   * Returns the pods that are bound to a node and use the volume, through their claim or by naming
+   * the volume.
+   */
   #podsWith(volume: ReadVolume): readonly ReadPod[] {
     const { metadata, spec } = volume;
     if (isInline(volume)) {
@@ -401,18 +426,19 @@ export class AttachDetachController implements Controller {
     const { csi } = volume.spec;
     if (csi === undefined || !isManaged(node)) return reconciled;
     const { name } = volume.metadata;
-    // One of two nodes gets the volume: the next decision waits until the cache shows this one.
+    // Only one of several nodes gets the volume: the next decision waits until the cache shows this
+    // attachment.
     const behindMs = this.#writes.remainingMs(name);
     if (behindMs > 0) return requeueAfter(behindMs);
     if (this.#attaching.has(name)) return requeue;
     if (!isShared(volume) && this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0) {
-      // When it is detached there, its turn comes here.
+      // The detachment on the other node puts this key on the queue again.
       const others = this.#podsWith(volume).filter(
         ({ spec }) => spec.nodeName !== node.metadata.name,
       );
       for (const pod of wanting) {
         const message = multiAttachMessage(shownName(volume), pod.metadata.namespace ?? '', others);
-        this.#tell(pod, name, 'Warning', 'FailedAttachVolume', message);
+        this.#recordOnce(pod, name, 'Warning', 'FailedAttachVolume', message);
       }
       return reconciled;
     }
@@ -427,7 +453,8 @@ export class AttachDetachController implements Controller {
       this.#writes.wrote(name, created, this.#attachments.lister.get('', created.metadata.name));
       this.#times.begin('volume_attach', created.metadata.uid);
     } catch (error) {
-      // The cache will know it soon; one that goes is waited for.
+      // The attachment exists already: the cache will show it, and an attachment that is being
+      // deleted is waited for.
       if (!apierrors.isAlreadyExists(error)) throw error;
     } finally {
       this.#attaching.delete(name);
@@ -445,7 +472,7 @@ export class AttachDetachController implements Controller {
     const shown = shownName(volume);
     for (const pod of wanting) {
       if (status.attached) {
-        this.#tell(
+        this.#recordOnce(
           pod,
           name,
           'Normal',
@@ -454,7 +481,7 @@ export class AttachDetachController implements Controller {
         );
       } else if (status.attachError !== undefined) {
         const why = status.attachError.message ?? '';
-        this.#tell(
+        this.#recordOnce(
           pod,
           name,
           'Warning',
@@ -481,13 +508,14 @@ export class AttachDetachController implements Controller {
       if (!isManaged(node)) return reconciled;
       const leftMs = since + this.#maxWaitMs - clock.monotonic();
       const byForce = isOutOfService(node) || (!isHealthy(node) && leftMs <= 0);
-      // Its node will say when it is not mounted any more.
+      // The node's status update wakes this key when the volume is no longer mounted.
       const mounted = unique !== undefined && isMounted(node, unique);
       if (mounted && !byForce) return leftMs > 0 ? requeueAfter(leftMs) : reconciled;
       if (mounted) forced = isOutOfService(node) ? 'out-of-service' : 'timeout';
       this.#detaching.add(key);
-      // The node's status is updated first, so that no kubelet mounts the volume in between.
-      await this.#tellNode(node.metadata.name, signal);
+      // The node's status is updated before the volume is detached, so that no kubelet mounts the
+      // volume in between.
+      await this.#updateNodeStatus(node.metadata.name, signal);
     }
     const { name, uid } = attachment.metadata;
     this.#times.begin('volume_detach', uid);
@@ -505,7 +533,7 @@ export class AttachDetachController implements Controller {
 
   async #reconcileNode(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     try {
-      await this.#tellNode(name, signal);
+      await this.#updateNodeStatus(name, signal);
     } catch (error) {
       if (apierrors.isConflict(error)) return requeue;
       if (apierrors.isNotFound(error)) return reconciled;
@@ -514,8 +542,8 @@ export class AttachDetachController implements Controller {
     return reconciled;
   }
 
-  /** The node's status lists what is attached to it. */
-  async #tellNode(nodeName: string, signal: AbortSignal): Promise<void> {
+  /** Writes the attached volumes to the node's status. */
+  async #updateNodeStatus(nodeName: string, signal: AbortSignal): Promise<void> {
     const cached = this.#nodes.lister.get('', nodeName);
     if (cached === undefined || !isManaged(cached)) return;
     if (semanticEqual(cached.status.volumesAttached ?? [], this.#attachedTo(nodeName, cached)))
@@ -524,7 +552,7 @@ export class AttachDetachController implements Controller {
     const node = await client.get(nodeName, { signal });
     const volumesAttached = this.#attachedTo(nodeName, node);
     if (semanticEqual(node.status.volumesAttached ?? [], volumesAttached)) return;
-    // The kubelet writes this status, too: its version is what must not have changed.
+    // The kubelet writes this status, too, so the patch names the version that was read.
     const { resourceVersion } = node.metadata;
     const patch = {
       metadata: { resourceVersion },
@@ -552,7 +580,7 @@ export class AttachDetachController implements Controller {
         !this.#detaching.has(`${nodeName}/${volumeName}`);
       if (unique !== undefined && stays) attached.add(unique);
     }
-    // In the order in which they are listed already; what others than CSI drivers have attached is theirs.
+    // Keeps the present order, and entries that belong to other attachers than CSI drivers.
     const present = (status.volumesAttached ?? []).filter(
       ({ name }) => attached.has(name) || !name.startsWith('kubernetes.io/csi/'),
     );
@@ -561,8 +589,8 @@ export class AttachDetachController implements Controller {
     return [...present, ...added.map((name) => ({ name, devicePath: '' }))];
   }
 
-  /** Once for as long as it is so. */
-  #tell(
+  /** Records an event on the pod, once as long as the event stays the same. */
+  #recordOnce(
     pod: ReadPod,
     volume: string,
     type: 'Normal' | 'Warning',
@@ -581,14 +609,17 @@ export class AttachDetachController implements Controller {
   }
 }
 
-/** '' for one that is not of a CSI driver. */
+/** Returns the volume of an attachment; '' if it is not of a CSI driver. */
 function volumeOf(attachment: ReadAttachment): string {
   return (
     attachment.spec.source.persistentVolumeName ?? inlineVolumeOf(attachment)?.metadata.name ?? ''
   );
 }
 
-/** For a volume without an object, the attachment has all information. */
+/**
+ * Returns the source of an attachment. For a volume without an object, the attachment holds its
+ * whole spec.
+ */
 function sourceOf(volume: ReadVolume): VolumeAttachment['spec']['source'] {
   return isInline(volume)
     ? { inlineVolumeSpec: volume.spec as PersistentVolume['spec'] }

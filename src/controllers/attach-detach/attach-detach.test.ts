@@ -11,8 +11,7 @@ import { newClaim, newVolume } from '../persistent-volume/testing/objects.ts';
 import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { AttachDetachController } from './index.ts';
 
 const MERGE = 'application/merge-patch+json';
@@ -52,7 +51,7 @@ const removePod = (client: Client, name: string) =>
   client.resource(pods).namespace('default').delete(name, { gracePeriodSeconds: 0 });
 const attachmentsOf = async (client: Client) =>
   (await client.resource(volumeAttachments).list()).items;
-/** What a CSI driver's attacher says. */
+/** Sets the status that a CSI driver's attacher would report. */
 async function answer(client: Client, status: object = { attached: true }): Promise<void> {
   for (const each of await attachmentsOf(client)) {
     await client
@@ -87,7 +86,7 @@ describe('a volume of a CSI driver', () => {
         `${involvedObject.name} ${type} ${reason}: ${message}`,
     );
 
-  test('is attached where a pod is that uses it, and its node is told', async () => {
+  test("is attached to the node of a pod that uses it, and listed in the node's status", async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -107,7 +106,7 @@ describe('a volume of a CSI driver', () => {
     ]);
   });
 
-  test('of a plugin that has been replaced is attached by the driver in its place', async () => {
+  test('of a replaced in-tree plugin is attached by the driver that replaces it', async () => {
     const awsElasticBlockStore = { volumeID: 'aws://z/vol-1' };
     await client
       .resource(persistentVolumes)
@@ -128,7 +127,7 @@ describe('a volume of a CSI driver', () => {
     expect([await where(), await told('n1')]).toEqual([[], undefined]);
   });
 
-  test('that pods name themselves is attached without an object', async () => {
+  test('that a pod names in its spec is attached without a PersistentVolume', async () => {
     const add = (name: string, nodeName: string) =>
       client.resource(pods).create({
         metadata: { name, namespace: 'default' },
@@ -178,7 +177,7 @@ describe('a volume of a CSI driver', () => {
     expect([await where(), await told('n1')]).toEqual([[], undefined]);
   });
 
-  test('that cannot be attached is told to the pod', async () => {
+  test('that cannot be attached is reported in an event of the pod', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -192,7 +191,7 @@ describe('a volume of a CSI driver', () => {
     ]);
   });
 
-  test('is not attached where its driver has no need of it, or the kubelet does so itself', async () => {
+  test('is not attached where its driver needs no attachment, or the kubelet attaches it', async () => {
     await client
       .resource(csiDrivers)
       .create({ metadata: { name: 'd.example.com' }, spec: { attachRequired: false } });
@@ -209,7 +208,7 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual(['n1']);
   });
 
-  test('is detached when nobody uses it and the node has unmounted it', async () => {
+  test('is detached when no pod uses it and the node has unmounted it', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -223,7 +222,7 @@ describe('a volume of a CSI driver', () => {
     expect([await where(), await told('n1')]).toEqual([[], undefined]);
   });
 
-  test('of a pod that has ended is detached, and another pod can have it elsewhere', async () => {
+  test('of a pod that has ended is detached, and a pod on another node gets it', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -251,7 +250,7 @@ describe('a volume of a CSI driver', () => {
     expect((await where()).toSorted()).toEqual(['n1', 'n2']);
   });
 
-  test('for one node goes to one of two that want it at once', async () => {
+  test('for one node is attached to only one of two nodes that want it at once', async () => {
     await addVolume(client);
     await Promise.all([addPod(client, 'p', 'n1'), addPod(client, 'q', 'n2')]);
     await settle();
@@ -287,7 +286,7 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual([]);
   });
 
-  test('that is gone by force is detached; what others have attached is theirs', async () => {
+  test('that was removed by force is detached; attachments of other attachers stay', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -317,7 +316,7 @@ describe('a volume of a CSI driver', () => {
   });
 });
 
-test('attachments end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('attachments reach the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { outcome, disturbed, writes } = await disturb({
     subject: (config) => new AttachDetachController(config),
     others: [(config) => new PersistentVolumeBinder(config)],

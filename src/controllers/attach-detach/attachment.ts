@@ -13,31 +13,43 @@ const MANAGED = 'volumes.kubernetes.io/controller-managed-attach-detach';
 const KEEP_TERMINATED = 'volumes.kubernetes.io/keep-terminated-pod-volumes';
 const SHARED_MODES: ReadonlySet<string> = new Set(['ReadWriteMany', 'ReadOnlyMany']);
 
-/** As nodes name it in their status; undefined if it is not of a CSI driver. */
+/**
+ * Returns the volume's name as nodes list it in their status; undefined if it is not of a CSI
+ * driver.
+ */
 export function uniqueName({ spec }: ReadVolume): string | undefined {
   return spec.csi === undefined
     ? undefined
     : `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}`;
 }
 
-/** The name of the VolumeAttachment: the same for every controller, so that none creates a second one. Undefined as `uniqueName`. */
+/**
+ * Returns the name of the VolumeAttachment. Every controller derives the same name, so no second
+ * attachment is created. Undefined if the volume is not of a CSI driver.
+ */
 export function attachmentNameOf({ spec }: ReadVolume, nodeName: string): string | undefined {
   if (spec.csi === undefined) return undefined;
   const { driver, volumeHandle } = spec.csi;
   return `csi-${createHash('sha256').update(`${volumeHandle}${driver}${nodeName}`).digest('hex')}`;
 }
 
-/** Its kubelet leaves attaching to the controller. */
+/** Reports whether the node's kubelet leaves attaching to this controller. */
 export function isManaged({ metadata }: ReadNode): boolean {
   return metadata.annotations?.[MANAGED] === 'true';
 }
 
-/** Pods that have ended need no volumes, unless their node keeps them. */
+/**
+ * Reports whether the pod needs its volumes. A pod that has ended does not, unless its node keeps
+ * the volumes of ended pods.
+ */
 export function needsVolumes(pod: Immutable<Pod>, node: ReadNode): boolean {
   return !isPodTerminal(pod) || node.metadata.annotations?.[KEEP_TERMINATED] === 'true';
 }
 
-/** It may be attached to several nodes at once, or does not say that it may not. */
+/**
+ * Reports whether the volume may be attached to several nodes at once. A volume without access
+ * modes may.
+ */
 export function isShared({ spec }: ReadVolume): boolean {
   const modes = spec.accessModes ?? [];
   return modes.length === 0 || modes.some((mode) => SHARED_MODES.has(mode));
@@ -55,7 +67,10 @@ export function isHealthy({ status }: ReadNode): boolean {
   return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 }
 
-/** `others`: pods that have the volume on other nodes. People see no names of other namespaces. */
+/**
+ * Returns the message for a volume that pods on other nodes (`others`) use. Names of pods in other
+ * namespaces are left out, since users may not see them.
+ */
 export function multiAttachMessage(
   volume: string,
   namespace: string,
@@ -75,7 +90,7 @@ export function multiAttachMessage(
   return `Multi-Attach error for volume "${volume}" ${why}`;
 }
 
-/** The full name of what attaches it, for metrics. */
+/** Returns the full name of the attaching plugin, for metrics. */
 export function pluginOf({ spec }: Immutable<PersistentVolume>): string {
   return spec.csi === undefined ? 'N/A' : `kubernetes.io/csi:${spec.csi.driver}`;
 }

@@ -1,5 +1,6 @@
-// Volumes of in-tree plugins that CSI drivers attach by now: those of the cluster as their drivers see them, and disks that pods name
-// in their own specs, which are treated as volumes without an object.
+// Volumes of in-tree plugins that CSI drivers have replaced: PersistentVolumes are translated to
+// the form that the driver sees, and disks that pods name in their specs are treated as volumes
+// without an object.
 
 import {
   CsiMigrationError,
@@ -16,15 +17,18 @@ import type { VolumeAttachment } from '#api/groups/storage/v1/index.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
 
-/** No volume of the cluster has a name that begins so. */
+/** Marks names of volumes without an object. No PersistentVolume has a name with this prefix. */
 const INLINE = '^';
 
-/** As its driver sees it. One that its driver does not understand is left as it is, and so is none of a driver. */
+/**
+ * Returns the volume as its driver sees it. A volume that the driver does not understand, or that
+ * belongs to no driver, is returned unchanged.
+ */
 export function asDriverSees(volume: ReadVolume): ReadVolume {
   return unlessForeign(() => migrated(volume)?.volume) ?? volume;
 }
 
-/** Pods never change: the disks of each are looked up once. */
+/** The disks in each pod's spec. A pod's volumes never change, so they are looked up once. */
 const disks = new WeakMap<Immutable<Pod>, readonly ReadVolume[]>();
 const NONE: readonly ReadVolume[] = [];
 
@@ -42,7 +46,10 @@ export function inlineVolumesOf(pod: Immutable<Pod>): readonly ReadVolume[] {
   return volumes;
 }
 
-/** The volume of an attachment that does not refer to one of the cluster; undefined if it is not of a CSI driver. */
+/**
+ * Returns the volume of an attachment that does not refer to a PersistentVolume; undefined if it is
+ * not of a CSI driver.
+ */
 export function inlineVolumeOf({ spec }: Immutable<VolumeAttachment>): ReadVolume | undefined {
   const said = spec.source.inlineVolumeSpec;
   return said?.csi === undefined ? undefined : inlineVolume(said, said.csi);
@@ -52,7 +59,7 @@ export function isInline({ metadata }: ReadVolume): boolean {
   return metadata.name.startsWith(INLINE);
 }
 
-/** The name in events. */
+/** Returns the volume's name for events. */
 export function shownName({ metadata: { name } }: ReadVolume): string {
   return name.startsWith(INLINE) ? name.slice(INLINE.length) : name;
 }
@@ -69,7 +76,10 @@ function inlineVolume(
   };
 }
 
-/** Kubernetes calls them by driver and disk, or by the disk alone. */
+/**
+ * Returns the name of a disk in messages, as upstream writes it: driver and disk, or the disk
+ * alone.
+ */
 function nameOf({ driver, volumeHandle }: Immutable<CSIPersistentVolumeSource>): string {
   switch (driver) {
     case 'disk.csi.azure.com':

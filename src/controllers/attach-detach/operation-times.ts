@@ -1,4 +1,5 @@
-// How long volumes take to be attached and detached, from when their driver was asked, under the name that Kubernetes' has.
+// Measures how long CSI drivers take to attach and detach volumes, counted from the request to the
+// driver. The metrics have upstream's names.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
@@ -8,7 +9,7 @@ const BUCKETS_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 60
 type Operation = 'volume_attach' | 'volume_detach';
 
 export interface OperatedVolume {
-  /** The full name of what attaches it. */
+  /** The full name of the plugin that attaches the volume. */
   readonly plugin: string;
   /** The volume is of an in-tree plugin that a driver has replaced. */
   readonly isMigrated: boolean;
@@ -17,7 +18,7 @@ export interface OperatedVolume {
 export class OperationTimes {
   readonly #clock: Clock;
   readonly #durations: Family<Histogram>;
-  /** By operation and attachment: since when, on the clock's monotonic scale. */
+  /** By operation and attachment: the start time, on the clock's monotonic scale. */
   readonly #begun = new Map<string, number>();
 
   constructor(instruments: Instruments, clock: Clock) {
@@ -32,12 +33,15 @@ export class OperationTimes {
     );
   }
 
-  /** `attachment`: its UID. */
+  /** Notes the start of an operation. `attachment`: the attachment's UID. */
   begin(operation: Operation, attachment: string): void {
     this.#begun.set(`${operation} ${attachment}`, this.#clock.monotonic());
   }
 
-  /** Operations that began before this controller are not measured. A failed operation continues. */
+  /**
+   * Records the duration of an operation. Operations that began before this controller are not
+   * measured. A failed operation stays in flight, since the driver retries it.
+   */
   end(
     operation: Operation,
     attachment: string,

@@ -1,4 +1,5 @@
-// A bootstrap token in its Secret. With it, a machine without other credentials can join the cluster.
+// A bootstrap token in its Secret. With it, a machine without other credentials can join the
+// cluster.
 
 import type { Secret } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -9,17 +10,23 @@ export const BOOTSTRAP_TOKEN_NAMESPACE = 'kube-system';
 export const BOOTSTRAP_TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
 
 const NAME = /^bootstrap-token-([a-z0-9]{6})$/;
-/** RFC 3339, as the key `expiration` must have it. */
+/** The RFC 3339 form that the key `expiration` must have. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** In milliseconds since the epoch; undefined for tokens that last. One whose time cannot be read has expired. */
+/**
+ * Returns when the token expires, in milliseconds since the epoch; undefined for a token without an
+ * expiration. A time that cannot be parsed counts as expired.
+ */
 export function expirationOf(secret: ReadSecret): number | undefined {
   const text = valueOf(secret, 'expiration');
   if (text === '') return undefined;
   return TIME.test(text) ? Date.parse(text) : 0;
 }
 
-/** The token, if it may be used to sign what is public; undefined if not, or not any more. */
+/**
+ * Returns the token if it may sign the public cluster info; undefined if it may not, or has
+ * expired.
+ */
 export function signingToken(
   secret: ReadSecret,
   nowMs: number,

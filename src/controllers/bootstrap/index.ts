@@ -1,4 +1,4 @@
-// Bootstrap tokens.
+// The controllers of bootstrap tokens.
 
 export { BootstrapSigner } from './signer.ts';
 export { BootstrapTokenCleaner } from './token-cleaner.ts';

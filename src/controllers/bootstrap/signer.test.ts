@@ -2,8 +2,7 @@ import { compactVerify, decodeProtectedHeader } from 'jose';
 import { expect, test } from 'vitest';
 import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { BootstrapSigner } from './index.ts';
 
 const encode = (text: string): string => Buffer.from(text).toString('base64');
@@ -38,7 +37,7 @@ const signatures = async (cluster: TestCluster) =>
     key.startsWith('jws-'),
   );
 
-test('what is public is signed with every token that is for that, while it lasts', async () => {
+test('the public kubeconfig is signed with every valid signing token', async () => {
   const cluster = await startTestCluster();
   await cluster.run((config) => new BootstrapSigner(config));
   await addToken(cluster, 'aaaaaa');
@@ -59,7 +58,7 @@ test('what is public is signed with every token that is for that, while it lasts
     'clusters: []',
   );
   await expect(verify('another-secret-of-16')).rejects.toThrow('signature verification failed');
-  // The second has expired, whoever deletes it.
+  // The second token has expired, even if its Secret still exists.
   await cluster.clock.advance('61s');
   expect(await signatures(cluster)).toEqual(['jws-kubeconfig-aaaaaa']);
   await inPublic(cluster).patch('cluster-info', 'application/merge-patch+json', {
@@ -74,7 +73,7 @@ test('what is public is signed with every token that is for that, while it lasts
   await cluster.stop();
 });
 
-test('it ends the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 60_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new BootstrapSigner(config),
     steps: [

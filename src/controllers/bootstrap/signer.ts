@@ -1,13 +1,17 @@
-// Signs the kubeconfig that everybody may read (the ConfigMap cluster-info in kube-public) with each bootstrap token that is for
-// that: by the signature, the holder of a token verifies that it has found the right cluster.
+// Signs the public kubeconfig (the ConfigMap cluster-info in kube-public) with each bootstrap token
+// that is allowed to sign. A client that holds a token verifies by the signature that it has
+// reached the right cluster.
 
 import { createHmac } from 'node:crypto';
-import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap, Secret } from '#api/groups/core/v1/index.ts';
+import { type ConfigMap, configMaps, type Secret, secrets } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { ControllerBuilder } from '../builder.ts';
@@ -23,7 +27,7 @@ const NAMESPACE = 'kube-public';
 const NAME = 'cluster-info';
 const CONTENT = 'kubeconfig';
 const SIGNATURE = 'jws-kubeconfig-';
-/** There is one thing to do, whatever happens. */
+/** The only key on the queue: every event leads to the same reconcile. */
 const KEY = '';
 
 export class BootstrapSigner implements Controller {
@@ -75,13 +79,16 @@ export class BootstrapSigner implements Controller {
         if (!apierrors.isNotFound(error)) throw error;
       }
     }
-    // A token that has expired signs nothing any more, whether it is deleted or not.
+    // An expired token signs nothing, whether its Secret is deleted or not.
     const ends = all.flatMap((secret) => expirationOf(secret) ?? []).filter((end) => end > now);
     return ends.length === 0 ? reconciled : requeueAfter(Math.min(...ends) - now);
   }
 }
 
-/** A signature (JWS, RFC 7515, HS256) whose content is left out, since it is beside it. */
+/**
+ * Returns a JWS signature (RFC 7515, HS256) with a detached payload: the content is stored beside
+ * it.
+ */
 export function sign(content: string, id: string, secret: string): string {
   const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64url');
   const header = encode(JSON.stringify({ alg: 'HS256', kid: id }));

@@ -19,7 +19,7 @@ const addToken = async (
 };
 
 test(
-  'tokens go when they expire, whatever goes wrong; others stay',
+  'tokens are deleted when they expire, after every fault; others stay',
   { timeout: 60_000 },
   async () => {
     const { writes, outcome, disturbed } = await disturb({

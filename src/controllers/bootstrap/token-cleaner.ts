@@ -1,11 +1,9 @@
-// Bootstrap tokens that have expired are deleted.
+// Deletes bootstrap tokens that have expired.
 
-import { secrets } from '#api/groups/core/v1/index.ts';
-import type { Secret } from '#api/groups/core/v1/index.ts';
+import { type Secret, secrets } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeueAfter } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';

@@ -1,34 +1,37 @@
-// Approves the requests of kubelets for their client certificates, where the authorizer lets who asks have one.
+// Approves kubelets' requests for client certificates, if the authorizer allows the requesting user
+// to have one.
 
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
-import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
-import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import {
+  type CertificateRequest,
+  parseCertificateRequest,
+} from '#api/groups/certificates/v1/request.ts';
 import {
   KUBE_API_SERVER_CLIENT_KUBELET,
   kubeletClientProblem,
 } from '#api/groups/certificates/v1/signers.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { runOnRequests } from './request-queue.ts';
-import type { Request } from './request-queue.ts';
+import { type Request, runOnRequests } from './request-queue.ts';
 
-/** The permissions by which requests are approved, with the messages. The first that matches counts. */
+/**
+ * The permissions by which requests are approved, with the messages. The first that matches counts.
+ */
 const KINDS = [
   {
     subresource: 'selfnodeclient',
     message: 'Auto approving self kubelet client certificate after SubjectAccessReview.',
-    /** A kubelet renews its own. */
+    /** The kubelet renews its own certificate. */
     fits: (request: Request, parsed: CertificateRequest): boolean =>
       request.spec.username === parsed.commonName,
   },
   {
     subresource: 'nodeclient',
     message: 'Auto approving kubelet client certificate after SubjectAccessReview.',
-    /** A request for a node by another user, as in bootstrapping. */
+    /** Another user requests a certificate for a node, as in bootstrapping. */
     fits: (): boolean => true,
   },
 ] as const;
@@ -53,7 +56,8 @@ export class CertificateApprover implements Controller {
     try {
       parsed = parseCertificateRequest(request.spec.request);
     } catch (error) {
-      // It was stored by an earlier version with other rules. It is immutable, so retrying is pointless.
+      // An earlier version with other rules stored this request. It is immutable, so retrying is
+      // pointless.
       this.#config.logger.warn('certificate approver: reading a request failed', {
         request: request.metadata.name,
         err: error,
@@ -67,7 +71,7 @@ export class CertificateApprover implements Controller {
       await this.#approve(request, message, signal);
       return reconciled;
     }
-    // Permissions can change at any time, and there is no event for that.
+    // Permissions can change at any time without an event for this request.
     return requeue;
   }
 

@@ -1,15 +1,16 @@
 import 'reflect-metadata';
 import { X509Certificate } from 'node:crypto';
-import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } from '@peculiar/x509';
-import type { JsonGeneralName } from '@peculiar/x509';
+import {
+  type JsonGeneralName,
+  Pkcs10CertificateRequestGenerator,
+  SubjectAlternativeNameExtension,
+} from '@peculiar/x509';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
-import type { KeyUsage } from '#api/groups/certificates/v1/index.ts';
+import { certificateSigningRequests, type KeyUsage } from '#api/groups/certificates/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import type { ControllerConfig } from '../controller.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { disturb } from '../testing/robustness.ts';
 import { makeAuthority } from './testing/authority.ts';
 import { CertificateApprover, CertificateCleaner, CertificateSigner } from './index.ts';
@@ -62,10 +63,10 @@ const conditionsOf = async (name: string) =>
     ({ type, reason, message }) => [type, reason, message],
   );
 
-test('kubelets get what is theirs, and nobody anything else', async () => {
+test('kubelets get their own certificates, and no certificate beyond that', async () => {
   await cluster.run((config) => new CertificateApprover(config));
   await ask('own', 'O=system:nodes, CN=system:node:n1', 'system:node:n1', ['system:nodes']);
-  // What is another's, a node may not even ask for.
+  // A node may not even request the certificate of another node.
   await expect(
     ask('other', 'O=system:nodes, CN=system:node:n2', 'system:node:n1', ['system:nodes']),
   ).rejects.toThrow('can only create a node CSR with CN=system:node:n1');
@@ -89,7 +90,7 @@ test('kubelets get what is theirs, and nobody anything else', async () => {
   expect(await conditionsOf('odd')).toBeUndefined();
 });
 
-test('requests go a day after they were made or approved, and an hour after they were denied', async () => {
+test('requests are deleted a day after their creation or approval, and an hour after a denial', async () => {
   const requests = cluster.client.resource(certificateSigningRequests);
   await cluster.run((config) => new CertificateCleaner(config));
   for (const name of ['pending', 'denied', 'approved'])
@@ -114,7 +115,7 @@ test('requests go a day after they were made or approved, and an hour after they
   expect(await names()).toEqual([]);
 });
 
-describe('what is approved is signed', () => {
+describe('approved requests are signed', () => {
   const requests = () => cluster.client.resource(certificateSigningRequests);
   const sign = async (
     name: string,
@@ -154,7 +155,7 @@ describe('what is approved is signed', () => {
     };
   };
 
-  test('by the authority, as was asked', async () => {
+  test("by the cluster's authority, with the requested usages", async () => {
     const authority = await makeAuthority(cluster.clock.now());
     await cluster.run((config) => new CertificateSigner({ ...config, authority }));
     const { certificate } = await sign('a', 'kube-apiserver-client', [
@@ -169,7 +170,7 @@ describe('what is approved is signed', () => {
     expect(certificate?.ca).toBe(false);
     expect(certificate?.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
     expect(certificate?.subjectAltName).toBeUndefined();
-    // A year, five minutes of it already over.
+    // A validity of one year that began five minutes ago.
     expect([certificate?.validFrom, certificate?.validTo]).toEqual([
       'Dec 31 23:55:00 2025 GMT',
       'Dec 31 23:55:00 2026 GMT',
@@ -191,7 +192,7 @@ describe('what is approved is signed', () => {
     ).toBe(3);
   });
 
-  test('for kubelets, with the names that they serve', async () => {
+  test('for kubelets, with the names under which they serve', async () => {
     const authority = await makeAuthority(cluster.clock.now());
     await cluster.run(
       (config) => new CertificateSigner({ ...config, authority, maxDurationMs: 3_600_000 }),
@@ -265,7 +266,7 @@ describe('what is approved is signed', () => {
     });
   });
 
-  test('others of a signer that is not known, and what nobody approved, are left alone', async () => {
+  test('requests of unknown signers and unapproved requests are left alone', async () => {
     const authority = await makeAuthority(cluster.clock.now());
     await cluster.run((config) => new CertificateSigner({ ...config, authority }));
     const spec = { request: await requestFor('CN=x'), usages: ['client auth'] as KeyUsage[] };
@@ -290,7 +291,7 @@ describe('what is approved is signed', () => {
   });
 });
 
-describe('ends the same, whatever goes wrong', () => {
+describe('reaches the same outcome after every fault', () => {
   const create = async (target: TestCluster, name: string, request: string) => {
     const user = { name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
     const as = createClient(createInProcessTransport({ handler: target.server.inProcess(user) }));
@@ -340,7 +341,7 @@ describe('ends the same, whatever goes wrong', () => {
       });
       expect(writes).toBe(which === 'approver' ? 4 : 2);
       expect(outcome).toHaveLength(which === 'cleaner' ? 0 : 2);
-      // No two signatures are the same.
+      // Every signature is different.
       const plain = (end: readonly unknown[]) =>
         JSON.parse(
           JSON.stringify(end).replaceAll(/"certificate":"[^"]*"/g, '"certificate":"…"'),

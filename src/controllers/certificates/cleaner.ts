@@ -1,19 +1,17 @@
-// Requests for certificates are of no use for long: what became of them is known soon, and a certificate that has expired
-// serves nobody.
+// Deletes certificate requests that are no longer needed: the requester reads the outcome soon, and
+// an expired certificate has no use.
 
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeueAfter } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { runOnRequests } from './request-queue.ts';
-import type { Request } from './request-queue.ts';
+import { type Request, runOnRequests } from './request-queue.ts';
 
 const HOUR_MS = 3_600_000;
 const DECIDED_MS = HOUR_MS;
-/** Also of what is approved and never signed. */
+/** Applies also to approved requests that are never signed. */
 const PENDING_MS = 24 * HOUR_MS;
 
 export class CertificateCleaner implements Controller {
@@ -45,7 +43,7 @@ export class CertificateCleaner implements Controller {
   }
 }
 
-/** When the request has served its purpose, in milliseconds since the epoch. */
+/** Returns when the request is to be deleted, in milliseconds since the epoch. */
 function deadlineOf({ metadata, status: { conditions = [], certificate } }: Request): number {
   const deadlines = conditions.map(({ type, lastUpdateTime }) => {
     const since = parseTime(lastUpdateTime) ?? 0;

@@ -1,12 +1,13 @@
-// The common part of the controllers of certificate requests: each reconciles every request that is new or has changed.
+// The common part of the controllers of certificate requests: each reconciles every request that is
+// new or has changed.
 
-import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
-import type { CertificateSigningRequest } from '#api/groups/certificates/v1/index.ts';
+import {
+  type CertificateSigningRequest,
+  certificateSigningRequests,
+} from '#api/groups/certificates/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
-import { ControllerBuilder } from '../builder.ts';
-import type { QueueConfig } from '../builder.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
+import { ControllerBuilder, type QueueConfig } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 export type Request = Immutable<CertificateSigningRequest>;
@@ -15,7 +16,10 @@ export interface RequestQueueConfig extends Omit<QueueConfig, 'reconcile'> {
   readonly reconcile: (request: Request, signal: AbortSignal) => Promise<ReconcileResult>;
 }
 
-/** Returns the function that runs a controller of requests. A request that is gone is not reconciled. */
+/**
+ * Returns the function that runs a controller of requests. A request that is gone is not
+ * reconciled.
+ */
 export function runOnRequests(
   config: ControllerConfig,
   { reconcile, ...queue }: RequestQueueConfig,

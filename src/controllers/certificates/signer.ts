@@ -1,10 +1,13 @@
-// Signs approved certificate requests with the cluster's authority, for the built-in signers of Kubernetes.
+// Signs approved certificate requests with the cluster's authority, for the built-in signers of
+// Kubernetes.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
-import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
-import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import {
+  type CertificateRequest,
+  parseCertificateRequest,
+} from '#api/groups/certificates/v1/request.ts';
 import {
   KUBE_API_SERVER_CLIENT,
   KUBE_API_SERVER_CLIENT_KUBELET,
@@ -13,25 +16,25 @@ import {
   kubeletServingProblem,
 } from '#api/groups/certificates/v1/signers.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { runOnRequests } from './request-queue.ts';
-import type { Request } from './request-queue.ts';
-import { makeCertificate } from './x509.ts';
-import type { Authority } from './x509.ts';
+import { type Request, runOnRequests } from './request-queue.ts';
+import { type Authority, makeCertificate } from './x509.ts';
 
 export interface CertificateSignerConfig extends ControllerConfig {
   readonly authority: Authority;
-  /** The default and maximum lifetime of certificates. Default: 365 days. */
+  /** The default and maximum lifetime of certificates, in milliseconds. Default: 365 days. */
   readonly maxDurationMs?: number;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const MIN_DURATION_MS = 10 * MINUTE_MS;
-/** For clocks that differ. What lasts less than SHORT lasts as long as was asked, counted from now. */
+/**
+ * Certificates are valid from five minutes ago, because clocks differ. A certificate with a
+ * lifetime below SHORT_MS gets its whole lifetime, counted from now.
+ */
 const BACKDATE_MS = 5 * MINUTE_MS;
 const SHORT_MS = 8 * 60 * MINUTE_MS;
 
@@ -94,12 +97,15 @@ export class CertificateSigner implements Controller {
       usages: spec.usages ?? [],
       serialNumber: random.bytes(16),
       notBeforeMs: now - BACKDATE_MS,
-      // Nothing outlasts who signed it.
+      // No certificate outlasts the certificate of its issuer.
       notAfterMs: Math.min(notAfterMs, Date.parse(new X509Certificate(authority.cert).validTo)),
     });
   }
 
-  /** A request that has changed meanwhile is looked at again when the cache shows it. */
+  /**
+   * Writes the status. A request that has changed meanwhile is reconciled again when the cache
+   * shows the change.
+   */
   async #writeStatus(
     request: Request,
     status: Request['status'],
@@ -120,8 +126,8 @@ type ReadRequest =
   | { readonly parsed?: undefined; readonly error: string };
 
 /**
- * Reads a request that was stored. It was valid when it was created, but maybe by the rules of an earlier version. A request that
- * cannot be read will never be: it fails instead of being retried.
+ * Parses a stored request. Throws a permanent error for a request that an earlier version accepted
+ * by other rules: it is failed instead of retried.
  */
 function readRequest({ spec }: Request): ReadRequest {
   try {
@@ -131,7 +137,7 @@ function readRequest({ spec }: Request): ReadRequest {
   }
 }
 
-/** Approved, and neither signed nor failed nor denied. */
+/** Reports whether the request is approved, and neither signed nor failed nor denied. */
 function isToBeSigned({ status: { conditions = [], certificate } }: Request): boolean {
   const is = (type: string): boolean =>
     conditions.some((each) => each.type === type && each.status === 'True');
@@ -140,7 +146,10 @@ function isToBeSigned({ status: { conditions = [], certificate } }: Request): bo
 
 type ProblemOf = (request: CertificateRequest, usages: readonly string[]) => string | undefined;
 
-/** By signer: why it does not sign a request. Other signers are other people's; nothing can be asked of kubernetes.io/legacy-unknown any more. */
+/**
+ * By signer: returns why it does not sign a request. Signers that are missing here belong to other
+ * controllers; kubernetes.io/legacy-unknown accepts no new requests.
+ */
 const PROBLEMS: Readonly<Record<string, ProblemOf | undefined>> = {
   [KUBE_API_SERVER_CLIENT]: (_, usages) => clientUsageProblem(usages),
   [KUBE_API_SERVER_CLIENT_KUBELET]: kubeletClientProblem,

@@ -9,8 +9,7 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
 import { makeAuthority } from './testing/authority.ts';
-import { makeCertificate } from './x509.ts';
-import type { Authority } from './x509.ts';
+import { type Authority, makeCertificate } from './x509.ts';
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const NOW = Date.UTC(2026, 0, 1);
@@ -38,12 +37,12 @@ async function certify(
   });
 }
 
-test('a certificate says what its key is for', async () => {
+test('a certificate has the usages of its key', async () => {
   const authority = await makeAuthority(NOW);
   const certificate = new Peculiar(
     await certify(authority, ['signing', 'decipher only', 's/mime', 'microsoft sgc', 'any']),
   );
-  // The first and the ninth bit.
+  // Bits 0 and 8 (the first and the ninth).
   expect(certificate.getExtension(KeyUsagesExtension)?.usages).toBe(0b1_0000_0001);
   expect(certificate.getExtension(ExtendedKeyUsageExtension)?.usages).toEqual([
     '1.3.6.1.5.5.7.3.4',

@@ -1,8 +1,8 @@
-// Makes X.509 certificates (RFC 5280) from certificate requests. It uses no library: a certificate is a few nested lists, and the
-// signature must be made synchronously, since work of other threads takes no time of a virtual clock.
+// Makes X.509 certificates (RFC 5280) from certificate requests. It uses no library: a certificate
+// is a few nested lists, and the signature must be made synchronously, because the virtual clock
+// does not account for work of other threads.
 
-import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject, sign, X509Certificate } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { childrenOf, readDer } from '#api/groups/certificates/v1/der.ts';
 import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
@@ -14,17 +14,17 @@ export interface Authority {
 }
 
 export interface CertificateTemplate {
-  /** The certificate gets its subject, its names and its key, and nothing else. */
+  /** The request: the certificate gets its subject, names and public key, and nothing else. */
   readonly request: CertificateRequest;
-  /** As spec.usages has them. */
+  /** Usages in the form of spec.usages. */
   readonly usages: readonly string[];
-  /** 16 bytes. */
+  /** The serial number: 16 bytes. */
   readonly serialNumber: Uint8Array;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
 }
 
-/** Bits of KeyUsage, from the first. */
+/** The bits of KeyUsage, in order. */
 const KEY_USAGES = [
   'digital signature',
   'content commitment',
@@ -62,7 +62,7 @@ export function makeCertificate(authority: Authority, template: CertificateTempl
   const issuer = readDer(new X509Certificate(authority.cert).raw);
   const { subject: issuerName, keyIdentifier } = issuerParts(issuer);
   const serial = Buffer.from(template.serialNumber);
-  // A positive number that is not longer than it has to be.
+  // DER integers are signed and minimal: the first bit must be 0, and the first byte not 0.
   serial[0] = ((serial[0] as number) & 0x7f) | 0x01;
   const signed = sequence(
     tagged(0xa0, integer(Buffer.from([2]))),
@@ -101,7 +101,7 @@ function extensionsOf(
   return [
     ...(bits.includes(true) ? [extension('2.5.29.15', flags(bits), true)] : []),
     ...(extended.length > 0 ? [extension('2.5.29.37', sequence(...extended.map(objectId)))] : []),
-    // Not a certificate authority.
+    // Basic constraints: not a certificate authority.
     extension('2.5.29.19', sequence(), true),
     ...(keyIdentifier !== undefined
       ? [extension('2.5.29.35', sequence(tagged(0x80, keyIdentifier)))]
@@ -116,7 +116,7 @@ function issuerParts(certificate: ReturnType<typeof readDer>): {
   keyIdentifier: Buffer | undefined;
 } {
   const fields = childrenOf(firstChild(certificate));
-  // Version (there since version 2), number, algorithm, issuer, validity, subject.
+  // The fields: version (optional), serial number, algorithm, issuer, validity, subject.
   const subject = fields[fields[0]?.tag === 0xa0 ? 5 : 4];
   if (subject === undefined) throw new Error('a certificate without a subject');
   const extensions = fields.find(({ tag }) => tag === 0xa3);
@@ -184,7 +184,7 @@ function extension(type: string, value: Buffer, critical = false): Buffer {
   );
 }
 
-/** Named bits: what follows the last that is set is left out. */
+/** Encodes named bits: trailing zero bits are left out. */
 function flags(bits: readonly boolean[]): Buffer {
   const count = bits.lastIndexOf(true) + 1;
   const bytes = Buffer.alloc(Math.ceil(count / 8));
@@ -204,7 +204,7 @@ function objectId(text: string): Buffer {
   return tagged(0x06, Buffer.from(bytes));
 }
 
-/** Two digits of the year until 2049, four from then on. */
+/** Encodes a time: UTCTime (two digits for the year) until 2049, GeneralizedTime from 2050. */
 function time(ms: number): Buffer {
   const text = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '');
   return Number(text.slice(0, 4)) < 2050
@@ -214,7 +214,7 @@ function time(ms: number): Buffer {
 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  // The reader of requests writes eight groups and omits none.
+  // The parser of requests always expands an IPv6 address to eight groups.
   return Buffer.concat(
     address.split(':').map((group) => Buffer.from(group.padStart(4, '0'), 'hex')),
   );

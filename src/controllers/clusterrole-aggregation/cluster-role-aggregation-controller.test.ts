@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { New } from '#api/machinery/meta/v1/index.ts';
-import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
-import type { ClusterRole, PolicyRule } from '#api/groups/rbac/v1/index.ts';
+import { type ClusterRole, clusterRoles, type PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import { ClusterRoleAggregationController } from './index.ts';
@@ -21,7 +20,7 @@ const whole: New<ClusterRole> = {
   rules: null,
 };
 
-test('a role is made of others, each rule once, and follows them', async () => {
+test('an aggregated role has each rule of its sources once, and follows their changes', async () => {
   const cluster = await startTestCluster();
   const roles = cluster.client.resource(clusterRoles);
   await cluster.run((config) => new ClusterRoleAggregationController(config));
@@ -48,7 +47,7 @@ test('a role is made of others, each rule once, and follows them', async () => {
   await cluster.stop();
 });
 
-test('ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, disturbed, outcome } = await disturb({
     subject: (config) => new ClusterRoleAggregationController(config),
     steps: [
@@ -59,7 +58,7 @@ test('ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
     outcome: [clusterRoles],
     rest: '1m',
   });
-  // Two for what changes here, the others for the roles that every cluster has.
+  // Two writes for the changes here, six for the aggregated roles of every cluster.
   expect(writes).toBe(8);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });

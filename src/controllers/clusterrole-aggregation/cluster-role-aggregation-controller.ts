@@ -1,12 +1,10 @@
-// Cluster roles that are made of others: their rules are those of all roles that their selectors select.
+// Computes the rules of aggregated cluster roles: the rules of all roles that their selectors
+// select.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
-import type { ClusterRole, PolicyRule } from '#api/groups/rbac/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { type ClusterRole, clusterRoles, type PolicyRule } from '#api/groups/rbac/v1/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { ControllerBuilder } from '../builder.ts';
@@ -46,7 +44,8 @@ export class ClusterRoleAggregationController implements Controller {
     const rules = aggregatedRules(role, this.#roles.lister.list());
     if (semanticEqual(rules, role.rules ?? [])) return reconciled;
     const { name, uid } = role.metadata;
-    // An apply leaves the fields of others alone. The UID makes sure that it is this role, not a new one of the same name.
+    // Server-side apply leaves fields of other managers alone. The UID makes sure that the role is
+    // this one, not a new one with the same name.
     const configuration = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -65,8 +64,8 @@ export class ClusterRoleAggregationController implements Controller {
 }
 
 /**
- * Returns the rules of all roles that the selectors of `role` select: equal rules once, ordered by selector, then by name of the role,
- * then as the role has them.
+ * Returns the rules of all roles that the selectors of `role` select: equal rules once, ordered by
+ * selector, then by name of the role, then as the role has them.
  */
 function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
   const sorted = all
@@ -86,7 +85,10 @@ function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rul
   return [...rules.values()];
 }
 
-/** Returns a text that two rules share if and only if they are semantically equal: a missing list equals an empty one. */
+/**
+ * Returns a text that two rules share if and only if they are semantically equal: a missing list
+ * equals an empty one.
+ */
 function ruleKey({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }: Rule): string {
   return JSON.stringify(
     [apiGroups, resources, resourceNames, nonResourceURLs, verbs].map((list) => list ?? []),

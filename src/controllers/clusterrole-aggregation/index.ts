@@ -1,3 +1,3 @@
-// Roles made of others.
+// The controller of aggregated cluster roles.
 
 export { ClusterRoleAggregationController } from './cluster-role-aggregation-controller.ts';

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { cronJobs, jobs } from '#api/groups/batch/v1/index.ts';
-import type { CronJobSpec } from '#api/groups/batch/v1/index.ts';
+import { cronJobs, type CronJobSpec, jobs } from '#api/groups/batch/v1/index.ts';
 import { events, pods } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { JobController } from '../job/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { TtlAfterFinishedController } from '../ttl-after-finished/index.ts';
 import { CronJobController } from './index.ts';
 
@@ -22,7 +20,7 @@ const cronJob = (spec: New<CronJobSpec>) => ({
   spec: { schedule: '0 * * * *', jobTemplate: template, ...spec },
 });
 
-/** Every pod that is there succeeds, or fails. */
+/** Ends every present pod in this phase. */
 async function endPods(cluster: TestCluster, phase = 'Succeeded'): Promise<void> {
   const inDefault = cluster.client.resource(pods).namespace('default');
   for (const { metadata, status } of (await inDefault.list()).items) {
@@ -63,7 +61,7 @@ describe('a cron job', () => {
       .filter(({ involvedObject }) => involvedObject.kind === 'CronJob')
       .map(({ reason, message }) => `${reason}: ${message}`);
 
-  test('starts a job each time, under the name of the minute, and notes what runs and what has succeeded', async () => {
+  test('starts a job each time, named after the minute, and records active jobs and the last success', async () => {
     await create();
     expect(await jobList()).toEqual([]);
     await cluster.clock.advance('61m');
@@ -90,7 +88,7 @@ describe('a cron job', () => {
     );
   });
 
-  test('keeps as many finished jobs as it is told', async () => {
+  test('keeps the configured number of finished jobs', async () => {
     await create({
       successfulJobsHistoryLimit: 2,
       failedJobsHistoryLimit: 1,
@@ -127,7 +125,7 @@ describe('a cron job', () => {
     },
   );
 
-  test('rests while it is suspended; what was missed is made up for once, within the deadline', async () => {
+  test('starts no job while it is suspended; missed times are made up for by one job, within the deadline', async () => {
     await create({ suspend: true });
     await cluster.clock.advance('5h30m');
     expect(await jobList()).toEqual([]);
@@ -143,7 +141,7 @@ describe('a cron job', () => {
     expect(await jobTimes()).toHaveLength(1);
   });
 
-  test('says when its time never comes', async () => {
+  test('records an event if its schedule is never due', async () => {
     await create({ schedule: '59 23 31 2 *' });
     await cluster.clock.advance('1m');
     expect(await messages()).toEqual([
@@ -151,7 +149,7 @@ describe('a cron job', () => {
     ]);
   });
 
-  test('says when an active job has gone missing', async () => {
+  test('records an event if an active job is missing', async () => {
     await create();
     await cluster.clock.advance('61m');
     const [job] = await jobList();
@@ -167,7 +165,7 @@ describe('a cron job', () => {
   });
 });
 
-test('a cron job keeps to the hour of its time zone for a week in which summer time begins', async () => {
+test('a cron job keeps to the hour of its time zone in the week in which summer time begins', async () => {
   const cluster = await startTestCluster({ startMs: Date.parse('2026-03-05T12:00:00Z') });
   await cluster.run((config) => new CronJobController(config));
   await cluster.run((config) => new JobController(config));
@@ -190,7 +188,7 @@ test('a cron job keeps to the hour of its time zone for a week in which summer t
   ).toEqual([
     '2026-03-06T07:30:00Z',
     '2026-03-07T07:30:00Z',
-    // On the eighth there is no 2:30.
+    // On 8 March there is no 2:30.
     '2026-03-09T06:30:00Z',
     '2026-03-10T06:30:00Z',
     '2026-03-11T06:30:00Z',
@@ -199,7 +197,7 @@ test('a cron job keeps to the hour of its time zone for a week in which summer t
   await cluster.stop();
 });
 
-test('whatever goes wrong, there is one job for each time', { timeout: 120_000 }, async () => {
+test('there is one job for each time, after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new CronJobController(config),
     others: [(config) => new JobController(config)],
@@ -217,7 +215,7 @@ test('whatever goes wrong, there is one job for each time', { timeout: 120_000 }
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });
 
-test('a finished job goes when its time is up, and not before', async () => {
+test('a finished job is deleted when its time to live is over, and not before', async () => {
   const cluster = await startTestCluster();
   await cluster.run((config) => new JobController(config));
   await cluster.run((config) => new TtlAfterFinishedController(config));
@@ -240,7 +238,7 @@ test('a finished job goes when its time is up, and not before', async () => {
   await cluster.clock.advance('30s');
   expect((await client.get('brief')).metadata.deletionTimestamp).toBeUndefined();
   await cluster.clock.advance('40s');
-  // Its pods go first.
+  // The job's pods are deleted first.
   expect((await client.get('brief')).metadata.finalizers).toEqual(['foregroundDeletion']);
   expect((await client.get('kept')).metadata.deletionTimestamp).toBeUndefined();
   await cluster.stop();

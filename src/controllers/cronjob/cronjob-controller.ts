@@ -1,26 +1,32 @@
-// CronJobs: a job for each time that the schedule is due, as many at once as the policy allows, and as many kept as is asked.
+// CronJobs: starts a job each time that the schedule is due, runs as many at once as the
+// concurrency policy allows, and keeps as many finished jobs as the history limits allow.
 
-import { cronJobs, jobs } from '#api/groups/batch/v1/index.ts';
-import type { CronJob, CronJobStatus, Job } from '#api/groups/batch/v1/index.ts';
+import {
+  type CronJob,
+  cronJobs,
+  type CronJobStatus,
+  type Job,
+  jobs,
+} from '#api/groups/batch/v1/index.ts';
 import { hasCondition, isFinished } from '#api/groups/batch/v1/job-conditions.ts';
-import { parseSchedule } from '#api/groups/batch/v1/schedule.ts';
-import type { CronSchedule } from '#api/groups/batch/v1/schedule.ts';
+import { type CronSchedule, parseSchedule } from '#api/groups/batch/v1/schedule.ts';
 import { isTimeZone } from '#api/groups/batch/v1/time-zones.ts';
 import type { ObjectReference } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import type { EventRecorder } from '#client/events/index.ts';
-import type { EventType } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import type { EventRecorder, EventType } from '#client/events/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Histogram } from '#machinery/metrics/instruments.ts';
+import { exponentialBuckets, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy, newControllerRef } from '../controller-ref.ts';
@@ -39,7 +45,7 @@ export interface CronJobControllerConfig extends ControllerConfig {
 
 const COMPONENT = 'cronjob-controller';
 const SCHEDULED_TIMESTAMP = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
-/** The clock shows the minute for certain only a moment after it has begun. */
+/** A due key is added this much later, so that the clock shows the due minute for certain. */
 const LATE_MS = 100;
 
 export class CronJobController implements Controller {
@@ -108,7 +114,7 @@ export class CronJobController implements Controller {
     if (due !== undefined) current = await this.#start(key, current, due, nowMs, signal);
     const next = nextTime(schedule, nowMs, spec.timeZone);
     if (next === undefined) {
-      // The 31st of February.
+      // For example 31 February.
       const why = 'time difference between two schedules is less than 1 second';
       this.#event(
         current,
@@ -160,7 +166,10 @@ export class CronJobController implements Controller {
     }
   }
 
-  /** The latest time that was due and for which no job was started; times before it are given up. */
+  /**
+   * Returns the latest time that was due and for which no job was started; earlier times are given
+   * up.
+   */
   #dueTime(cronJob: ReadCronJob, schedule: CronSchedule, nowMs: number): number | undefined {
     const { metadata, spec, status } = cronJob;
     let from = parseTime(status.lastScheduleTime) ?? parseTime(metadata.creationTimestamp) ?? nowMs;
@@ -217,7 +226,10 @@ export class CronJobController implements Controller {
     );
   }
 
-  /** Undefined: the job of that time exists, but is not this CronJob's, or has finished. */
+  /**
+   * Creates the job of a due time. Returns undefined if the job exists but belongs to another
+   * owner, or has finished.
+   */
   async #createJob(
     key: string,
     cronJob: ReadCronJob,
@@ -235,7 +247,7 @@ export class CronJobController implements Controller {
       return created;
     } catch (error) {
       if (apierrors.isAlreadyExists(error)) {
-        // Made by this controller before it could note it.
+        // The job was created by this controller, which stopped before it recorded the job.
         const taken = await inNamespace.get(name, { signal });
         if (isControlledBy(taken, cronJob)) return isFinished(taken.status) ? undefined : taken;
       }
@@ -326,7 +338,7 @@ export class CronJobController implements Controller {
     }
   }
 
-  /** Finished jobs beyond those that are kept, the oldest first. */
+  /** Deletes finished jobs beyond the history limits, the oldest first. */
   async #cleanUp(
     cronJob: ReadCronJob,
     owned: readonly ReadJob[],
@@ -381,12 +393,15 @@ export class CronJobController implements Controller {
   }
 }
 
-/** As events tell times: with the zone as a number. */
+/** Formats a time for events: RFC 1123 with a numeric zone. */
 function rfc1123(ms: number): string {
   return new Date(ms).toUTCString().replace('GMT', '+0000');
 }
 
-/** One name for each minute, so that no time is served twice. */
+/**
+ * Returns the name of the job of a due time. The name is unique per minute, so that no time is
+ * served twice.
+ */
 function jobName({ metadata }: ReadCronJob, due: number): string {
   return `${metadata.name}-${Math.floor(due / 60_000)}`;
 }

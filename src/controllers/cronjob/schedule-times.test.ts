@@ -15,7 +15,7 @@ describe('nextTime', () => {
     ['0 0 29 2 *', '2026-01-01T00:00:00Z', '2028-02-29T00:00'],
     ['0 0 30 2 *', '2026-01-01T00:00:00Z', undefined],
     ['0 9 * * mon', '2026-01-01T00:00:00Z', '2026-01-05T09:00'],
-    // Days of both fields, as one of them is enough.
+    // If both day fields are restricted, a day has to match only one of them.
     ['0 0 13 * fri', '2026-01-01T00:00:00Z', '2026-01-02T00:00'],
     ['0 0 31 * *', '2026-02-01T00:00:00Z', '2026-03-31T00:00'],
     ['@monthly', '2026-12-15T00:00:00Z', '2027-01-01T00:00'],
@@ -28,11 +28,11 @@ describe('nextTime', () => {
     // New York: summer time begins on 8 March 2026 at 2:00 and ends on 1 November at 2:00.
     ['0 9 * * *', '2026-03-07T20:00:00Z', '2026-03-08T13:00'],
     ['30 1 * * *', '2026-03-08T00:00:00Z', '2026-03-08T06:30'],
-    // 2:30 is not there that day.
+    // 2:30 does not exist on that day.
     ['30 2 * * *', '2026-03-08T06:00:00Z', '2026-03-09T06:30'],
     ['0 * * * *', '2026-03-08T06:30:00Z', '2026-03-08T07:00'],
     ['0 0 * * *', '2026-11-01T05:00:00Z', '2026-11-02T05:00'],
-    // Once by the hour: each of the hours that the clock shows twice.
+    // An hourly schedule is due in each of the two hours that the clock repeats.
     ['0 * * * *', '2026-11-01T05:00:00Z', '2026-11-01T06:00'],
     ['0 0 1 * *', '2026-03-15T00:00:00Z', '2026-04-01T04:00'],
   ])('%s after %s in New York', (schedule, after, expected) => {
@@ -59,7 +59,7 @@ describe('missedTimes', () => {
       many,
     ];
   };
-  test('are counted up to a hundred, and the last is found in any case', () => {
+  test('are counted up to a hundred, and the last one is returned in any case', () => {
     expect(missed('0 * * * *', '2026-01-01T00:00:00Z', '2026-01-01T00:59:00Z')).toEqual([
       undefined,
       0,

@@ -1,10 +1,11 @@
-// When a schedule is due: in a time zone, over changes to and from summer time, as robfig/cron v3 does it, which Kubernetes uses.
-// A time that the clock jumps over is due at the moment of the jump's end only if the fields still agree there; one that the
-// clock shows twice is due once for schedules of a fixed hour.
+// Computes when a schedule is due in a time zone, over changes to and from summer time, like
+// robfig/cron v3, which upstream uses. A time that the clock skips is due at the end of the skipped
+// hour only if the fields still match there. A repeated time is due once for schedules with a fixed
+// hour.
 
 import type { CronField, CronSchedule, CronTimes } from '#api/groups/batch/v1/schedule.ts';
 
-/** A schedule that is never due (February 30) is given up after so many years. */
+/** The search ends after this many years: a schedule may never be due (February 30). */
 const YEARS = 5;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -19,7 +20,10 @@ interface Civil {
   readonly minute: number;
 }
 
-/** The first time after `afterMs` that the schedule is due; undefined if it never is. Milliseconds since the epoch. */
+/**
+ * Returns the first time after `afterMs` that the schedule is due; undefined if it never is.
+ * Milliseconds since the epoch.
+ */
 export function nextTime(
   schedule: CronSchedule,
   afterMs: number,
@@ -59,7 +63,7 @@ const isAny = ({ any }: CronField): boolean => any;
 
 interface Zone {
   civil(ms: number): Civil;
-  /** When a day begins. */
+  /** Returns when the day begins, in milliseconds since the epoch. */
   firstOf(day: Pick<Civil, 'year' | 'month' | 'day'>): number;
   dayAfter(ms: number, civil: Civil): number;
 }
@@ -117,7 +121,10 @@ function makeZone(timeZone: string): Zone {
   };
 }
 
-/** How often the schedule was due after `fromMs` and until `untilMs`, and when last. `many`: more often than anybody counts. */
+/**
+ * Returns how often the schedule was due after `fromMs` and until `untilMs`, and the last time.
+ * `many`: the count exceeds MANY.
+ */
 export function missedTimes(
   schedule: CronSchedule,
   fromMs: number,
@@ -134,7 +141,8 @@ export function missedTimes(
     last = at;
     count++;
     if (count < MANY) continue;
-    // From here on only the last one matters. Schedules repeat: it is within the longest gap before the end.
+    // From here on only the last one matters. Schedules repeat: it is within the longest gap before
+    // the end.
     const gap = Math.max(MINUTE_MS, (nextTime(schedule, at, timeZone) ?? untilMs) - at);
     for (let back = gap; ; back *= 2) {
       const from = Math.max(at, untilMs - back);

@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
-import type { DaemonSetSpec } from '#api/groups/apps/v1/index.ts';
-import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { NodeSpec, Pod } from '#api/groups/core/v1/index.ts';
+import { controllerRevisions, daemonSets, type DaemonSetSpec } from '#api/groups/apps/v1/index.ts';
+import { events, nodes, type NodeSpec, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { DaemonSetController } from './index.ts';
 import { targetNodeOf } from './placement.ts';
 
@@ -83,7 +80,7 @@ describe('a daemon set', () => {
       .filter(({ involvedObject }) => involvedObject.kind === 'DaemonSet')
       .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 
-  test('has a pod on each node, bound by its affinity, tolerating what troubles nodes', async () => {
+  test('has a pod on each node, bound by node affinity, with tolerations of node conditions', async () => {
     await addNode('n1');
     await addNode('n2');
     await create();
@@ -163,7 +160,7 @@ describe('a daemon set', () => {
     },
   );
 
-  test('respects taints: none is started, and one that runs goes only for NoExecute', async () => {
+  test('respects taints: no pod is started on a tainted node, and a running pod is removed for NoExecute only', async () => {
     await addNode('n1');
     await addNode('n2', { taints: [{ key: 'a', effect: 'NoSchedule' }] });
     await addNode('n3', { unschedulable: true });
@@ -182,7 +179,7 @@ describe('a daemon set', () => {
     expect(await places()).toEqual(['n3 agent:1']);
   });
 
-  test('is updated one node after the other, and its history is kept within its limit', async () => {
+  test('is updated node by node, and keeps its history within the limit', async () => {
     for (const name of ['n1', 'n2', 'n3']) await addNode(name);
     await create({ revisionHistoryLimit: 1 });
     await makeReady();
@@ -204,7 +201,7 @@ describe('a daemon set', () => {
     expect((await revisionList()).map(({ revision }) => revision).toSorted()).toEqual([3, 4]);
   });
 
-  test('surges: a new pod gets ready beside the old one', async () => {
+  test('surges: a new pod becomes ready beside the old one', async () => {
     await addNode('n1');
     await addNode('n2');
     await create({
@@ -224,7 +221,7 @@ describe('a daemon set', () => {
     expect(await places()).toEqual(['n1 agent:2', 'n2 agent:2']);
   });
 
-  test('leaves old pods until they are deleted, if it says so', async () => {
+  test('keeps old pods until they are deleted, with the strategy OnDelete', async () => {
     await addNode('n1');
     await create({ updateStrategy: { type: 'OnDelete' } });
     await makeReady();
@@ -236,7 +233,7 @@ describe('a daemon set', () => {
     expect(await places()).toEqual(['n1 agent:2']);
   });
 
-  test('replaces pods that have ended, later each time they failed', async () => {
+  test('replaces failed pods, with a longer delay after each failure', async () => {
     await addNode('n1');
     await create();
     const fail = async () => {
@@ -256,7 +253,7 @@ describe('a daemon set', () => {
     );
   });
 
-  test('adopts pods that match, and removes what waits for a node that is gone', async () => {
+  test('adopts matching pods, and removes pods that are bound to a deleted node', async () => {
     await addNode('n1');
     await podClient().create({
       metadata: { name: 'lonely', labels: { app: 'agent' } },

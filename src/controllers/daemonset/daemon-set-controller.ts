@@ -1,16 +1,23 @@
-// DaemonSets: one pod on each node where one belongs, replaced at the pace that the update strategy allows.
+// DaemonSets: runs one pod on each eligible node, and replaces pods at the pace that the update
+// strategy allows.
 
-import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
-import type { ControllerRevision, DaemonSet } from '#api/groups/apps/v1/index.ts';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type ControllerRevision,
+  controllerRevisions,
+  type DaemonSet,
+  daemonSets,
+} from '#api/groups/apps/v1/index.ts';
+import { type Node, nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
@@ -19,8 +26,13 @@ import { claimantOf, selectorOf, selectsEverything } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import type { Dependents } from '../dependents.ts';
-import { beyondLimit, History, REVISION_HASH, templateData } from '../history/index.ts';
-import type { ReadRevision } from '../history/index.ts';
+import {
+  beyondLimit,
+  History,
+  type ReadRevision,
+  REVISION_HASH,
+  templateData,
+} from '../history/index.ts';
 import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating, PodControl } from '../pod-control.ts';
 import { isPodTerminal, podReadySince } from '../pod-state.ts';
@@ -41,9 +53,9 @@ type ReadNode = Immutable<Node>;
 type ReadPod = Immutable<Pod>;
 
 export interface DaemonSetControllerConfig extends ControllerConfig {
-  /** Keys that are reconciled at once. Default: 2. */
+  /** The number of keys that are reconciled at once. Default: 2. */
   readonly workers?: number;
-  /** Pods that one reconcile creates, and that it deletes, at most. Default: 250. */
+  /** The maximum number of pods that one reconcile creates, and that it deletes. Default: 250. */
   readonly burstReplicas?: number;
 }
 
@@ -107,7 +119,10 @@ export class DaemonSetController implements Controller {
     this.run = builder.complete();
   }
 
-  /** Returns the keys of the DaemonSets for which the update changes whether their pod belongs on the node; all without an update. */
+  /**
+   * Returns the keys of the DaemonSets for which the update changes whether their pod belongs on
+   * the node; all without an update.
+   */
   #setsPlacedAnew(before: ReadNode | undefined, node: ReadNode): readonly string[] {
     return this.#sets.lister.list().flatMap((set) => {
       if (before === undefined) return objectKey(set);
@@ -128,7 +143,7 @@ export class DaemonSetController implements Controller {
       return await this.#sync(key, set, signal);
     } catch (error) {
       if (apierrors.isConflict(error)) return requeue;
-      // The DaemonSet or its namespace is on the way out.
+      // The DaemonSet or its namespace is being deleted.
       if (apierrors.isNotFound(error) || isNamespaceTerminating(error)) return reconciled;
       throw error;
     }
@@ -177,12 +192,13 @@ export class DaemonSetController implements Controller {
     return delays.length === 0 ? reconciled : requeueAfter(Math.min(...delays));
   }
 
-  /** Returns the present pods of the DaemonSet. */
+  /** Returns the present state of the DaemonSet: its pods by node, and the nodes. */
   async #facts(set: ReadDaemonSet, hash: string, signal: AbortSignal): Promise<Facts> {
     const owned = await this.#pods.claim(set, signal);
     const podsByNode = new Map<string, ReadPod[]>();
     for (const pod of owned) {
-      // It has ended, is being deleted, and only a finalizer keeps it: nothing more to be done with it.
+      // A pod that has ended and is being deleted is held by a finalizer only: there is nothing
+      // left to do.
       if (isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined) continue;
       const node = targetNodeOf(pod);
       if (node === undefined) continue;
@@ -251,7 +267,10 @@ export class DaemonSetController implements Controller {
     return { remove, again };
   }
 
-  /** Answers what something failed with; undefined if all went well. */
+  /**
+   * Creates and deletes pods by the plan. Returns the first error; undefined if all writes
+   * succeeded.
+   */
   async #carryOut(
     key: string,
     { set, hash }: Facts,
@@ -294,7 +313,7 @@ export class DaemonSetController implements Controller {
     return results.find((result) => result.status === 'rejected')?.reason;
   }
 
-  /** Old revisions of which there are no pods any more, beyond the limit. */
+  /** Deletes revisions without pods beyond the history limit, the oldest first. */
   async #cleanUp(
     { set, podsByNode }: Facts,
     revisions: readonly ReadRevision[],
@@ -308,7 +327,7 @@ export class DaemonSetController implements Controller {
       (each) => each === current || hashes.has(each.metadata.labels?.[REVISION_HASH]),
     );
     const names = new Set(live.map(({ metadata }) => metadata.name));
-    // Nodes with pods of this DaemonSet count, too.
+    // A revision that pods still use counts towards the limit, but is never deleted.
     const limit = Math.max(0, (set.spec.revisionHistoryLimit ?? 10) - (live.length - 1));
     for (const revision of beyondLimit(revisions, names, limit))
       await this.#history.delete(revision, signal);
@@ -327,7 +346,7 @@ export class DaemonSetController implements Controller {
     this.#writes.wrote(key, written, this.#sets.lister.getByKey(key));
   }
 
-  /** In how many milliseconds the next pod that is ready is available too. */
+  /** Returns in how many milliseconds the next ready pod becomes available. */
   #untilAvailable({ set, podsByNode, nowMs }: Facts): number | undefined {
     const needed = (set.spec.minReadySeconds ?? 0) * 1000;
     const left = [...podsByNode.values()].flat().flatMap((pod) => {

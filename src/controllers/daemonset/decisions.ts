@@ -14,32 +14,35 @@ type ReadPod = Immutable<Pod>;
 export interface Facts {
   readonly set: ReadDaemonSet;
   readonly nodes: readonly ReadNode[];
-  /** By the name of the node where they are or are bound for. No empty lists. */
+  /**
+   * By the name of the node where the pods run, or to which they will be bound. It has no empty
+   * lists.
+   */
   readonly podsByNode: ReadonlyMap<string, readonly ReadPod[]>;
-  /** The pod is of the present revision. */
+  /** The hash of the current revision. */
   readonly hash: string;
   readonly nowMs: number;
 }
 
 export interface Plan {
-  /** Nodes that get a pod. */
+  /** The names of nodes that get a pod. */
   readonly create: readonly string[];
   readonly remove: readonly ReadPod[];
 }
 
-/** Pods that have ended, of nodes that should have one that runs. */
+/** Ended pods on nodes that should have a running one. */
 export interface Ended {
   readonly pod: ReadPod;
   readonly node: string;
 }
 
 export interface NodesPlan extends Plan {
-  /** These are to be removed too, one after the other slower and slower. */
+  /** Failed pods, which are removed too, each with a longer back-off on its node. */
   readonly failed: readonly Ended[];
   readonly succeeded: readonly Ended[];
 }
 
-/** One pod on each node where one belongs, and none where none does. */
+/** Plans one pod on each eligible node, and none on the others. */
 export function planNodes(facts: Facts): NodesPlan {
   const create: string[] = [];
   const remove: ReadPod[] = [];
@@ -81,7 +84,10 @@ export function planNodes(facts: Facts): NodesPlan {
   return { create, remove, failed, succeeded };
 }
 
-/** While a new pod gets ready beside the old one there may be two; `running`: oldest first. */
+/**
+ * Returns surplus pods of a surging update. While a new pod becomes ready beside the old one, two
+ * pods are allowed. `running`: oldest first.
+ */
 function surplusWhenSurging(facts: Facts, running: readonly ReadPod[]): readonly ReadPod[] {
   const { set, hash, nowMs } = facts;
   const [fresh, ...moreFresh] = running.filter((pod) => isUpdated(pod, set, hash));
@@ -92,7 +98,10 @@ function surplusWhenSurging(facts: Facts, running: readonly ReadPod[]): readonly
   return replaced ? [...surplus, old] : surplus;
 }
 
-/** The next pods of a rolling update: so many at a time as may be missing, or may be too many. */
+/**
+ * Plans the next step of a rolling update: as many pods at a time as maxUnavailable or maxSurge
+ * allows.
+ */
 export function planUpdate(facts: Facts): Plan {
   const { set, nodes, podsByNode, hash, nowMs } = facts;
   const surge = maxSurge(facts);
@@ -105,7 +114,7 @@ export function planUpdate(facts: Facts): Plan {
     const staying = (podsByNode.get(name) ?? []).filter(isStaying);
     const fresh = staying.filter((pod) => isUpdated(pod, set, hash));
     const old = staying.filter((pod) => !isUpdated(pod, set, hash));
-    // Several of a kind are for planNodes to clean up.
+    // Several pods of one revision on a node are cleaned up by planNodes.
     return { name, fresh: fresh[0], old: old[0], unclear: fresh.length > 1 || old.length > 1 };
   });
   if (surge > 0) {
@@ -143,7 +152,7 @@ export function planUpdate(facts: Facts): Plan {
   };
 }
 
-/** `observe`: the DaemonSet's generation has been acted on. */
+/** Returns the status. `observe`: the DaemonSet's generation has been acted on. */
 export function calculateStatus(facts: Facts, observe: boolean): Immutable<DaemonSetStatus> {
   const { set, nodes, podsByNode, hash, nowMs } = facts;
   let [desired, current, misscheduled, ready, updated, availableCount] = [0, 0, 0, 0, 0, 0];
@@ -186,7 +195,10 @@ function maxSurge(facts: Facts): number {
   return getScaledValueFromIntOrPercent(rollingUpdate?.maxSurge ?? 0, desiredCount(facts), true);
 }
 
-/** Without surge at least one: otherwise nothing would ever move. */
+/**
+ * Returns how many pods may be unavailable. Without surge at least one: otherwise the update would
+ * never progress.
+ */
 function maxUnavailable(facts: Facts): number {
   const { rollingUpdate } = facts.set.spec.updateStrategy;
   return Math.max(
@@ -199,7 +211,7 @@ function isStaying({ metadata }: ReadPod): boolean {
   return metadata.deletionTimestamp === undefined;
 }
 
-/** Orders pods: bound ones before others, then the oldest. */
+/** Orders pods: bound pods before unbound ones, then by age, the oldest first. */
 function oldestFirst(a: ReadPod, b: ReadPod): number {
   if (Boolean(a.spec.nodeName) !== Boolean(b.spec.nodeName)) return a.spec.nodeName ? -1 : 1;
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];

@@ -1,4 +1,5 @@
-// How soon a failed daemon is replaced: later each time it fails again on the same node.
+// Back-off for the replacement of failed daemon pods: the delay grows with each failure on the same
+// node.
 
 const FIRST_MS = 1000;
 const LONGEST_MS = 15 * 60_000;
@@ -9,10 +10,13 @@ interface Entry {
 }
 
 export class FailureBackoff {
-  /** DaemonSet's UID and node → the last delay. */
+  /** By the DaemonSet's UID and node: the last delay. */
   readonly #entries = new Map<string, Entry>();
 
-  /** 0: now, and the next time waits longer; otherwise when to ask again. */
+  /**
+   * Returns 0 if the pod may be replaced now, and doubles the next delay; otherwise returns in how
+   * many milliseconds to ask again.
+   */
   take(key: string, nowMs: number): number {
     const entry = this.#entries.get(key);
     const remembered =
@@ -25,7 +29,7 @@ export class FailureBackoff {
     return 0;
   }
 
-  /** The DaemonSet is gone. */
+  /** Removes the entries of a deleted DaemonSet. `prefix`: the common prefix of its keys. */
   forget(prefix: string): void {
     for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.#entries.delete(key);
   }

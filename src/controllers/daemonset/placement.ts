@@ -1,5 +1,5 @@
-// On which nodes a DaemonSet's pods belong, and what makes the scheduler put each on its own: pods are bound by the scheduler, to
-// the one node that their affinity names.
+// Decides on which nodes a DaemonSet's pods belong, and builds their pod templates. The scheduler
+// binds each pod to the one node that its node affinity names.
 
 import type { DaemonSet } from '#api/groups/apps/v1/index.ts';
 import type {
@@ -17,6 +17,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { type Operator, Requirement } from '#machinery/selectors/labels.ts';
 import { REVISION_HASH } from '../history/index.ts';
 import {
+  type ReadToleration,
   TAINT_DISK_PRESSURE,
   TAINT_MEMORY_PRESSURE,
   TAINT_NETWORK_UNAVAILABLE,
@@ -26,7 +27,6 @@ import {
   TAINT_UNSCHEDULABLE,
   toleratesTaint,
 } from '../taints.ts';
-import type { ReadToleration } from '../taints.ts';
 
 type ReadNode = Immutable<Node>;
 type ReadSpec = Immutable<PodSpec>;
@@ -35,7 +35,10 @@ const NODE_NAME = 'metadata.name';
 const TEMPLATE_GENERATION = 'pod-template-generation';
 const TEMPLATE_GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation';
 
-/** Daemons go on, and are started, on nodes in trouble. */
+/**
+ * Taints that every daemon pod tolerates: daemon pods start and keep running on nodes with
+ * problems.
+ */
 const TOLERATED: readonly (readonly [key: string, effect: NonNullable<Toleration['effect']>])[] = [
   [TAINT_NOT_READY, 'NoExecute'],
   [TAINT_UNREACHABLE, 'NoExecute'],
@@ -45,7 +48,7 @@ const TOLERATED: readonly (readonly [key: string, effect: NonNullable<Toleration
   [TAINT_UNSCHEDULABLE, 'NoSchedule'],
 ];
 
-/** Returns the tolerations of the template, and those of every daemon pod. */
+/** Returns the template's tolerations and the tolerations of every daemon pod. */
 function tolerationsOf({ tolerations, hostNetwork }: ReadSpec): readonly ReadToleration[] {
   const all = [...(tolerations ?? [])];
   const always =
@@ -65,9 +68,9 @@ function tolerationsOf({ tolerations, hostNetwork }: ReadSpec): readonly ReadTol
 }
 
 export interface Placement {
-  /** A pod of the DaemonSet is to run there. */
+  /** A pod of the DaemonSet should run on the node. */
   readonly shouldRun: boolean;
-  /** One that runs there may stay. */
+  /** A running pod may stay on the node. */
   readonly shouldContinueRunning: boolean;
 }
 
@@ -89,7 +92,7 @@ export function placementOn(node: ReadNode, { spec }: Immutable<DaemonSet>): Pla
   };
 }
 
-/** By nodeSelector and required node affinity. */
+/** Reports whether the template's nodeSelector and required node affinity match the node. */
 function wantsNode({ nodeSelector, affinity }: ReadSpec, node: ReadNode): boolean {
   const present = node.metadata.labels ?? {};
   if (
@@ -102,7 +105,7 @@ function wantsNode({ nodeSelector, affinity }: ReadSpec, node: ReadNode): boolea
   return required === undefined || selects(required, node);
 }
 
-/** One of the terms has to match; a term that says nothing matches nothing. */
+/** Reports whether one of the terms matches. An empty term matches no node. */
 function selects({ nodeSelectorTerms }: Immutable<NodeSelector>, node: ReadNode): boolean {
   return nodeSelectorTerms.some(
     ({ matchExpressions = [], matchFields = [] }: Immutable<NodeSelectorTerm>) => {
@@ -131,7 +134,7 @@ function meets(
   return new Requirement(key, OPERATORS[operator], values ?? []).matches(present);
 }
 
-/** The node where the pod is, or where it is to be bound; undefined if it names none. */
+/** Returns the node where the pod runs or to which it will be bound; undefined if it names none. */
 export function targetNodeOf({ spec }: Immutable<Pod>): string | undefined {
   if (spec.nodeName) return spec.nodeName;
   const terms =
@@ -152,7 +155,7 @@ export function targetNodeOf({ spec }: Immutable<Pod>): string | undefined {
   return undefined;
 }
 
-/** The template of a pod for that node, of the revision with that hash. */
+/** Returns the pod template for a node, labelled with the revision's hash. */
 export function templateFor(
   set: Immutable<DaemonSet>,
   node: string,
@@ -178,7 +181,10 @@ export function templateFor(
   };
 }
 
-/** The required node affinity is evaluated already. It is replaced by the name of the node. */
+/**
+ * Returns the affinity with a required term for this node only. The template's own required terms
+ * are evaluated before.
+ */
 function onlyOn(node: string, affinity: Immutable<Affinity> | undefined): Immutable<Affinity> {
   const nodeSelectorTerms = [
     { matchFields: [{ key: NODE_NAME, operator: 'In' as const, values: [node] }] },
@@ -192,7 +198,7 @@ function onlyOn(node: string, affinity: Immutable<Affinity> | undefined): Immuta
   };
 }
 
-/** Whether the pod is of the present template. */
+/** Reports whether the pod was created from the current template. */
 export function isUpdated(
   { metadata }: Immutable<Pod>,
   set: Immutable<DaemonSet>,

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { Deployment, DeploymentSpec } from '#api/groups/apps/v1/index.ts';
+import {
+  type Deployment,
+  deployments,
+  type DeploymentSpec,
+  replicaSets,
+} from '#api/groups/apps/v1/index.ts';
 import { events, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { DeploymentController } from './index.ts';
 
 let cluster: TestCluster;
@@ -16,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => cluster.stop());
 
-/** Pods of the image 'bad' never become ready. */
+/** Starts the pods. Pods of the image 'bad' never become ready. */
 async function start(): Promise<void> {
   await cluster.run((config) => new DeploymentController(config));
   await cluster.run((config) => new ReplicaManager({ ...config, kind: replicaSetKind }));
@@ -50,7 +53,7 @@ async function patch(spec: object): Promise<void> {
 }
 const setImage = (image: string) => patch({ template: template(image) });
 
-/** 'image: wanted/available', oldest revision first. */
+/** Returns 'image: wanted/available' for each ReplicaSet, oldest revision first. */
 async function sizes(): Promise<string[]> {
   const { items } = await sets().list();
   const revision = (item: (typeof items)[number]) =>
@@ -74,7 +77,7 @@ async function messages(): Promise<string[]> {
 }
 
 describe('DeploymentController', () => {
-  test('stops where the new pods do not become ready, and goes back without having missed one too many', async () => {
+  test('stops when new pods do not become ready, and rolls back without falling below the minimum', async () => {
     await start();
     await create();
     await setImage('bad');
@@ -97,7 +100,7 @@ describe('DeploymentController', () => {
     expect(back?.metadata.annotations?.['deployment.kubernetes.io/revision-history']).toBe('1');
   });
 
-  test('scales what it has in proportion while a rollout is stuck', async () => {
+  test('scales all ReplicaSets in proportion while a rollout is stuck', async () => {
     await start();
     await create({ strategy: { rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } } });
     await setImage('bad');
@@ -108,7 +111,7 @@ describe('DeploymentController', () => {
     expect(await sizes()).toEqual(['one: 0/0', 'bad: 0/0']);
   });
 
-  test('does not move while it is paused, but scales', async () => {
+  test('does not roll out while it is paused, but scales', async () => {
     await start();
     await create();
     await patch({ paused: true });
@@ -121,7 +124,7 @@ describe('DeploymentController', () => {
     expect(condition(await client().get('web'), 'Progressing')).toBe('True NewReplicaSetAvailable');
   });
 
-  test('keeps as many old ReplicaSets as it is told, those of the latest revisions', async () => {
+  test('keeps the configured number of old ReplicaSets, those of the latest revisions', async () => {
     await start();
     await create({ revisionHistoryLimit: 1 });
     for (const image of ['two', 'three', 'four']) await setImage(image);
@@ -130,7 +133,7 @@ describe('DeploymentController', () => {
     expect(await sizes()).toEqual(['four: 4/4']);
   });
 
-  test('recreates: the new pods come when the last of the old ones is gone', async () => {
+  test('recreates: new pods start when the last old pod is gone', async () => {
     await start();
     await create({ strategy: { type: 'Recreate' } });
     const { items } = await cluster.client.resource(pods).namespace('default').list();
@@ -147,14 +150,14 @@ describe('DeploymentController', () => {
     expect(await sizes()).toEqual(['one: 0/0', 'two: 4/4']);
   });
 
-  test('takes another hash where a name is taken', async () => {
+  test('uses another hash if the name is taken', async () => {
     await start();
     await create({ replicas: 1 });
     const [mine] = (await sets().list()).items;
     await client().delete('web', { propagationPolicy: 'Background' });
     const { name } = mine!.metadata;
     await sets().delete(name);
-    // Somebody else's, with the name that the Deployment wants to give.
+    // A ReplicaSet of another owner with the name that the Deployment would use.
     await sets().create({
       metadata: { name },
       spec: {
@@ -169,7 +172,7 @@ describe('DeploymentController', () => {
     expect(deployment.status.availableReplicas).toBe(1);
   });
 
-  test('adopts a ReplicaSet of its template that nobody owns', async () => {
+  test('adopts a ReplicaSet with its template that has no owner', async () => {
     await start();
     await create({ replicas: 1 });
     await client().delete('web', { propagationPolicy: 'Background' });
@@ -189,7 +192,7 @@ describe('DeploymentController', () => {
     ]);
   });
 
-  test('counts on from whatever revision it finds, of up to 64 bits', async () => {
+  test('continues from any existing revision number, of up to 64 bits', async () => {
     await start();
     await create({ replicas: 1 });
     const revision = { 'deployment.kubernetes.io/revision': '3546343826724305832' };
@@ -204,7 +207,7 @@ describe('DeploymentController', () => {
     });
   });
 
-  test('reports why it cannot make a ReplicaSet', async () => {
+  test('reports why it cannot create a ReplicaSet', async () => {
     const refuse = () =>
       apierrors.forbidden({ group: 'apps', resource: 'replicasets' }, 'web', new Error('no room'));
     cluster.faults.fail('POST', /replicasets/, refuse, { times: 1 });
@@ -218,7 +221,7 @@ describe('DeploymentController', () => {
     expect(await sizes()).toEqual(['one: 4/4']);
   });
 
-  test('hands annotations on, its own apart', async () => {
+  test('copies annotations to ReplicaSets, except its own', async () => {
     await start();
     await create({ replicas: 1 });
     await client().patch('web', 'application/merge-patch+json', {
@@ -236,7 +239,7 @@ describe('DeploymentController', () => {
     });
   });
 
-  test('writes nothing while nothing happens', async () => {
+  test('writes nothing while nothing changes', async () => {
     await start();
     await create();
     const before = cluster.faults.requests.length;

@@ -1,18 +1,26 @@
-// Deployments: a ReplicaSet for each version of the pods' template, and pods moved from the old ones to the new one at the pace
-// that the strategy allows.
+// Deployments: keeps one ReplicaSet for each version of the pod template, and moves pods from old
+// ReplicaSets to the new one at the pace that the strategy allows.
 //
-// One reconcile takes one step (a ReplicaSet made, or some of them sized) and reports; what comes of it wakes the key again.
+// One reconcile takes one step (it creates a ReplicaSet, or sizes some) and updates the status; the
+// resulting events wake the key again.
 
-import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/groups/apps/v1/index.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type Deployment,
+  deployments,
+  type DeploymentStatus,
+  type ReplicaSet,
+  replicaSets,
+} from '#api/groups/apps/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual, semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -50,6 +58,7 @@ import {
 } from './sizes.ts';
 import {
   calculateStatus,
+  type ConditionNews,
   conditionOf,
   hasDeadline,
   isComplete,
@@ -57,14 +66,16 @@ import {
   untilDeadline,
   withCondition,
 } from './status.ts';
-import type { ConditionNews } from './status.ts';
 
 type ReadDeployment = Immutable<Deployment>;
 type ReadReplicaSet = Immutable<ReplicaSet>;
 type ReadStatus = Immutable<DeploymentStatus>;
 
 export interface DeploymentControllerConfig extends ControllerConfig {
-  /** Keys that are reconciled at once. Default: 32: each waits for the disk several times, and is no work while it waits. */
+  /**
+   * The number of keys that are reconciled at once. Default: 32, because a reconcile spends most of
+   * its time waiting for writes.
+   */
   readonly workers?: number;
 }
 
@@ -105,7 +116,10 @@ export class DeploymentController implements Controller {
     this.run = builder.complete();
   }
 
-  /** Returns the key of the Deployment to which the pod belongs, if its strategy is Recreate: it waits for the last of the old pods. */
+  /**
+   * Returns the key of the Deployment to which the pod belongs, if its strategy is Recreate: it
+   * waits for the last of the old pods.
+   */
   #recreatedBy(pod: Immutable<Pod>): string | undefined {
     const reference = controllerOf(pod);
     if (reference === undefined || reference.kind !== 'ReplicaSet') return undefined;
@@ -126,9 +140,10 @@ export class DeploymentController implements Controller {
     try {
       return await new Reconcile(this.#work(key, signal), deployment).run();
     } catch (error) {
-      // Another writer was first: the next state in the cache decides. Or the hash collided, and is a new one now.
+      // Another writer was first, so the next state in the cache decides; or the hash collided, and
+      // the next reconcile uses another one.
       if (apierrors.isConflict(error) || apierrors.isAlreadyExists(error)) return requeue;
-      // The Deployment or its namespace is on the way out.
+      // The Deployment or its namespace is being deleted.
       if (apierrors.isNotFound(error) || isNamespaceTerminating(error)) return reconciled;
       throw error;
     }
@@ -153,7 +168,7 @@ export class DeploymentController implements Controller {
         return this.#wroteSet(key, updated);
       },
       deleteSet: async ({ metadata: { name, namespace = '', uid, resourceVersion } }) => {
-        // Not if it has got pods meanwhile.
+        // The precondition keeps a ReplicaSet that got pods meanwhile.
         const preconditions = { uid, resourceVersion };
         await client
           .resource(replicaSets)
@@ -196,7 +211,7 @@ interface Work {
 class Reconcile {
   readonly #work: Work;
   #deployment: ReadDeployment;
-  /** As they are after what was written so far. */
+  /** The ReplicaSets, including the writes of this reconcile. */
   #sets: ReadReplicaSet[] = [];
 
   constructor(work: Work, deployment: ReadDeployment) {
@@ -237,7 +252,10 @@ class Reconcile {
     return rolloutOf(this.#deployment, this.#sets);
   }
 
-  /** The time that a pause takes is not counted as time without progress. */
+  /**
+   * Records that the Deployment is paused. The time of a pause does not count as time without
+   * progress.
+   */
   async #notePausing(): Promise<void> {
     if (!hasDeadline(this.#deployment)) return;
     const progressing = conditionOf(this.#deployment.status, 'Progressing');
@@ -253,7 +271,7 @@ class Reconcile {
     });
   }
 
-  /** Some ReplicaSet with pods was sized for another number of replicas. */
+  /** Reports whether some ReplicaSet with pods was sized for another number of replicas. */
   #wasScaled(): boolean {
     return this.#active(this.#sets).some((set) => {
       const desired = annotatedSize(set, DESIRED_REPLICAS);
@@ -265,7 +283,7 @@ class Reconcile {
     return sets.filter((set) => replicasOf(set) > 0);
   }
 
-  /** Sizes what there is, without moving pods from one template to the other. */
+  /** Sizes the ReplicaSets without moving pods from one template to another. */
   async #scale(): Promise<void> {
     if (this.#rollout.fresh !== undefined) await this.#bringUpToDate(this.#rollout.fresh);
     const { fresh, old } = this.#rollout;
@@ -296,7 +314,7 @@ class Reconcile {
   }
 
   async #rollingUpdate(): Promise<void> {
-    const fresh = await this.#theNewSet();
+    const fresh = await this.#newSet();
     const replicas = replicasOf(this.#deployment);
     const size = replicasOf(fresh);
     const wanted =
@@ -321,24 +339,27 @@ class Reconcile {
       for (const set of active) await this.#resize(set, 0);
       return;
     }
-    // A deleted pod may still run, and so may a pod in the phase Unknown.
+    // A deleted pod may still run, and so may a pod in phase Unknown.
     const { old } = this.#rollout;
     const running = old.some(
       (set) => set.status.replicas > 0 || this.#work.podsOf(set).some((pod) => !isPodTerminal(pod)),
     );
     if (running) return;
-    const fresh = await this.#theNewSet();
+    const fresh = await this.#newSet();
     await this.#resize(fresh, replicasOf(this.#deployment));
     await this.#cleanUpWhenDone();
   }
 
-  /** The ReplicaSet of the present template, made if there is none. */
-  async #theNewSet(): Promise<ReadReplicaSet> {
+  /** Returns the ReplicaSet of the current template. Creates it if it does not exist. */
+  async #newSet(): Promise<ReadReplicaSet> {
     const { fresh } = this.#rollout;
     return fresh === undefined ? this.#makeNewSet() : this.#bringUpToDate(fresh);
   }
 
-  /** Annotations, revision and minReadySeconds of the ReplicaSet, and what the Deployment says of it. */
+  /**
+   * Writes annotations, revision and minReadySeconds of the new ReplicaSet, and the matching status
+   * of the Deployment.
+   */
   async #bringUpToDate(fresh: ReadReplicaSet): Promise<ReadReplicaSet> {
     const revision = greatestRevision(this.#rollout.old) + 1n;
     const present = fresh.metadata.annotations ?? {};
@@ -410,7 +431,10 @@ class Reconcile {
     return created;
   }
 
-  /** The name is taken: by what the cache does not have yet, or by another template of the same hash. */
+  /**
+   * Handles a taken name: the ReplicaSet may be missing in the cache, or belong to another template
+   * with the same hash.
+   */
   async #useOrCollide(name: string, revision: bigint): Promise<ReadReplicaSet> {
     const taken = await this.#work.getSet(this.#deployment.metadata.namespace ?? '', name);
     if (
@@ -426,7 +450,7 @@ class Reconcile {
     }
     const collisionCount = (this.#deployment.status.collisionCount ?? 0) + 1;
     await this.#report({ ...this.#deployment.status, collisionCount });
-    // With the new count the name is another.
+    // The increased collision count leads to another name.
     throw apierrors.alreadyExists({ group: 'apps', resource: 'replicasets' }, name);
   }
 
@@ -467,7 +491,7 @@ class Reconcile {
     }
   }
 
-  /** The Deployment's revision is that of its new ReplicaSet. */
+  /** Sets the Deployment's revision to the revision of its new ReplicaSet. */
   async #noteRevision(revision: bigint, news: ConditionNews | undefined): Promise<void> {
     const { metadata } = this.#deployment;
     const status =

@@ -1,5 +1,5 @@
-// Which ReplicaSet of a Deployment is the new one, and what its annotations tell of revisions and sizes. Names and formats are
-// those that kubectl rollout reads.
+// Finds the new ReplicaSet of a Deployment, and reads and writes the annotations for revisions and
+// sizes. `kubectl rollout` reads the same names and formats.
 
 import type { Deployment, ReplicaSet } from '#api/groups/apps/v1/index.ts';
 import type { PodTemplateSpec } from '#api/groups/core/v1/index.ts';
@@ -20,7 +20,7 @@ export const REVISION = 'deployment.kubernetes.io/revision';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
-/** Annotations of the Deployment that are its own. */
+/** Annotations of the Deployment that are not copied to its ReplicaSets. */
 const NOT_HANDED_ON: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   'deprecated.deployment.rollback.to',
@@ -33,9 +33,9 @@ const MAX_HISTORY_LENGTH = 2000;
 
 /** The ReplicaSets of one Deployment. */
 export interface Rollout {
-  /** The one of the present template, if there is one: the oldest, should there be several. */
+  /** The ReplicaSet of the current template, if it exists: the oldest if there are several. */
   readonly fresh: ReadReplicaSet | undefined;
-  /** All others, oldest first. */
+  /** All other ReplicaSets, oldest first. */
   readonly old: readonly ReadReplicaSet[];
 }
 
@@ -45,7 +45,7 @@ export function rolloutOf({ spec }: ReadDeployment, sets: readonly ReadReplicaSe
   return { fresh, old: sorted.filter((set) => set !== fresh) };
 }
 
-/** But for the label by which ReplicaSets tell their pods apart. */
+/** Compares templates without the label pod-template-hash. */
 export function sameTemplate(
   a: Immutable<PodTemplateSpec>,
   b: Immutable<PodTemplateSpec> | undefined,
@@ -55,7 +55,7 @@ export function sameTemplate(
 
 function withoutHash(template: Immutable<PodTemplateSpec>): unknown {
   const { [POD_TEMPLATE_HASH]: _, ...labels } = template.metadata.labels ?? {};
-  // No labels and an empty set of them are the same.
+  // A missing set of labels equals an empty one.
   return {
     ...template,
     metadata: {
@@ -65,17 +65,17 @@ function withoutHash(template: Immutable<PodTemplateSpec>): unknown {
   };
 }
 
-/** The greatest that 64 bits hold. People write such revisions, to see what happens. */
+/** The greatest revision: 64 bits. Users may write any revision into the annotation. */
 const MAX_REVISION = 2n ** 63n - 1n;
 
-/** undefined for what is no revision. */
+/** Returns undefined for a text that is not a revision. */
 function parseRevision(text: string): bigint | undefined {
   if (!/^[+-]?\d{1,20}$/.test(text)) return undefined;
   const revision = BigInt(text.replace('+', ''));
   return revision <= MAX_REVISION && revision >= -MAX_REVISION - 1n ? revision : undefined;
 }
 
-/** 0 for what has no revision, or none that can be read. */
+/** Returns the revision; 0 if the object has none or an invalid one. */
 export function revisionOf({ metadata }: ReadReplicaSet | ReadDeployment): bigint {
   return parseRevision(metadata.annotations?.[REVISION] ?? '') ?? 0n;
 }
@@ -86,13 +86,13 @@ export function greatestRevision(sets: readonly ReadReplicaSet[]): bigint {
     .reduce((greatest, revision) => (revision > greatest ? revision : greatest), 0n);
 }
 
-/** A number that an annotation of ours tells; undefined if it is not there. */
+/** Returns the number in an annotation of this controller; undefined if it is missing. */
 export function annotatedSize({ metadata }: ReadReplicaSet, name: string): number | undefined {
   const text = metadata.annotations?.[name];
   return text !== undefined && /^-?\d{1,10}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The annotations that tell what the Deployment's size was when the ReplicaSet was sized. */
+/** Returns the annotations that record the Deployment's size when the ReplicaSet was sized. */
 export function sizeAnnotations(deployment: ReadDeployment): Annotations {
   const replicas = replicasOf(deployment);
   return {
@@ -101,7 +101,10 @@ export function sizeAnnotations(deployment: ReadDeployment): Annotations {
   };
 }
 
-/** Returns the annotations of a ReplicaSet with this revision. Annotations of other writers are kept. */
+/**
+ * Returns the annotations of a ReplicaSet with this revision. Annotations of other writers are
+ * kept.
+ */
 export function annotationsOf(
   deployment: ReadDeployment,
   present: Annotations,
@@ -120,7 +123,7 @@ export function annotationsOf(
   return annotations;
 }
 
-/** 'OLD,…,NEW', without the oldest if it gets too long. */
+/** Returns the revision history 'OLD,…,NEW', without the oldest entries if it gets too long. */
 function historyWith(history: string, revision: string): string {
   const revisions = history === '' ? [] : history.split(',');
   revisions.push(revision);
@@ -128,7 +131,7 @@ function historyWith(history: string, revision: string): string {
   return revisions.join(',');
 }
 
-/** The ReplicaSet of the Deployment's present template, of the size that is given. */
+/** Returns a new ReplicaSet of the Deployment's current template, with this size. */
 export function newReplicaSet(
   deployment: ReadDeployment,
   revision: bigint,
@@ -157,7 +160,10 @@ export function newReplicaSet(
   };
 }
 
-/** The ReplicaSets beyond the history that is kept: those of the lowest revisions, and only what is empty and settled. */
+/**
+ * Returns the ReplicaSets beyond the history limit, the lowest revisions first. Only empty and
+ * settled ReplicaSets are returned.
+ */
 export function beyondHistory(
   { spec }: ReadDeployment,
   old: readonly ReadReplicaSet[],

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { Deployment } from '#api/groups/apps/v1/index.ts';
+import { type Deployment, deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';

@@ -84,7 +84,7 @@ describe('a rolling update', () => {
     },
   );
 
-  test('keeps to its limits at every step, and comes to its end', () => {
+  test('keeps to its limits at every step, and completes', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 12 }),
@@ -138,7 +138,7 @@ describe('a rolling update', () => {
             );
             expect(available).toBeGreaterThanOrEqual(least);
             if (replicasOf(fresh) === replicas && desiredPods(olds) === 0) return;
-            // All that is wanted becomes available.
+            // All wanted pods become available.
             fresh = resized(fresh, replicasOf(fresh), replicasOf(fresh));
           }
         },
@@ -146,7 +146,7 @@ describe('a rolling update', () => {
     );
   });
 
-  test('takes first what is not available, from the oldest on', () => {
+  test('removes unavailable pods first, from the oldest ReplicaSet on', () => {
     const [first, second] = [replicaSet(4, 4), replicaSet(3, 1)];
     const resizes = shrinkOld(deployment(6, 2, 1), [first, second], replicaSet(1, 1));
     expect(resizes.map(({ set, size }) => [set.metadata.name, size])).toEqual([
@@ -157,7 +157,7 @@ describe('a rolling update', () => {
 });
 
 describe('scaling in the middle of a rollout', () => {
-  test('shares what is added by size, and gives the rest to the largest', () => {
+  test('shares added pods by size, and gives the remainder to the largest', () => {
     const sets = [replicaSet(5), replicaSet(8)];
     const scaled = scaleInProportion(deployment(15, 3, 2, 13), sets, () => 13);
     expect(scaled.map(({ set, size }) => [replicasOf(set), size])).toEqual([
@@ -166,7 +166,7 @@ describe('scaling in the middle of a rollout', () => {
     ]);
   });
 
-  test('of the same size the newer grows and the older shrinks', () => {
+  test('of the same size grows the newer ReplicaSet and shrinks the older', () => {
     const [older, newer] = [replicaSet(3), replicaSet(3)];
     const largest = (replicas: number) =>
       scaleInProportion(deployment(replicas, 1, 1, 6), [older, newer], () => 6)[0]?.set;
@@ -174,7 +174,7 @@ describe('scaling in the middle of a rollout', () => {
     expect(largest(2)).toBe(older);
   });
 
-  test('to nothing takes all, and adds up otherwise', () => {
+  test('to zero removes every pod, and otherwise adds up', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 2, maxLength: 5 }),
@@ -187,7 +187,7 @@ describe('scaling in the middle of a rollout', () => {
           const sum = scaled.reduce((all, { size }) => all + size, 0);
           expect(scaled.every(({ size }) => size >= 0)).toBe(true);
           const allowed = replicas === 0 ? 0 : replicas + maxSurge(it);
-          // What rounding leaves is taken from the largest, as far as there is something to take.
+          // The rounding remainder is taken from the largest ReplicaSet, as far as it has pods.
           if (scaled[0]?.size === 0) expect(sum).toBeGreaterThanOrEqual(allowed);
           else expect(sum).toBe(allowed);
         },

@@ -1,6 +1,6 @@
-// How many pods each ReplicaSet of a Deployment is to have: the rules of the rolling update, as numbers. The rules are those of
-// Kubernetes (pkg/controller/deployment): never more than replicas + maxSurge pods, never fewer than replicas − maxUnavailable
-// that are available.
+// Computes the size of each ReplicaSet of a Deployment: the rules of the rolling update, as
+// numbers. The rules are upstream's (pkg/controller/deployment): never more than replicas +
+// maxSurge pods, never fewer than replicas − maxUnavailable available pods.
 
 import type { Deployment, ReplicaSet } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -15,7 +15,10 @@ export function isRollingUpdate({ spec }: ReadDeployment): boolean {
   return spec.strategy.type === 'RollingUpdate';
 }
 
-/** Surge is rounded up and unavailability down; both zero would never move, so one pod may then be unavailable. */
+/**
+ * Resolves maxSurge (rounded up) and maxUnavailable (rounded down). If both are zero, the rollout
+ * would never progress, so one pod may be unavailable.
+ */
 function fenceposts(
   { spec }: ReadDeployment,
   replicas: number,
@@ -36,7 +39,7 @@ export function maxUnavailable(deployment: ReadDeployment): number {
   return Math.min(fenceposts(deployment, replicas).unavailable, replicas);
 }
 
-/** The sum of what the ReplicaSets are to have. */
+/** Returns the sum of the ReplicaSets' desired replicas. */
 export function desiredPods(sets: readonly ReadReplicaSet[]): number {
   return sets.reduce((sum, set) => sum + replicasOf(set), 0);
 }
@@ -45,7 +48,10 @@ export function availablePods(sets: readonly ReadReplicaSet[]): number {
   return sets.reduce((sum, { status }) => sum + (status.availableReplicas ?? 0), 0);
 }
 
-/** How large the new ReplicaSet may be now: as large as the others leave room for. `current`: what it is to have so far. */
+/**
+ * Returns how large the new ReplicaSet may be now: as large as the old ReplicaSets leave room for.
+ * `current`: its desired size so far.
+ */
 export function newReplicaSetSize(
   deployment: ReadDeployment,
   all: readonly ReadReplicaSet[],
@@ -57,15 +63,16 @@ export function newReplicaSetSize(
   return room <= 0 ? current : current + Math.min(room, replicas - current);
 }
 
-/** A ReplicaSet and the size that it is to have. */
+/** A ReplicaSet and its next size. */
 export interface Resize {
   readonly set: ReadReplicaSet;
   readonly size: number;
 }
 
 /**
- * Returns how far the old ReplicaSets are scaled down now. First pods that are not available; then as many available ones as
- * there are more than needed. `old`: oldest first, each with pods. Sizes are those after both.
+ * Returns how far the old ReplicaSets are scaled down now: first by unavailable pods, then by
+ * available pods beyond the minimum. `old`: oldest first, each with pods. The sizes are those after
+ * both steps.
  */
 export function shrinkOld(
   deployment: ReadDeployment,
@@ -100,9 +107,10 @@ export function shrinkOld(
 }
 
 /**
- * A Deployment that is scaled in the middle of a rollout: every ReplicaSet grows or shrinks in proportion to its size. What
- * rounding leaves goes to the largest. `active`: those with pods. `maxBefore`: how many pods there could be, surge included, when
- * the ReplicaSet was last sized; undefined if it is not recorded.
+ * Returns the sizes of a Deployment that is scaled in the middle of a rollout: every ReplicaSet
+ * grows or shrinks in proportion to its size, and the largest one gets the rounding remainder.
+ * `active`: the ReplicaSets with pods. `maxBefore`: the maximum number of pods, surge included,
+ * when the ReplicaSet was last sized; undefined if it is not recorded.
  */
 export function scaleInProportion(
   deployment: ReadDeployment,
@@ -112,7 +120,8 @@ export function scaleInProportion(
   const replicas = replicasOf(deployment);
   const allowed = replicas > 0 ? replicas + maxSurge(deployment) : 0;
   const change = allowed - desiredPods(active);
-  // At the same size, the newer one grows first and the older one shrinks first.
+  // Of two ReplicaSets with the same size, the newer one grows first and the older one shrinks
+  // first.
   const sorted = active.toSorted(
     (a, b) => replicasOf(b) - replicasOf(a) || (change > 0 ? byCreation(b, a) : byCreation(a, b)),
   );
@@ -147,7 +156,7 @@ function shareOf(
   return Math.sign(exact) * Math.round(Math.abs(exact)) - size;
 }
 
-/** Older first; of the same second, by name. */
+/** Orders by age, the oldest first; within the same second, by name. */
 export function byCreation(a: ReadReplicaSet, b: ReadReplicaSet): number {
   const [first, second] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
   if (first !== second) return first < second ? -1 : 1;

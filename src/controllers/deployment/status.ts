@@ -28,7 +28,10 @@ export function conditionOf(status: ReadStatus, type: string): Condition | undef
 
 export type ConditionNews = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** `news` in the place of what was there of its type, at the end; nothing changes if status and reason are the same. */
+/**
+ * Returns the status with `news` as its last condition, in place of the condition of that type.
+ * Returns the same status if the condition's status and reason are unchanged.
+ */
 export function withCondition(status: ReadStatus, news: ConditionNews, nowMs: number): ReadStatus {
   const present = conditionOf(status, news.type);
   if (present?.status === news.status && present.reason === news.reason) return status;
@@ -52,7 +55,7 @@ function withoutCondition({ conditions = [] }: ReadStatus, type: string): readon
   return conditions.filter((condition) => condition.type !== type);
 }
 
-/** The counts, and Available. */
+/** Returns the counts and the condition Available. */
 export function calculateStatus(
   deployment: ReadDeployment,
   { fresh, old }: Rollout,
@@ -102,7 +105,7 @@ export function calculateStatus(
   );
 }
 
-/** All pods are of the new template, and available. */
+/** Reports whether all pods have the new template and are available. */
 export function isComplete(deployment: ReadDeployment, status: ReadStatus): boolean {
   const replicas = replicasOf(deployment);
   return (
@@ -132,7 +135,7 @@ function hasTimedOut(deployment: ReadDeployment, status: ReadStatus, nowMs: numb
   return since + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000 < nowMs;
 }
 
-/** The status during a rollout: with what is to be said about its progress, and about what fails. */
+/** Returns the status during a rollout, with the conditions about its progress and its failures. */
 export function rolloutStatus(
   deployment: ReadDeployment,
   rollout: Rollout,
@@ -157,7 +160,7 @@ export function rolloutStatus(
         nowMs,
       );
     } else if (hasProgressed(deployment, status)) {
-      // Each step begins the time for the next one anew.
+      // Each step restarts the progress deadline.
       const message = `${what} is progressing.`;
       status = replaceCondition(
         status,
@@ -181,7 +184,7 @@ export function rolloutStatus(
     : { ...status, conditions: withoutCondition(status, 'ReplicaFailure') };
 }
 
-/** The completed rollout is that of the new ReplicaSet, also if its beginning was not observed. */
+/** Names the completed rollout after the new ReplicaSet, even if its beginning was not observed. */
 function withTrueName(status: ReadStatus, { fresh }: Rollout): ReadStatus {
   const progressing = conditionOf(status, 'Progressing');
   if (fresh === undefined || progressing?.reason !== 'NewReplicaSetAvailable') return status;
@@ -195,7 +198,10 @@ function withTrueName(status: ReadStatus, { fresh }: Rollout): ReadStatus {
   };
 }
 
-/** A completed rollout stays completed: later changes of pods are not progress. */
+/**
+ * Reports whether the rollout has completed. It stays completed: later changes of pods are not
+ * progress.
+ */
 function isSettled(status: ReadStatus, progressing: Condition | undefined): boolean {
   return (
     (status.replicas ?? 0) === (status.updatedReplicas ?? 0) &&
@@ -203,7 +209,7 @@ function isSettled(status: ReadStatus, progressing: Condition | undefined): bool
   );
 }
 
-/** The new ReplicaSet's troubles first. */
+/** Returns the condition ReplicaFailure of a ReplicaSet, of the new one first. */
 function replicaFailure({ fresh, old }: Rollout): ConditionNews | undefined {
   for (const set of fresh === undefined ? old : [fresh, ...old]) {
     const failure = set.status.conditions?.find(({ type }) => type === 'ReplicaFailure');
@@ -219,7 +225,9 @@ function replicaFailure({ fresh, old }: Rollout): ConditionNews | undefined {
   return undefined;
 }
 
-/** Returns in how many milliseconds the rollout exceeds its deadline; undefined without a deadline. */
+/**
+ * Returns in how many milliseconds the rollout exceeds its deadline; undefined without a deadline.
+ */
 export function untilDeadline(
   deployment: ReadDeployment,
   status: ReadStatus,
@@ -230,6 +238,6 @@ export function untilDeadline(
   if (isComplete(deployment, status) || progressing.reason === 'ProgressDeadlineExceeded')
     return undefined;
   const since = parseTime(progressing.lastUpdateTime) ?? nowMs;
-  // Times are in whole seconds: a second later it has passed for certain.
+  // Times have whole seconds: the deadline has passed for certain one second later.
   return Math.max(0, since + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000 - nowMs) + 1000;
 }

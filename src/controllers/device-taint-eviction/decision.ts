@@ -1,4 +1,4 @@
-// When pods have to leave the devices that a claim has been given.
+// Decides when pods have to be evicted because of taints on the devices that their claims have.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type {
@@ -14,7 +14,10 @@ type Result = NonNullable<
 export type AllocatedDevice = NonNullable<Result>[number];
 type ReadTaint = Immutable<DeviceTaint>;
 
-/** Milliseconds since the epoch; undefined: never. `taintsOf`: the device's, as its driver says now. */
+/**
+ * Returns when the claim's pods must be evicted, in milliseconds since the epoch; undefined if
+ * never. `taintsOf`: returns the device's current taints, as its driver publishes them.
+ */
 export function claimEvictionTime(
   { status }: Immutable<ResourceClaim>,
   taintsOf: (device: AllocatedDevice) => readonly ReadTaint[],
@@ -29,7 +32,10 @@ export function claimEvictionTime(
   return earliest;
 }
 
-/** The time counts from when the taint was added, not from when pods came to use the device. */
+/**
+ * Returns the eviction time for one taint. Its tolerationSeconds count from when the taint was
+ * added, not from when pods began to use the device.
+ */
 function taintEvictionTime(
   taint: ReadTaint,
   tolerations: readonly Immutable<DeviceToleration>[],
@@ -42,7 +48,10 @@ function taintEvictionTime(
   return added + (seconds.length === 0 ? 0 : Math.min(...seconds) * 1000);
 }
 
-/** To keep pods running, a toleration has to name the effect: one for every effect only lets them be scheduled, as in Kubernetes. */
+/**
+ * Reports whether a toleration keeps pods running. As upstream, the toleration has to name the
+ * effect: one without an effect only lets pods be scheduled.
+ */
 function tolerates(
   { effect, key, operator, value }: Immutable<DeviceToleration>,
   taint: ReadTaint,

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
-import type {
-  DeviceTaint,
-  DeviceToleration,
-  ResourceClaim,
+import {
+  type DeviceTaint,
+  type DeviceToleration,
+  type ResourceClaim,
+  resourceClaims,
+  resourceSlices,
 } from '#api/groups/resource/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { claimEvictionTime } from './decision.ts';
 import { DeviceTaintEvictionController } from './index.ts';
 
@@ -86,7 +86,7 @@ const createSlice = (client: Client, taints: readonly DeviceTaint[], name = 's',
   client.resource(resourceSlices).create({ metadata: { name }, spec: slice(taints, generation) });
 const setTaints = (client: Client, ...taints: DeviceTaint[]) =>
   client.resource(resourceSlices).patch('s', MERGE, { spec: slice(taints) });
-/** A pod that has the device, and its claim. */
+/** Creates a pod that has the device, and its claim. */
 async function use(
   client: Client,
   name: string,
@@ -135,7 +135,7 @@ describe('DeviceTaintEvictionController', () => {
       ({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`,
     );
 
-  test('evicts who uses a tainted device at once, or when its time is over, and tells why', async () => {
+  test('evicts pods that use a tainted device at once or after their toleration, and records why', async () => {
     await start();
     await use(client, 'none', 'a');
     await use(client, 'brief', 'a', tolerates(60));
@@ -170,7 +170,7 @@ describe('DeviceTaintEvictionController', () => {
     );
   });
 
-  test('lets pods stay when the taint goes in time, or its slice is outdated', async () => {
+  test('keeps pods if the taint is removed in time or its slice is outdated', async () => {
     await start();
     await use(client, 'brief', 'a', tolerates(60));
     for (const heal of [() => setTaints(client), () => createSlice(client, [], 't', 2)]) {
@@ -182,13 +182,13 @@ describe('DeviceTaintEvictionController', () => {
     }
     expect(await said()).toEqual(['brief DeviceTaintManagerEviction: Cancelling deletion']);
     expect((await eventsOf(client))[0]?.count).toBe(2);
-    // Now the old one says how the device is.
+    // Now the old slice reports the device's taints.
     await client.resource(resourceSlices).delete('t');
     await cluster.clock.settle();
     expect(await leaving(client)).toEqual(['brief']);
   });
 
-  test('evicts whom it finds when it starts, and pods that are given a tainted device', async () => {
+  test('evicts pods that already use a tainted device at its start, and pods that get one later', async () => {
     await setTaints(client, { ...TAINT, timeAdded: formatTime(cluster.clock.now()) });
     await use(client, 'first', 'a');
     await start();
@@ -199,7 +199,7 @@ describe('DeviceTaintEvictionController', () => {
     expect(await leaving(client)).toEqual(['first', 'second']);
   });
 
-  test('leaves pods alone that do not use the claim, or are done', async () => {
+  test('leaves alone pods that do not use the claim or have ended', async () => {
     await start();
     await use(client, 'p', 'a');
     const claims = client.resource(resourceClaims).namespace('default');
@@ -216,7 +216,7 @@ describe('DeviceTaintEvictionController', () => {
   });
 });
 
-test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new DeviceTaintEvictionController(config),
     steps: [

@@ -1,27 +1,32 @@
-// Deletes pods that use devices with a NoExecute taint which their claims do not tolerate, or not any longer. Drivers taint their
-// devices in ResourceSlices.
+// Deletes pods that use devices with a NoExecute taint that their claims do not tolerate, or
+// tolerate no longer. Drivers publish taints in ResourceSlices.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
-import type { DeviceTaint, ResourceClaim, ResourceSlice } from '#api/groups/resource/v1/index.ts';
+import {
+  type DeviceTaint,
+  type ResourceClaim,
+  resourceClaims,
+  type ResourceSlice,
+  resourceSlices,
+} from '#api/groups/resource/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Histogram } from '#machinery/metrics/instruments.ts';
+import { type Counter, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { controllerOf } from '../controller-ref.ts';
 import { disruptionTarget } from '../disruption-target.ts';
 import { isPodTerminal } from '../pod-state.ts';
-import { claimEvictionTime } from './decision.ts';
-import type { AllocatedDevice } from './decision.ts';
+import { type AllocatedDevice, claimEvictionTime } from './decision.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadClaim = Immutable<ResourceClaim>;
@@ -29,7 +34,7 @@ type ReadSlice = Immutable<ResourceSlice>;
 type ReadTaint = Immutable<DeviceTaint>;
 
 export interface DeviceTaintEvictionConfig extends ControllerConfig {
-  /** Pods that are looked at at once. Default: 10. */
+  /** The number of pods that are reconciled at once. Default: 10. */
   readonly workers?: number;
 }
 
@@ -50,9 +55,9 @@ export class DeviceTaintEvictionController implements Controller {
   readonly #slices: SharedInformer<ReadSlice>;
   readonly #recorder: EventRecorder;
   readonly #deletions: Counter;
-  /** From when a pod had to go to when it was deleted. */
+  /** The time from when a pod had to be evicted until it was deleted. */
   readonly #latency: Histogram;
-  /** By key: UIDs of pods whose time will come. */
+  /** By key: the UIDs of pods with a future eviction time. */
   readonly #due = new Map<string, string>();
 
   constructor(config: DeviceTaintEvictionConfig) {
@@ -131,7 +136,10 @@ export class DeviceTaintEvictionController implements Controller {
     return requeueAfter(leftMs);
   }
 
-  /** Milliseconds since the epoch, by all claims that the pod uses; undefined: never. */
+  /**
+   * Returns the earliest eviction time by all claims of the pod, in milliseconds since the epoch;
+   * undefined if never.
+   */
   #evictionTime(pod: ReadPod): number | undefined {
     if ((pod.spec.nodeName ?? '') === '') return undefined;
     const times = this.#claimsOf(pod).flatMap(
@@ -140,7 +148,7 @@ export class DeviceTaintEvictionController implements Controller {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** The claims that the pod may use now. */
+  /** Returns the claims that are reserved for the pod. */
   #claimsOf({ metadata, spec, status }: ReadPod): readonly ReadClaim[] {
     return (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
       const made = status.resourceClaimStatuses?.find(
@@ -152,7 +160,7 @@ export class DeviceTaintEvictionController implements Controller {
           ? undefined
           : this.#claims.lister.get(metadata.namespace ?? '', claimName);
       if (claim === undefined) return [];
-      // One made from a template has to be the pod's own.
+      // A claim from a template must be controlled by this pod.
       const isOwn = resourceClaimName !== undefined || controllerOf(claim)?.uid === metadata.uid;
       return isOwn && claim.status.reservedFor?.some(({ uid }) => uid === metadata.uid) === true
         ? [claim]
@@ -160,7 +168,7 @@ export class DeviceTaintEvictionController implements Controller {
     });
   }
 
-  /** Slices of former generations say nothing any more. */
+  /** Returns the device's taints. Slices of earlier pool generations do not count. */
   #taintsOf({ driver, pool, device }: AllocatedDevice): readonly ReadTaint[] {
     const slices = this.#slices.lister.byIndex(BY_POOL, poolKey(driver, pool));
     const newest = Math.max(...slices.map(({ spec }) => spec.pool.generation));
@@ -172,7 +180,7 @@ export class DeviceTaintEvictionController implements Controller {
     return NONE;
   }
 
-  /** `dueMs`: since when, milliseconds since the epoch. */
+  /** Evicts the pod. `dueMs`: since when the eviction is due, milliseconds since the epoch. */
   async #evict(
     key: string,
     pod: ReadPod,
@@ -214,7 +222,7 @@ export class DeviceTaintEvictionController implements Controller {
   }
 }
 
-/** By device. */
+/** Returns the taints by device. */
 function taintsIn({ spec }: ReadSlice): unknown {
   return (spec.devices ?? []).map(({ name, taints }) => [name, taints ?? []]);
 }

@@ -1,4 +1,4 @@
-// Pods leave devices with NoExecute taints that their claims do not tolerate.
+// The controller that evicts pods from devices with NoExecute taints.
 
 export { DeviceTaintEvictionController } from './device-taint-eviction-controller.ts';
 export type { DeviceTaintEvictionConfig } from './device-taint-eviction-controller.ts';

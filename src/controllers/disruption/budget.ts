@@ -15,17 +15,25 @@ type ReadPod = Immutable<Pod>;
 type ReadBudget = Immutable<PodDisruptionBudget>;
 type ReadStatus = Immutable<PodDisruptionBudgetStatus>;
 
-/** A pod whose eviction was allowed but that is still not being deleted after this counts again. */
+/**
+ * A pod whose eviction was allowed counts as healthy again if it is not being deleted after this
+ * time.
+ */
 const DELETION_TIMEOUT_MS = 2 * 60_000;
-/** The same for the condition that says so on the pod. */
+/** The same timeout for the condition DisruptionTarget. */
 const STALE_CONDITION_MS = 2 * 60_000;
 
-/** How many pods there should be, as `amounts` needs to know it: what their controllers say, or how many there are. */
+/**
+ * Reports whether the expected number of pods comes from their controllers (`amounts` needs it)
+ * instead of the number of pods.
+ */
 export function countsControllers({ spec: { minAvailable, maxUnavailable } }: ReadBudget): boolean {
   return maxUnavailable !== undefined || typeof minAvailable === 'string';
 }
 
-/** How many pods have to be healthy of `expected`. Throws Error for a text that is no percentage. */
+/**
+ * Returns how many of `expected` pods have to be healthy. Throws Error for an invalid percentage.
+ */
 export function desiredHealthy(
   { spec: { minAvailable, maxUnavailable } }: ReadBudget,
   expected: number,
@@ -39,11 +47,14 @@ export function desiredHealthy(
 }
 
 export interface Disrupted {
-  /** Pods whose eviction was allowed and that are still to be deleted, with the time of that. */
+  /**
+   * Pods whose eviction was allowed and that are not being deleted yet, with the time of the
+   * eviction.
+   */
   readonly pods: Readonly<Record<string, string>>;
-  /** When the first of them will have waited for too long, in milliseconds since the epoch. */
+  /** When the first of these pods reaches the timeout, in milliseconds since the epoch. */
   readonly recheckAt: number | undefined;
-  /** Pods that were not deleted after all. */
+  /** Pods that reached the timeout without being deleted. */
   readonly survivors: readonly ReadPod[];
 }
 
@@ -90,7 +101,8 @@ export function statusOf(
   now: number,
 ): ReadStatus {
   const { expected, desired, healthy, disrupted } = counted;
-  // A budget without pods allows nothing: the first of them may come before this is calculated again.
+  // A budget without pods allows no evictions: its first pod may appear before the next
+  // calculation.
   const allowed = expected <= 0 ? 0 : Math.max(0, healthy - desired);
   const { conditions } = status;
   const next: ReadStatus = {
@@ -106,18 +118,19 @@ export function statusOf(
 }
 
 /**
- * Returns in how many milliseconds the condition DisruptionTarget of a pod expires, if the pod is not deleted by then; undefined
- * if it has none, or one that may stay.
+ * Returns in how many milliseconds the condition DisruptionTarget of a pod becomes stale, if the
+ * pod is not deleted by then; undefined if the pod has no such condition or the condition never
+ * becomes stale.
  */
 export function untilStale(pod: ReadPod, now: number): number | undefined {
   if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return undefined;
   const condition = podCondition(pod, 'DisruptionTarget');
-  // The kubelet takes its time to end a pod, and ends it.
+  // The kubelet sets this reason for pods that it ends itself.
   if (condition?.status !== 'True' || condition.reason === 'TerminationByKubelet') return undefined;
   return (parseTime(condition.lastTransitionTime) ?? now) + STALE_CONDITION_MS - now;
 }
 
-/** A selector as upstream's messages show it. */
+/** Formats a selector as upstream's messages do. */
 export function describeSelector(selector: Immutable<LabelSelector> | undefined): string {
   if (selector === undefined) return 'nil';
   const labels = Object.entries(selector.matchLabels ?? {}).toSorted(([a], [b]) =>

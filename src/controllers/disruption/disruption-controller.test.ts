@@ -1,16 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import { events, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { events, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
-import type { PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';
+import { type PodDisruptionBudget, podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { describeSelector, desiredHealthy } from './budget.ts';
 import { DisruptionController } from './index.ts';
 
@@ -88,7 +85,7 @@ describe('DisruptionController', () => {
     });
   });
 
-  test('lets as many go as are replaced', async () => {
+  test('allows as many evictions as there are replacements', async () => {
     await start({ maxUnavailable: 1 });
     const [first, second] = (await inDefault().list()).items as readonly [
       Immutable<Pod>,
@@ -103,7 +100,7 @@ describe('DisruptionController', () => {
     await evict(second.metadata.name);
   });
 
-  test('counts a pod again that was not deleted after all, and clears its mark', async () => {
+  test('counts a pod again that was not deleted after all, and clears its condition', async () => {
     await start({ maxUnavailable: 1 });
     const [pod] = (await inDefault().list()).items as readonly [Immutable<Pod>];
     const client = cluster.client.resource(podDisruptionBudgets).namespace('default');
@@ -147,7 +144,7 @@ describe('DisruptionController', () => {
     );
   });
 
-  test('allows nothing that it cannot count', async () => {
+  test('allows no evictions if it cannot count the pods', async () => {
     await cluster.client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }));
     const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'u', controller: true };
     const metadata = { name: 'p', namespace: 'default', labels, ownerReferences: [owner] };
@@ -165,7 +162,7 @@ describe('DisruptionController', () => {
     );
   });
 
-  test('tells of pods that nobody controls, and of budgets without pods', async () => {
+  test('records events for pods without a controller, and for budgets without pods', async () => {
     await cluster.client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }));
     await cluster.run((config) => new DisruptionController(config));
     await cluster.clock.settle();
@@ -191,7 +188,7 @@ describe('DisruptionController', () => {
   });
 });
 
-test('describes selectors as everybody does', () => {
+test('formats selectors as upstream does', () => {
   expect(describeSelector({ matchLabels: { b: '2', a: '1' } })).toBe(
     '&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{},}',
   );
@@ -200,7 +197,7 @@ test('describes selectors as everybody does', () => {
   ).toThrow(/percentage/);
 });
 
-test('ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new DisruptionController(config),
     others: [makeReplicas, readyPods()],

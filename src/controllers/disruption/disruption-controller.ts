@@ -1,21 +1,24 @@
-// Disruption budgets: counts the pods of each and says how many may be evicted now. Evictions are allowed by the API server,
-// which takes them off that number until this controller has seen their pods go.
+// Disruption budgets: counts the pods of each budget and writes how many evictions are allowed now.
+// The API server allows evictions and decrements that number; this controller corrects it once it
+// has seen the pods' deletions.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { withSyncFailed } from '#api/groups/policy/v1/conditions.ts';
-import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
-import type {
-  PodDisruptionBudget,
-  PodDisruptionBudgetStatus,
+import {
+  type PodDisruptionBudget,
+  podDisruptionBudgets,
+  type PodDisruptionBudgetStatus,
 } from '#api/groups/policy/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -49,7 +52,7 @@ export class DisruptionController implements Controller {
   readonly #pods: SharedInformer<ReadPod>;
   readonly #expected: ExpectedPods;
   readonly #queue: RateLimitingQueue;
-  /** Pods with a condition that may become stale. */
+  /** Keys of pods with a condition that may become stale. */
   readonly #stale: RateLimitingQueue;
   readonly #recorder: EventRecorder;
 
@@ -70,7 +73,8 @@ export class DisruptionController implements Controller {
     this.#budgets = builder.for(podDisruptionBudgets, { predicate: { delete: false } });
     this.#expected = new ExpectedPods(builder, new ScaleClient(config.client));
     this.#pods = builder.informerFor(pods);
-    // A handler of its own: the budgets of a pod are looked up once, for the queue and for the event.
+    // A handler of its own: the budgets of a pod are looked up once for both the queue and the
+    // event.
     this.#pods.addEventHandler({
       onAdd: (pod) => this.#podChanged(pod),
       onUpdate: (before, pod) => {
@@ -114,7 +118,8 @@ export class DisruptionController implements Controller {
     try {
       return await this.#sync(budget, signal);
     } catch (error) {
-      // Its cause is the cache, not the budget: what comes next wakes it again, or the back-off does.
+      // A conflict comes from a stale cache, not from the budget: the next event or the back-off
+      // retries it.
       if (apierrors.isConflict(error) || signal.aborted) throw error;
       if (apierrors.isNotFound(error)) return reconciled;
       this.#config.logger.warn('counting a disruption budget failed', { key, err: error });
@@ -134,7 +139,7 @@ export class DisruptionController implements Controller {
     const disrupted = disruptedPods(selected, budget.status, now);
     for (const { metadata } of disrupted.survivors) {
       const { namespace = '' } = budget.metadata;
-      // The namespace twice, as everybody's alerts know it.
+      // The message has the namespace twice, as upstream's does.
       const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
       this.#recorder.event(
         { apiVersion: 'v1', kind: 'Pod', metadata },
@@ -150,7 +155,7 @@ export class DisruptionController implements Controller {
       disrupted: disrupted.pods,
     };
     await this.#write(budget, statusOf(budget, counted, now), signal);
-    // One millisecond later it has waited for longer than it may.
+    // One millisecond later the pod has reached its timeout.
     return disrupted.recheckAt === undefined
       ? reconciled
       : requeueAfter(disrupted.recheckAt - now + 1);
@@ -184,7 +189,7 @@ export class DisruptionController implements Controller {
     return expected.count;
   }
 
-  /** Allows no evictions while the pods cannot be counted. */
+  /** Writes zero allowed evictions while the pods cannot be counted. */
   async #failSafe(budget: ReadBudget, why: unknown, signal: AbortSignal): Promise<ReconcileResult> {
     await this.#write(
       budget,
@@ -203,7 +208,7 @@ export class DisruptionController implements Controller {
       .updateStatus({ ...budget, status }, { signal });
   }
 
-  /** A pod that was to be disrupted and was not says so no longer. */
+  /** Sets the condition DisruptionTarget of a pod that was not disrupted after all to False. */
   async #clearStale(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const { client, clock } = this.#config;
     const pod = this.#pods.lister.getByKey(key);

@@ -1,16 +1,15 @@
-// How many pods there should be: the sum of what the controllers of a budget's pods are asked for.
+// Computes how many pods a budget expects: the sum of the desired replicas of its pods'
+// controllers.
 
 import { deployments, replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
-import { replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, replicationControllers } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { controllerOf } from '../controller-ref.ts';
-import { groupOf } from '../scale-client.ts';
-import type { ScaleClient } from '../scale-client.ts';
+import { groupOf, type ScaleClient } from '../scale-client.ts';
 
 interface Scaled extends KubeObject {
   readonly spec: { readonly replicas?: number };
@@ -18,13 +17,13 @@ interface Scaled extends KubeObject {
 
 export interface Expected {
   readonly count: number;
-  /** Names of pods without a controller: their expected number is unknown. */
+  /** Names of pods without a controller: the expected number is unknown for them. */
   readonly unmanaged: readonly string[];
 }
 
 export class ExpectedPods {
   readonly #scales: ScaleClient;
-  /** By group and kind. */
+  /** Informers of scalable controllers, by group and kind. */
   readonly #informers: ReadonlyMap<string, SharedInformer<Scaled>>;
 
   constructor(informers: InformerSource, scales: ScaleClient) {
@@ -40,7 +39,10 @@ export class ExpectedPods {
     );
   }
 
-  /** Throws Error for a pod whose controller is not there, or cannot be scaled. */
+  /**
+   * Returns the expected number. Throws Error if a pod's controller does not exist or has no scale
+   * subresource.
+   */
   async of(pods: readonly Immutable<Pod>[], signal: AbortSignal): Promise<Expected> {
     const scales = new Map<string, number>();
     const unmanaged: string[] = [];
@@ -68,7 +70,8 @@ export class ExpectedPods {
     if (informer === undefined) return this.#scaleOf(reference, group, namespace, signal);
     const owner = informer.lister.get(namespace, reference.name);
     if (owner === undefined || owner.metadata.uid !== reference.uid) return undefined;
-    // A ReplicaSet of a Deployment has as many as the rollout has come to; the Deployment says how many there should be.
+    // The ReplicaSet of a Deployment has the size of the rollout's current step, so the
+    // Deployment's replicas count.
     const above = reference.kind === 'ReplicaSet' ? controllerOf(owner) : undefined;
     if (above !== undefined && above.kind === 'Deployment')
       return this.#find(above, namespace, signal);

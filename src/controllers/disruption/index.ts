@@ -1,3 +1,3 @@
-// Disruption budgets.
+// The disruption controller.
 
 export { DisruptionController } from './disruption-controller.ts';

@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { endpoints, pods, services } from '#api/groups/core/v1/index.ts';
-import type { Service } from '#api/groups/core/v1/index.ts';
+import { endpoints, pods, type Service, services } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { EndpointsController } from './index.ts';
 
 let cluster: TestCluster;
@@ -58,7 +56,7 @@ const web = (spec: New<Service['spec']> = {}): New<Service> => ({
 });
 
 describe('EndpointsController', () => {
-  test('tells the addresses that are ready and those that are not', async () => {
+  test('lists ready and not-ready addresses', async () => {
     await inDefault().create(web());
     await addPod(cluster, 'p1', '10.244.0.1');
     await addPod(cluster, 'p2', '10.244.0.2', false);
@@ -88,7 +86,7 @@ describe('EndpointsController', () => {
     ]);
   });
 
-  test('pods on their way out are no longer told', async () => {
+  test('leaves out terminating pods', async () => {
     await inDefault().create(web());
     await addPod(cluster, 'p1', '10.244.0.1');
     await cluster.clock.settle();
@@ -97,7 +95,7 @@ describe('EndpointsController', () => {
     expect((await of().get('web')).subsets).toBeUndefined();
   });
 
-  test('headless services say so, and need no ports', async () => {
+  test('marks headless services with a label; they need no ports', async () => {
     await inDefault().create(web({ clusterIP: 'None', ports: [] }));
     await addPod(cluster, 'p1', '10.244.0.1');
     await cluster.clock.settle();
@@ -106,7 +104,7 @@ describe('EndpointsController', () => {
     expect(found.subsets).toMatchObject([{ addresses: [{ ip: '10.244.0.1' }] }]);
   });
 
-  test('what somebody changes is put right; what belongs to no service is left alone', async () => {
+  test('reverts foreign changes, and leaves Endpoints without a service alone', async () => {
     await inDefault().create(web());
     await inDefault().create({ metadata: { name: 'manual' }, spec: { ports: [{ port: 80 }] } });
     const subsets = [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }];
@@ -135,7 +133,7 @@ const withoutCounts = (outcome: readonly unknown[]): unknown =>
     JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)),
   );
 
-test('endpoints end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, events, outcome, disturbed } = await disturb({
     subject: (config) => new EndpointsController(config),
     steps: [

@@ -1,14 +1,23 @@
-// Keeps the Endpoints object of every service that selects pods, for clients that do not read endpoint slices.
+// Maintains the Endpoints object of every service that selects pods, for clients that do not read
+// EndpointSlices.
 
-import { endpoints, pods, services } from '#api/groups/core/v1/index.ts';
-import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';
+import {
+  endpoints,
+  type Endpoints,
+  pods,
+  type Service,
+  services,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey, splitKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer, splitKey } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -29,7 +38,7 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const MANAGER = 'endpoint-controller';
 
 export interface EndpointsControllerConfig extends ControllerConfig {
-  /** Services that are reconciled at once. Default: 5. */
+  /** The number of services that are reconciled at once. Default: 5. */
   readonly workers?: number;
 }
 
@@ -41,7 +50,10 @@ export class EndpointsController implements Controller {
   readonly #endpoints: SharedInformer<ReadEndpoints>;
   readonly #recorder: EventRecorder;
   readonly #own: OwnWrites;
-  /** Keys of services that were deleted: their endpoints are deleted with them, even if another client wrote them. */
+  /**
+   * Keys of deleted services: their endpoints are deleted with them, even if another client wrote
+   * the endpoints.
+   */
   readonly #deletedServices = new Set<string>();
   readonly #batching = new PodBatching();
 
@@ -79,7 +91,7 @@ export class EndpointsController implements Controller {
     try {
       if (service === undefined) {
         this.#batching.forget(key);
-        // Endpoints without a service were made by hand. This controller leaves them alone.
+        // Endpoints without a service were created by users. This controller leaves them alone.
         const goes =
           this.#deletedServices.has(key) || present?.metadata.labels?.[MANAGED_BY] === MANAGER;
         if (present !== undefined && goes) await this.#delete(present, signal);
@@ -90,7 +102,8 @@ export class EndpointsController implements Controller {
       if (hasSelector(service)) await this.#write(key, service, present, signal);
       return reconciled;
     } catch (error) {
-      // Decided on what has changed meanwhile; or nothing can be created in a namespace that goes away.
+      // The decision was based on stale objects; or the namespace is terminating, so nothing can be
+      // created.
       if (isNamespaceTerminating(error)) return reconciled;
       if (
         apierrors.isConflict(error) ||

@@ -1,4 +1,5 @@
-// The endpoints of a service in the older form: addresses and ports in subsets, of one family, and no more than a thousand.
+// Computes the Endpoints of a service: addresses and ports in subsets, of one address family, with
+// at most a thousand addresses.
 
 import { repackSubsets } from '#api/groups/core/v1/endpoint-subsets.ts';
 import type {
@@ -53,7 +54,7 @@ export function subsetsOf(service: ReadService, pods: readonly ReadPod[]): reado
   return repackSubsets(subsets);
 }
 
-/** The pod's address of the service's first family. */
+/** Returns the pod's address of the service's first family. */
 function addressOn(pod: ReadPod, service: ReadService): EndpointAddress | undefined {
   const [type = 'IPv4'] = addressTypesOf(service);
   const [ip] = addressesOf(pod, type);
@@ -69,7 +70,10 @@ function addressOn(pod: ReadPod, service: ReadService): EndpointAddress | undefi
   };
 }
 
-/** Ready ones before those that are not, each subset in proportion; undefined if there are not too many. */
+/**
+ * Truncates the subsets: ready addresses are kept before not-ready ones, and each subset loses the
+ * same share. Returns undefined if there are not too many.
+ */
 export function truncate(subsets: readonly Subset[]): readonly Subset[] | undefined {
   const ready = count(subsets, 'addresses');
   const notReady = count(subsets, 'notReadyAddresses');

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { endpoints, events, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { EndpointSliceMirroringController } from './index.ts';
 
 let cluster: TestCluster;
@@ -42,7 +41,7 @@ const written = (metadata: object = {}) => ({
 });
 
 describe('EndpointSliceMirroringController', () => {
-  test('mirrors what was written by hand, each family in its slice', async () => {
+  test('mirrors custom Endpoints, each address family into its own slice', async () => {
     await inDefault().create(service());
     const { metadata } = await of().create(written());
     await cluster.clock.settle();
@@ -123,7 +122,7 @@ describe('EndpointSliceMirroringController', () => {
     expect(await slices()).toEqual([]);
   });
 
-  test('what is no longer to be mirrored goes, and comes again', async () => {
+  test('slices are deleted when mirroring ends, and created again when it resumes', async () => {
     await inDefault().create(service());
     await of().create(written());
     await cluster.clock.settle();
@@ -143,7 +142,7 @@ describe('EndpointSliceMirroringController', () => {
     expect(await slices()).toEqual([]);
   });
 
-  test('of too many addresses, so many as are allowed', async () => {
+  test('mirrors at most the maximum number of addresses', async () => {
     await inDefault().create(service());
     const subsets = [
       {
@@ -173,7 +172,7 @@ const withoutCounts = (outcome: readonly unknown[]): unknown =>
     JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)),
   );
 
-test('mirrors end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const {
     writes,
     events: seen,

@@ -1,14 +1,17 @@
-// Mirrors Endpoints that were written by hand, for services without a selector, into EndpointSlices, so that readers of slices see them.
+// Mirrors custom Endpoints of services without a selector into EndpointSlices, for clients that
+// read slices.
 
-import { endpoints, services } from '#api/groups/core/v1/index.ts';
-import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';
+import { endpoints, type Endpoints, type Service, services } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
@@ -16,8 +19,7 @@ import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { MirroringMetrics } from '../endpointslice/metrics.ts';
-import { planSlices } from '../endpointslice/plan.ts';
-import type { SliceTotals } from '../endpointslice/plan.ts';
+import { planSlices, type SliceTotals } from '../endpointslice/plan.ts';
 import { sliceNamePrefix } from '../endpointslice/slice-metadata.ts';
 import { SliceWriter } from '../endpointslice/slice-writer.ts';
 import { isMirrored, mirroredAnnotations, mirroredGroups, mirroredLabels } from './mirrored.ts';
@@ -34,9 +36,9 @@ const NO_TOTALS: SliceTotals = {
 };
 
 export interface EndpointSliceMirroringConfig extends ControllerConfig {
-  /** Default: 5. */
+  /** The number of keys that are reconciled at once. Default: 5. */
   readonly workers?: number;
-  /** Addresses of a subset that are mirrored at most. Default: 1000. */
+  /** The maximum number of addresses that are mirrored per subset. Default: 1000. */
   readonly maxEndpointsPerSubset?: number;
 }
 
@@ -88,7 +90,7 @@ export class EndpointSliceMirroringController implements Controller {
       } else await this.#mirror(key, object, existing, signal);
       return reconciled;
     } catch (error) {
-      // Decided on what has changed meanwhile.
+      // The decision was based on stale objects.
       if (apierrors.isConflict(error) || apierrors.isNotFound(error)) return requeue;
       throw error;
     } finally {
@@ -131,7 +133,7 @@ export class EndpointSliceMirroringController implements Controller {
     const totals: SliceTotals[] = [];
     for (const addressType of ['IPv4', 'IPv6'] as const) {
       const own = existing.filter((slice) => slice.addressType === addressType);
-      // Without endpoints there is nothing to be mirrored, not even an empty slice.
+      // Without endpoints, no slice is created, not even an empty one.
       if (groups[addressType].length === 0) {
         const removed = own.reduce((sum, { endpoints: before }) => sum + (before ?? []).length, 0);
         totals.push({ ...NO_TOTALS, removed });

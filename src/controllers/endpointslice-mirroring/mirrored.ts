@@ -1,22 +1,24 @@
-// Converts Endpoints that were written by hand into endpoints of slices.
+// Converts custom Endpoints into endpoints of slices.
 
 import { isIP } from 'node:net';
 import type { EndpointAddress, Endpoints, Service } from '#api/groups/core/v1/index.ts';
 import type { Endpoint, EndpointPort } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { AddressType } from '../endpointslice/pod-endpoints.ts';
-import { endpointKey, portsKey } from '../endpointslice/plan.ts';
-import type { PortGroup } from '../endpointslice/plan.ts';
+import { endpointKey, type PortGroup, portsKey } from '../endpointslice/plan.ts';
 import { LAST_CHANGE, MANAGED_BY, SERVICE_NAME } from '../endpointslice/slice-metadata.ts';
 
 type ReadEndpoints = Immutable<Endpoints>;
 
 const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
-/** Elections were held on endpoints once. */
+/** Marks Endpoints that were once used for leader election; they are not mirrored. */
 const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Not those of services with a selector: their slices are made from the pods. */
+/**
+ * Reports whether the Endpoints are mirrored. Endpoints of a service with a selector are not: the
+ * slices of that service are computed from its pods.
+ */
 export function isMirrored(
   object: ReadEndpoints | undefined,
   service: Immutable<Service> | undefined,
@@ -35,7 +37,7 @@ export function isMirrored(
 export interface Mirrored {
   readonly groups: Readonly<Record<AddressType, readonly PortGroup[]>>;
   readonly invalid: number;
-  /** Beyond what is taken from each subset, invalid ones included. */
+  /** The number of addresses beyond the maximum, invalid ones included. */
   readonly skipped: number;
 }
 

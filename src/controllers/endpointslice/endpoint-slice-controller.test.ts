@@ -1,11 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { events, nodes, pods, services } from '#api/groups/core/v1/index.ts';
-import type { Pod, Service } from '#api/groups/core/v1/index.ts';
+import {
+  events,
+  nodes,
+  type Pod,
+  pods,
+  type Service,
+  services,
+} from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { EndpointSliceController } from './index.ts';
 
 let cluster: TestCluster;
@@ -91,7 +96,7 @@ const eventsOfWeb = async () =>
     .map(({ type, reason, message }) => `${type} ${reason} ${message}`);
 
 describe('EndpointSliceController', () => {
-  test('tells of each pod where it is, how it does and on which port', async () => {
+  test('has address, node, conditions and port of each pod', async () => {
     await start();
     await inDefault().create(web());
     await addPod(cluster, 'p1', '10.244.0.1');
@@ -138,7 +143,7 @@ describe('EndpointSliceController', () => {
     ]);
   });
 
-  test('a pod on its way out still serves, and is gone when it is', async () => {
+  test('a terminating pod serves until it is gone', async () => {
     await start();
     await inDefault().create(web());
     await addPod(cluster, 'p1', '10.244.0.1');
@@ -158,7 +163,7 @@ describe('EndpointSliceController', () => {
     expect(await slices()).toMatchObject([{ endpoints: null, ports: null }]);
   });
 
-  test('a service without pods has an empty slice, one without a selector none', async () => {
+  test('a service without pods has an empty slice, a service without a selector none', async () => {
     await start();
     await inDefault().create(web());
     await inDefault().create({ metadata: { name: 'other' }, spec: { ports: [{ port: 80 }] } });
@@ -172,7 +177,7 @@ describe('EndpointSliceController', () => {
     ]);
   });
 
-  test('headless: its label, host names, and no ports where there are none', async () => {
+  test('headless services: label, host names, and no ports if the service has none', async () => {
     await start();
     await inDefault().create(web({ clusterIP: 'None', ports: [] }));
     await addPod(cluster, 'p1', '10.244.0.1', { hostname: 'first', subdomain: 'web' });
@@ -184,9 +189,9 @@ describe('EndpointSliceController', () => {
     expect(slice?.endpoints?.map(({ hostname }) => hostname)).toEqual(['first', undefined]);
   });
 
-  test('each family has its slices, and loses them with the family', async () => {
+  test('each address family has its own slices, which are deleted with the family', async () => {
     await start();
-    // A headless service gets both families before it selects anything, also where the cluster has one.
+    // A headless service without a selector gets both families, even in a single-family cluster.
     const { selector: _, ...spec } =
       web({ clusterIP: 'None', ipFamilyPolicy: 'PreferDualStack' }).spec ?? {};
     await inDefault().create({ ...web(), spec });
@@ -206,7 +211,7 @@ describe('EndpointSliceController', () => {
     expect(await told()).toEqual(['IPv4 10.244.0.1 10.244.0.2']);
   });
 
-  test('unready addresses are published where that is asked for; without a node too', async () => {
+  test('publishes not-ready addresses where the service requests it, even without a node', async () => {
     await start();
     await inDefault().create(web({ publishNotReadyAddresses: true }));
     await addPod(cluster, 'p1', '10.244.0.1', { nodeName: 'unknown' }, false);
@@ -216,7 +221,7 @@ describe('EndpointSliceController', () => {
     ]);
   });
 
-  test('a pod waits until its node is known', async () => {
+  test('a pod waits until its node is in the cache', async () => {
     await start();
     await inDefault().create(web());
     await addPod(cluster, 'p1', '10.244.0.1', { nodeName: 'node-b' });
@@ -232,7 +237,7 @@ describe('EndpointSliceController', () => {
     expect((await slices())[0]?.endpoints).toMatchObject([{ nodeName: 'node-b' }]);
   });
 
-  test('no slice holds more than it may; pods with another port have slices of their own', async () => {
+  test('no slice exceeds the maximum; pods with other ports have their own slices', async () => {
     await start({ maxEndpointsPerSlice: 3 });
     await inDefault().create(web());
     for (let number = 1; number <= 7; number++)
@@ -251,7 +256,7 @@ describe('EndpointSliceController', () => {
     expect([total(8080), total(9090)]).toEqual([7, 1]);
   });
 
-  test('slices that somebody changes or deletes are put right; labels follow the service', async () => {
+  test('reverts foreign changes and deletions of slices; labels follow the service', async () => {
     await start();
     await inDefault().create(web());
     await addPod(cluster, 'p1', '10.244.0.1');
@@ -270,7 +275,7 @@ describe('EndpointSliceController', () => {
     expect((await slices())[0]?.metadata.labels).toMatchObject({ tier: 'back' });
   });
 
-  test('hints for those who want their traffic near', async () => {
+  test('sets hints for services with a traffic distribution', async () => {
     await start();
     await inDefault().create(web({ trafficDistribution: 'PreferSameNode' }));
     await addPod(cluster, 'p1', '10.244.0.1');
@@ -284,7 +289,7 @@ describe('EndpointSliceController', () => {
     expect((await slices())[0]?.endpoints?.[0]?.hints).toBeUndefined();
   });
 
-  test('hints by the zones’ CPU, as long as there are enough endpoints', async () => {
+  test('sets hints by the zones’ CPU, as long as there are enough endpoints', async () => {
     await start();
     await addNode(cluster, 'node-b', 'b');
     await inDefault().create(
@@ -313,13 +318,13 @@ describe('EndpointSliceController', () => {
   });
 });
 
-/** How often a slice was written depends on what was seen when. */
+/** Removes generations: how often a slice is written depends on the order of events. */
 const withoutCounts = (outcome: readonly unknown[]): unknown =>
   JSON.parse(
     JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)),
   );
 
-test('endpoint slices end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const {
     writes,
     events: seen,

@@ -1,16 +1,25 @@
-// Keeps the EndpointSlices of every service that selects pods: which addresses serve it, on which ports, how they do, and whom
-// they should serve.
+// Maintains the EndpointSlices of every service that selects pods: addresses, ports, conditions,
+// and hints for which zones or nodes each endpoint should serve.
 
-import { nodes, pods, services } from '#api/groups/core/v1/index.ts';
-import type { Node, Pod, Service } from '#api/groups/core/v1/index.ts';
+import {
+  type Node,
+  nodes,
+  type Pod,
+  pods,
+  type Service,
+  services,
+} from '#api/groups/core/v1/index.ts';
 import type { Endpoint, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -27,16 +36,15 @@ import {
   trafficDistributionOf,
 } from './hints.ts';
 import { ServiceSliceMetrics } from './metrics.ts';
-import { endpointKey, planSlices, portsKey } from './plan.ts';
-import type { PortGroup, SliceTotals } from './plan.ts';
+import { endpointKey, planSlices, type PortGroup, portsKey, type SliceTotals } from './plan.ts';
 import {
+  type AddressType,
   addressTypesOf,
   belongsToEndpoints,
   endpointOf,
   lastChangeMs,
   portsOn,
 } from './pod-endpoints.ts';
-import type { AddressType } from './pod-endpoints.ts';
 import { changesEndpoints, hasSelector, ServicePods } from './selection.ts';
 import { LAST_CHANGE, sliceLabels, sliceNamePrefix } from './slice-metadata.ts';
 import { SliceWriter } from './slice-writer.ts';
@@ -48,9 +56,9 @@ type ReadSlice = Immutable<EndpointSlice>;
 export const MANAGER = 'endpointslice-controller.k8s.io';
 
 export interface EndpointSliceControllerConfig extends ControllerConfig {
-  /** Services that are reconciled at once. Default: 5. */
+  /** The number of services that are reconciled at once. Default: 5. */
   readonly workers?: number;
-  /** In each slice. Default: 100. */
+  /** The maximum number of endpoints per slice. Default: 100. */
   readonly maxEndpointsPerSlice?: number;
 }
 
@@ -63,9 +71,12 @@ export class EndpointSliceController implements Controller {
   readonly #writer: SliceWriter;
   readonly #recorder: EventRecorder;
   readonly #metrics: ServiceSliceMetrics;
-  /** Keys of services that wait for a node which the cache does not have. */
+  /** Keys of services that wait for a node that is missing in the cache. */
   readonly #waiting = new Set<string>();
-  /** Keys of services whose hints depend on all nodes, and whether each family's have been given. */
+  /**
+   * Keys of services with topology hints, which depend on all nodes; by address family, whether
+   * hints are set.
+   */
   readonly #sharing = new Map<string, Map<AddressType, boolean>>();
   readonly #batching = new PodBatching();
 
@@ -95,7 +106,7 @@ export class EndpointSliceController implements Controller {
       enqueue: (key) => builder.queue.addAfter(key, this.#batching.delayMs(key)),
     });
     this.#nodes = builder.watches(nodes, () => [...this.#sharing.keys()], {
-      predicate: { update: (before, node) => !deepEqual(toldOfNode(before), toldOfNode(node)) },
+      predicate: { update: (before, node) => !deepEqual(hintInputsOf(before), hintInputsOf(node)) },
     });
     builder.watches(nodes, () => [...this.#waiting], {
       predicate: { update: false, delete: false },
@@ -106,7 +117,8 @@ export class EndpointSliceController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const service = this.#servicePods.services.lister.getByKey(key);
     if (service === undefined || !hasSelector(service)) {
-      // Its slices are deleted with it, or belong to another controller now.
+      // Slices of a deleted service are garbage-collected; slices of a service without a selector
+      // belong to another controller.
       this.#waiting.delete(key);
       this.#sharing.delete(key);
       this.#batching.forget(key);
@@ -122,7 +134,7 @@ export class EndpointSliceController implements Controller {
     }
     const selected = this.#servicePods.podsOf(service);
     this.#batching.record(key, selected.length);
-    // Before the cache is looked at, so that a node which comes meanwhile is not missed.
+    // Added before the cache is read, so that a node that arrives meanwhile is not missed.
     this.#waiting.add(key);
     try {
       const missing = await this.#writeSlices(key, service, selected, signal);
@@ -132,7 +144,7 @@ export class EndpointSliceController implements Controller {
       return reconciled;
     } catch (error) {
       this.#metrics.synced('error');
-      // Decided on what has changed meanwhile.
+      // The decision was based on stale objects.
       if (apierrors.isConflict(error) || apierrors.isNotFound(error)) return requeue;
       this.#failed(service, errorMessage(error));
       throw error;
@@ -145,7 +157,7 @@ export class EndpointSliceController implements Controller {
     this.#recorder.event(service, 'Warning', 'FailedToUpdateEndpointSlices', message);
   }
 
-  /** Answers what had to be left out, if anything. */
+  /** Writes the slices. Returns undefined on success, otherwise what could not be included. */
   async #writeSlices(
     key: string,
     service: ReadService,
@@ -182,7 +194,7 @@ export class EndpointSliceController implements Controller {
         maxEndpoints: this.#config.maxEndpointsPerSlice ?? 100,
         isOutdated: ({ metadata }) => !deepEqual(metadata.labels, labels),
       });
-      // The empty slice of a service without endpoints has its place.
+      // The empty slice of a service without endpoints counts as its fewest slices.
       totals.push({ ...plan.totals, fewestSlices: Math.max(plan.totals.fewestSlices, 1) });
       await this.#writer.carryOut(plan, { ...frame, addressType }, signal);
       changes += plan.create.length + plan.update.length + plan.remove.length;
@@ -194,7 +206,7 @@ export class EndpointSliceController implements Controller {
     return missing;
   }
 
-  /** Returns endpoints by their ports. A pod on an unknown node waits until the node is in the cache. */
+  /** Returns endpoints by their ports. A pod waits until its node is in the cache. */
   #desired(
     service: ReadService,
     pods: readonly ReadPod[],
@@ -270,8 +282,8 @@ export class EndpointSliceController implements Controller {
   }
 }
 
-/** The inputs of topology hints. */
-function toldOfNode({ metadata, status }: Immutable<Node>): unknown {
+/** Returns the fields of a node that topology hints depend on. */
+function hintInputsOf({ metadata, status }: Immutable<Node>): unknown {
   const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status;
   return [metadata.labels, ready, status.allocatable?.['cpu']];
 }

@@ -5,7 +5,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { cpuByZone, nearbyHints, sharedHints } from './hints.ts';
 
 const none = (): undefined => undefined;
-/** 'aab-': endpoints in zones a, a, b; one without. */
+/** Creates endpoints; 'aab-' means zones a, a, b, and one without a zone. */
 const endpointsIn = (zones: string): Endpoint[] =>
   [...zones].map((zone, index) => ({
     addresses: [`10.0.0.${index}`],
@@ -39,13 +39,13 @@ test.each<[string, Record<string, number>, string | RegExp]>([
   else expect(shared.problem).toMatch(expected);
 });
 
-test('without zones there is nothing to share by', () => {
+test('without zones there are no hints', () => {
   expect(sharedHints(endpointsIn('ab'), undefined, none).problem).toMatch(
     /^Insufficient Node information/,
   );
 });
 
-test('what is within its bounds stays', () => {
+test('allocations within their bounds stay', () => {
   const endpoints = endpointsIn('aaaabb');
   const before = ['b', 'a', 'a', 'a', 'b', 'b'];
   const kept = sharedHints(

@@ -1,7 +1,8 @@
-// Where the traffic of which zones or nodes should go: the hints of endpoints.
+// Computes topology hints: the zones or nodes whose traffic each endpoint should serve.
 //
-// Services that want their traffic near (spec.trafficDistribution) get each endpoint's own zone, or node. Services with the older
-// annotation 'Auto' get endpoints shared out by the CPU that the zones have, so that none is overloaded.
+// Services with spec.trafficDistribution get each endpoint's own zone or node as its hint. Services
+// with the older annotation 'Auto' get endpoints in proportion to the CPU of each zone, so that no
+// endpoint is overloaded.
 
 import type { Node, Service } from '#api/groups/core/v1/index.ts';
 import type { Endpoint } from '#api/groups/discovery/v1/index.ts';
@@ -18,7 +19,7 @@ const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kuber
 const TOO_FEW_TO_SHARE =
   'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold';
 
-/** How much more than its share an endpoint may get. */
+/** The maximum relative overload of an endpoint. */
 const OVERLOAD = 0.2;
 
 export function sharesByZone({ metadata }: ReadService): boolean {
@@ -26,14 +27,16 @@ export function sharesByZone({ metadata }: ReadService): boolean {
   return mode === 'Auto' || mode === 'auto';
 }
 
-/** Where its traffic should go, if the service says so and gets it. */
+/**
+ * Returns the service's traffic distribution if it is one that is supported; otherwise undefined.
+ */
 export function trafficDistributionOf(service: ReadService): string | undefined {
   const { trafficDistribution = '' } = service.spec;
   const isKnown = ['PreferClose', 'PreferSameZone', 'PreferSameNode'].includes(trafficDistribution);
   return isKnown && !sharesByZone(service) ? trafficDistribution : undefined;
 }
 
-/** Each ready endpoint serves its own zone (and node); nothing else is given. */
+/** Returns hints for each ready endpoint's own zone (and node); other endpoints get no hints. */
 export function nearbyHints(
   service: ReadService,
   endpoints: readonly Endpoint[],
@@ -52,7 +55,10 @@ export function nearbyHints(
   });
 }
 
-/** The part of the cluster's CPU that each zone has; undefined if a node does not say, or there are not two zones. */
+/**
+ * Returns the share of the cluster's CPU in each zone; undefined if a node has no zone or no CPU,
+ * or there is only one zone.
+ */
 export function cpuByZone(
   nodes: readonly Immutable<Node>[],
 ): ReadonlyMap<string, number> | undefined {
@@ -74,7 +80,7 @@ export function cpuByZone(
 
 export interface Sharing {
   readonly endpoints: readonly Endpoint[];
-  /** Why there are no hints; undefined if there are. */
+  /** Why there are no hints; undefined if there are hints. */
   readonly problem?: string;
 }
 
@@ -84,7 +90,10 @@ interface Allocation {
   readonly desired: number;
 }
 
-/** `hinted`: the zone that an endpoint has served until now. What is good enough stays as it is. */
+/**
+ * Returns hints in proportion to the zones' CPU. `hinted`: the current hint of each endpoint. Hints
+ * within the bounds are kept.
+ */
 export function sharedHints(
   endpoints: readonly Endpoint[],
   shares: ReadonlyMap<string, number> | undefined,
@@ -133,7 +142,10 @@ function allocate(
   return allocations;
 }
 
-/** The zones as they are, if every endpoint has one and none has too few or too many. */
+/**
+ * Returns the current hints if every endpoint has one and no zone has too few or too many
+ * endpoints; otherwise undefined.
+ */
 function keep(
   zones: readonly (string | undefined)[],
   allocations: ReadonlyMap<string, Allocation>,
@@ -147,7 +159,10 @@ function keep(
   return zones as readonly string[];
 }
 
-/** Everybody serves the own zone, but for those that zones with more than their part give to others. */
+/**
+ * Gives each endpoint its own zone as its hint, and then moves endpoints from zones with more than
+ * their share to zones with less.
+ */
 function redistribute(
   own: readonly string[],
   allocations: ReadonlyMap<string, Allocation>,
@@ -167,7 +182,7 @@ function redistribute(
   }
 }
 
-/** The zone with the most, and how much that is. */
+/** Returns the zone with the largest surplus (`sign` 1) or deficit (-1), and the amount. */
 function extreme(surplus: ReadonlyMap<string, number>, sign: 1 | -1): readonly [string, number] {
   let found: readonly [string, number] = ['', -Infinity];
   for (const [zone, amount] of surplus) if (amount * sign > found[1]) found = [zone, amount * sign];

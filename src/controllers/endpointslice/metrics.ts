@@ -1,12 +1,12 @@
-// Metrics of the controllers of slices, with upstream's names.
+// Metrics of the slice controllers, with upstream's names.
 
-import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
-import type {
-  Counter,
-  Description,
-  Family,
-  Histogram,
-  Instruments,
+import {
+  type Counter,
+  type Description,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  type Instruments,
 } from '#machinery/metrics/instruments.ts';
 import type { SliceTotals } from './plan.ts';
 
@@ -18,7 +18,7 @@ export interface SliceMetricsConfig {
   readonly instruments: Instruments;
   /** The prefix of all names. */
   readonly subsystem: string;
-  /** The source of the slices, in help texts. */
+  /** The source of the slices, for help texts. */
   readonly subject: string;
 }
 
@@ -28,7 +28,7 @@ export class SliceMetrics {
   readonly #changes: Family<Counter>;
   readonly #added: Histogram;
   readonly #removed: Histogram;
-  /** By key of the service: what its families of addresses came to, together, when it was last looked at. */
+  /** By the service's key: the totals over all address families at the last reconcile. */
   readonly #latest = new Map<string, Pick<SliceTotals, 'endpoints' | 'slices' | 'fewestSlices'>>();
 
   constructor(config: SliceMetricsConfig) {
@@ -58,7 +58,7 @@ export class SliceMetrics {
     this.#changes.with(operation).value++;
   }
 
-  /** `families`: what the families of addresses of the service with that key came to. */
+  /** Records a reconcile. `families`: the totals of each address family of the service. */
   looked(key: string, families: readonly SliceTotals[]): void {
     this.#added.observe(sumOf(families, 'added'));
     this.#removed.observe(sumOf(families, 'removed'));
@@ -69,7 +69,7 @@ export class SliceMetrics {
     });
   }
 
-  /** Nothing is made for it any more. */
+  /** Drops the totals of a service that has no slices any more. */
   forget(key: string): void {
     this.#latest.delete(key);
   }
@@ -78,7 +78,7 @@ export class SliceMetrics {
     return { name: `${this.#config.subsystem}_${name}`, help, labels };
   }
 
-  /** A counter that increases once for each reconcile. */
+  /** Returns a histogram that observes one value per reconcile. */
   protected perSync(name: string, help: string): Histogram {
     return this.#config.instruments
       .histogram(this.description(name, help), PER_SYNC_BUCKETS)
@@ -86,11 +86,11 @@ export class SliceMetrics {
   }
 }
 
-/** For services whose slices are made from pods. */
+/** Metrics for services whose slices are computed from pods. */
 export class ServiceSliceMetrics extends SliceMetrics {
   readonly #syncs: Family<Counter>;
   readonly #changed: Family<Histogram>;
-  /** By key: what services say of where their traffic should go. */
+  /** By the service's key: its traffic distribution. */
   readonly #distributions = new Map<string, string>();
 
   constructor(instruments: Instruments) {
@@ -118,12 +118,15 @@ export class ServiceSliceMetrics extends SliceMetrics {
     });
   }
 
-  /** 'stale': put off, because the cache lacks what was written here. */
+  /** Counts a reconcile. 'stale': it was delayed because the cache lacked own writes. */
   synced(result: 'success' | 'stale' | 'error'): void {
     this.#syncs.with(result).value++;
   }
 
-  /** `distribution`: what the service says and gets; undefined if it says nothing, or shares its endpoints out by zone. */
+  /**
+   * Records changed slices. `distribution`: the service's traffic distribution; undefined if it has
+   * none or uses hints by zone.
+   */
   changed(
     key: string,
     slices: number,
@@ -141,7 +144,7 @@ export class ServiceSliceMetrics extends SliceMetrics {
   }
 }
 
-/** For slices that mirror Endpoints. */
+/** Metrics for slices that mirror Endpoints. */
 export class MirroringMetrics extends SliceMetrics {
   readonly #updated: Histogram;
   readonly #skipped: Histogram;

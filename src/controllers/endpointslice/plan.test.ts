@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Endpoint, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { planSlices } from './plan.ts';
-import type { Plan } from './plan.ts';
+import { type Plan, planSlices } from './plan.ts';
 
 const ports = [{ name: '', protocol: 'TCP' as const, port: 80 }];
 const others = [{ name: '', protocol: 'TCP' as const, port: 81 }];
@@ -108,14 +107,14 @@ test.each<[string, Endpoint[], Immutable<EndpointSlice>[], object]>([
   });
 });
 
-test('what else has to be written is written', () => {
+test('an outdated slice is rewritten', () => {
   expect(
     sizes(plan(from(0, 2), [slice('a', from(0, 1)), slice('b', from(1, 1))], ['b'])).update,
   ).toEqual(['b:1']);
   expect(sizes(plan([], [slice('a', [], null)], ['a'])).update).toEqual(['a:0']);
 });
 
-test('every endpoint is in exactly one slice, whatever was before', () => {
+test('every endpoint is in exactly one slice, for any previous slices', () => {
   for (let seed = 0; seed < 200; seed++) {
     const existing = [
       slice('a', from(seed % 7, seed % 11)),

@@ -1,5 +1,5 @@
-// Into which slices the endpoints of a service go: as few changes as possible to those that are there, and at most so many
-// endpoints in each. Decided here, written elsewhere.
+// Plans the EndpointSlices of a service: with as few changes to existing slices as possible, and a
+// maximum number of endpoints per slice. This file decides; the slice writer writes.
 
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -8,7 +8,7 @@ import { semanticEqual, stableStringify } from '#machinery/deep.ts';
 type ReadSlice = Immutable<EndpointSlice>;
 type Ports = Immutable<EndpointSlice>['ports'];
 
-/** Endpoints that have the same ports, which share slices. */
+/** Endpoints with the same ports, which share slices. */
 export interface PortGroup {
   readonly ports: readonly EndpointPort[];
   readonly endpoints: readonly Endpoint[];
@@ -26,26 +26,26 @@ export interface Plan {
   readonly totals: SliceTotals;
 }
 
-/** The result of a plan. An endpoint whose ports change is removed from its slices and added again. */
+/** The totals of a plan. An endpoint whose ports change counts as removed and added. */
 export interface SliceTotals {
   readonly added: number;
-  /** Still there, but said otherwise. */
+  /** Endpoints that stay, with other content. */
   readonly updated: number;
   readonly removed: number;
-  /** Endpoints that there will be. */
+  /** The number of planned endpoints. */
   readonly endpoints: number;
-  /** In how many slices they will be. */
+  /** The number of planned slices. */
   readonly slices: number;
-  /** Into how few they would go. */
+  /** The smallest number of slices that could hold the endpoints. */
   readonly fewestSlices: number;
 }
 
 export interface PlanConfig {
   readonly groups: readonly PortGroup[];
-  /** The slices of this service, of one address family. */
+  /** The existing slices of this service and address family. */
   readonly existing: readonly ReadSlice[];
   readonly maxEndpoints: number;
-  /** Whether something beside the endpoints of a slice has to be written. */
+  /** Reports whether something besides the endpoints of a slice must be written. */
   readonly isOutdated: (slice: ReadSlice) => boolean;
 }
 
@@ -63,7 +63,7 @@ export function portsKey(ports: Ports | Content['ports']): string {
     .join('\n');
 }
 
-/** The same endpoint, however it does. */
+/** Returns a key that is equal for the same endpoint in any condition. */
 export function endpointKey({ addresses, hostname = '', targetRef }: Immutable<Endpoint>): string {
   return stableStringify([
     [...addresses].sort(),
@@ -73,7 +73,10 @@ export function endpointKey({ addresses, hostname = '', targetRef }: Immutable<E
   ]);
 }
 
-/** Without endpoints there is one empty slice: it says that the service has been looked at. */
+/**
+ * Plans the slices. A service without endpoints gets one empty slice, which shows that it has been
+ * reconciled.
+ */
 export function planSlices({ groups, existing, maxEndpoints, isOutdated }: PlanConfig): Plan {
   const wanted = new Map(groups.map((group) => [portsKey(group.ports), group]));
   const drafts: Draft[] = [];
@@ -121,13 +124,16 @@ export function planSlices({ groups, existing, maxEndpoints, isOutdated }: PlanC
 
 interface Packed {
   readonly drafts: readonly Draft[];
-  /** How many endpoints there are to be, how many stay where they are, and how many of these are said otherwise. */
+  /**
+   * The number of planned endpoints, of endpoints that stay in their slice, and of those whose
+   * content changes.
+   */
   readonly wanted: number;
   readonly kept: number;
   readonly updated: number;
 }
 
-/** Drafts that are left without endpoints are slices to be removed. */
+/** Distributes the endpoints over drafts. Drafts without endpoints are slices to delete. */
 function pack(
   { ports, endpoints }: PortGroup,
   existing: readonly ReadSlice[],
@@ -158,14 +164,15 @@ function pack(
       changed: !same || isOutdated(slice),
     };
   });
-  // Slices that are written anyway are filled first, the fullest before the others.
+  // Slices that are rewritten anyway are filled first, the fullest of them first.
   const rest = [...open.values()];
   const kept = wanted - rest.length;
   const byFill = drafts.filter(({ changed, endpoints: kept }) => changed && kept.length > 0);
   for (const draft of byFill.sort((a, b) => b.endpoints.length - a.endpoints.length)) {
     draft.endpoints.push(...rest.splice(0, maxEndpoints - draft.endpoints.length));
   }
-  // One more slice is written if it takes all that are left; otherwise new ones are made, which move nothing.
+  // If one more existing slice has room for all remaining endpoints, it is rewritten; otherwise new
+  // slices are created, which moves no endpoint.
   while (rest.length > 0) {
     const fitting = drafts
       .filter((draft) => !draft.changed && draft.endpoints.length + rest.length <= maxEndpoints)
@@ -178,7 +185,9 @@ function pack(
   return { drafts, wanted, kept, updated };
 }
 
-/** A slice that would be removed becomes one that would be made: one write instead of two. */
+/**
+ * Reuses slices that would be deleted as slices that would be created: one write instead of two.
+ */
 function replaceRather(
   drafts: readonly Draft[],
   remove: readonly ReadSlice[],

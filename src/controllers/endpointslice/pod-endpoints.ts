@@ -1,4 +1,4 @@
-// The endpoint of a pod for a service: addresses, ports and conditions.
+// Computes the endpoint of a pod for a service: addresses, ports and conditions.
 
 import type { Node, Pod, Service, ServicePort } from '#api/groups/core/v1/index.ts';
 import type { Endpoint, EndpointPort } from '#api/groups/discovery/v1/index.ts';
@@ -19,7 +19,7 @@ export function addressTypesOf({ spec }: ReadService): readonly AddressType[] {
   return [(spec.clusterIP ?? '').includes(':') ? 'IPv6' : 'IPv4'];
 }
 
-/** A service without an address of its own: 'None', or of a type that has none. */
+/** Reports whether the service has no cluster IP: 'None', or a type without one. */
 export function isHeadless({ spec }: ReadService): boolean {
   return (spec.clusterIP ?? '') === '' || spec.clusterIP === 'None';
 }
@@ -31,14 +31,19 @@ export function addressesOf({ status }: ReadPod, type: AddressType): string[] {
   return all.filter((address) => address.includes(':') === (type === 'IPv6'));
 }
 
-/** Pods that are through, or have no address yet, are no endpoints; those on their way out only where asked for. */
+/**
+ * Reports whether the pod belongs to the endpoints. Ended pods and pods without an address do not;
+ * terminating pods only if `includeTerminating` is set.
+ */
 export function belongsToEndpoints(pod: ReadPod, includeTerminating: boolean): boolean {
   if (isPodTerminal(pod)) return false;
   if ((pod.status.podIP ?? '') === '' && (pod.status.podIPs ?? []).length === 0) return false;
   return includeTerminating || pod.metadata.deletionTimestamp === undefined;
 }
 
-/** The number of a service's port on a pod; undefined if the pod has no port of that name. */
+/**
+ * Returns the number of a service's port on a pod; undefined if the pod has no port with that name.
+ */
 export function portOn(
   { spec }: ReadPod,
   { targetPort, protocol = 'TCP' }: Immutable<ServicePort>,
@@ -56,7 +61,7 @@ export function portOn(
   return undefined;
 }
 
-/** Ports that the pod does not have are left out. */
+/** Returns the pod's ports for the service. Ports that the pod does not have are left out. */
 export function portsOn(pod: ReadPod, { spec }: ReadService): EndpointPort[] {
   return (spec.ports ?? []).flatMap((servicePort) => {
     const port = portOn(pod, servicePort);
@@ -66,7 +71,7 @@ export function portsOn(pod: ReadPod, { spec }: ReadService): EndpointPort[] {
   });
 }
 
-/** The pod's own name within the service, if it asks for one. */
+/** Returns the pod's own host name within the service, if it has one. */
 export function hostnameIn({ metadata, spec }: ReadPod, service: ReadService): string | undefined {
   const named = (spec.hostname ?? '') !== '' && spec.subdomain === service.metadata.name;
   return named && metadata.namespace === service.metadata.namespace ? spec.hostname : undefined;
@@ -97,7 +102,10 @@ export function endpointOf(
   };
 }
 
-/** Returns when the endpoints of the service last changed, as far as can be observed, in milliseconds since the epoch. */
+/**
+ * Returns when the endpoints of the service last changed, as far as can be observed, in
+ * milliseconds since the epoch.
+ */
 export function lastChangeMs(service: ReadService, pods: readonly ReadPod[]): number | undefined {
   const times = [
     service.metadata.creationTimestamp,

@@ -1,7 +1,7 @@
-// Which pods a service selects, found through indexes: neither looks at everything in the namespace.
+// Finds the pods that a service selects, and the services that select a pod, through indexes
+// instead of a scan of the namespace.
 
-import { pods, services } from '#api/groups/core/v1/index.ts';
-import type { Pod, Service } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods, type Service, services } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
 
@@ -14,7 +14,10 @@ const BY_LABEL = 'label';
 const label = (namespace: string, [key, value]: readonly [string, string]): string =>
   `${namespace}\n${key}=${value}`;
 
-/** A service without a selector selects nothing: its endpoints are managed by others. */
+/**
+ * Reports whether the service has a selector. Without one, its endpoints are managed by other
+ * clients.
+ */
 export function hasSelector({ spec }: ReadService): boolean {
   return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0;
 }
@@ -27,7 +30,10 @@ function selects({ metadata, spec }: ReadService, pod: ReadPod): boolean {
   );
 }
 
-/** Any one of a selector's pairs will do: what it selects has all of them. */
+/**
+ * Returns the index key of a service. One pair of its selector is enough: selected pods have all
+ * pairs.
+ */
 function bySelector(service: ReadService): readonly string[] {
   const [first] = Object.entries(service.spec.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return first === undefined || !hasSelector(service)
@@ -50,7 +56,7 @@ export class ServicePods {
     this.pods.addIndexers({ [BY_LABEL]: byLabel });
   }
 
-  /** In the order of their names. */
+  /** Returns the selected pods, ordered by name. */
   podsOf(service: ReadService): readonly ReadPod[] {
     const [first] = Object.entries(service.spec.selector ?? {});
     if (first === undefined || !hasSelector(service)) return [];
@@ -75,7 +81,7 @@ export class ServicePods {
   }
 }
 
-/** Whether something has changed that endpoints tell. */
+/** Reports whether a field changed that endpoints depend on. */
 export function changesEndpoints(before: ReadPod, pod: ReadPod): boolean {
   return JSON.stringify(endpointFields(before)) !== JSON.stringify(endpointFields(pod));
 }

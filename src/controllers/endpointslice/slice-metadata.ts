@@ -15,7 +15,7 @@ export const LAST_CHANGE = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 const RESERVED = [SERVICE_NAME, MANAGED_BY, HEADLESS];
 
-/** The service's own labels, and those by which slices are found. */
+/** Returns the service's own labels, and the labels by which slices are selected. */
 export function sliceLabels(
   service: Immutable<Service>,
   managedBy: string,
@@ -31,7 +31,7 @@ export function sliceLabels(
   };
 }
 
-/** The key of the service that the slice is of; undefined if it is none of this manager's. */
+/** Returns the key of the slice's service; undefined if another manager owns the slice. */
 export function serviceKeyOf(
   { metadata }: Immutable<EndpointSlice>,
   managedBy: string,
@@ -44,6 +44,6 @@ export function serviceKeyOf(
 /** Returns the prefix of the names of slices. */
 export function sliceNamePrefix(name: string): string {
   const prefix = `${name}-`;
-  // A generated name has five characters more.
+  // The generated suffix has five characters.
   return prefix.length + 5 > 253 ? name : prefix;
 }

@@ -1,8 +1,7 @@
-// Carries out plans for slices, and remembers what it wrote until the cache shows it: a decision on an older cache would put the
-// same endpoints into two slices.
+// Writes planned slices, and remembers its writes until the cache shows them: a decision on a stale
+// cache would put the same endpoint into two slices.
 
-import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import { type EndpointSlice, endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable, New, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
@@ -23,19 +22,19 @@ export interface SliceWriterConfig {
   readonly clock: Clock;
   readonly informers: InformerSource;
   readonly managedBy: string;
-  /** Something happened to a slice of the service with this key. */
+  /** Called after an event of a slice, with the key of its service. */
   readonly onChange: (key: string) => void;
   readonly metrics: SliceMetrics;
 }
 
-/** The parts of a slice besides its content. */
+/** The parts of a slice besides its endpoints and ports. */
 export interface SliceFrame {
   readonly key: string;
   readonly addressType: string;
   readonly generateName: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Annotations of others go. Default: they stay. */
+  /** Removes annotations of other writers. Default: they are kept. */
   readonly replaceAnnotations?: boolean;
   readonly ownerReferences: Immutable<ObjectMeta>['ownerReferences'];
 }
@@ -44,7 +43,7 @@ export class SliceWriter {
   readonly slices: SharedInformer<ReadSlice>;
   readonly #config: SliceWriterConfig;
   readonly #own: OwnWrites;
-  /** UIDs of slices that were deleted and that the cache may still have. */
+  /** UIDs of deleted slices that the cache may still have. */
   readonly #deleted = new Set<string>();
 
   constructor(config: SliceWriterConfig) {
@@ -63,7 +62,7 @@ export class SliceWriter {
       onAdd: (slice) => this.#seen(slice, keyOf(slice)),
       onUpdate: (before, slice) => {
         if (before.metadata.uid !== slice.metadata.uid) this.#gone(before, keyOf(before));
-        // The slice was removed from its service by another writer.
+        // Another writer moved the slice to another service.
         else if (keyOf(before) !== keyOf(slice)) this.#seen(slice, keyOf(before));
         this.#seen(slice, keyOf(slice));
       },
@@ -71,7 +70,7 @@ export class SliceWriter {
     });
   }
 
-  /** The slices of a service, those that are on their way out left out. */
+  /** Returns the slices of a service, without those that are being deleted. */
   slicesOf(key: string): readonly ReadSlice[] {
     return this.slices.lister
       .byIndex(BY_SERVICE(this.#config.managedBy), key)
@@ -82,7 +81,10 @@ export class SliceWriter {
       .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   }
 
-  /** In how many milliseconds the key may be decided on if the cache shows nothing until then; 0: now. */
+  /**
+   * Returns in how many milliseconds the key may be reconciled if the cache shows no own write
+   * until then; 0: now.
+   */
   remainingMs(key: string): number {
     return this.#own.remainingMs(key);
   }
@@ -91,7 +93,10 @@ export class SliceWriter {
     this.#own.forget(key);
   }
 
-  /** New slices before old ones go, so that no endpoint is nowhere. */
+  /**
+   * Writes the plan. Creates new slices before it deletes old ones, so that every endpoint is
+   * always in a slice.
+   */
   async carryOut(
     { create, update, remove }: Plan,
     frame: SliceFrame,
@@ -104,7 +109,7 @@ export class SliceWriter {
 
   async remove(slice: ReadSlice, signal: AbortSignal): Promise<void> {
     const { name, namespace = '', uid } = slice.metadata;
-    // A slice whose deletion was observed already is not expected.
+    // Skipped if the deletion was observed already.
     if (this.slices.lister.get(namespace, name)?.metadata.uid === uid) this.#deleted.add(uid);
     try {
       await this.#in(namespace).delete(name, { preconditions: { uid }, signal });
@@ -128,7 +133,7 @@ export class SliceWriter {
       this.#wrote(frame.key, await this.#in(namespace).create(slice, { signal }));
       this.#config.metrics.wrote('create');
     } catch (error) {
-      // Nothing can be created in a namespace that goes away.
+      // Nothing can be created in a terminating namespace.
       if (!isNamespaceTerminating(error)) throw error;
     }
   }

@@ -1,17 +1,20 @@
-// Ephemeral volumes: a claim for each, made from the template in its pod and owned by the pod, with which it goes.
+// Ephemeral volumes: creates a claim for each from the template in its pod. The pod owns the claim,
+// which is deleted with it.
 
-import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolumeClaim, Pod, Volume } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Pod,
+  pods,
+  type Volume,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter } from '#machinery/metrics/instruments.ts';
+import { type Counter, Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy, newControllerRef } from '../controller-ref.ts';
@@ -48,7 +51,8 @@ export class EphemeralVolumeController implements Controller {
       indexers: { [BY_CLAIM]: byClaim },
       predicate: { ...only(needsClaims), delete: false },
     });
-    // A claim is deleted whose pod still needs it, or one that was in the way of another.
+    // A deleted claim may be needed by a pod, or may have had the name that another pod's claim
+    // needs.
     this.#claims = builder.watches(
       persistentVolumeClaims,
       (claim) =>
@@ -77,7 +81,7 @@ export class EphemeralVolumeController implements Controller {
     return reconciled;
   }
 
-  /** Answers why there is no claim for the volume. */
+  /** Creates the volume's claim. Returns why there is none; undefined on success. */
   async #ensureClaim(
     pod: ReadPod,
     volume: Immutable<Volume>,
@@ -109,7 +113,7 @@ export class EphemeralVolumeController implements Controller {
       if (signal.aborted) throw error;
       this.#failures.value++;
       if (isNamespaceTerminating(error)) return undefined;
-      // It may be the pod's own, and the cache not know it yet.
+      // The existing claim may be the pod's own, missing in the cache.
       if (apierrors.isAlreadyExists(error))
         return ownership(await client.get(name, { signal }), pod);
       return `create PVC ${name}: ${errorMessage(error)}`;

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { persistentVolumeClaims, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { EphemeralVolumeController } from './index.ts';
 
 const spec = {
@@ -42,7 +40,7 @@ describe('the claim of an ephemeral volume', () => {
       ({ type, reason, message }) => `${type} ${reason}: ${message}`,
     );
 
-  test('is made from the template, and owned by the pod', async () => {
+  test('is created from the template, and owned by the pod', async () => {
     const { metadata } = await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
     const { items } = await claims().list();
@@ -68,7 +66,7 @@ describe('the claim of an ephemeral volume', () => {
     ]);
   });
 
-  test('is made again if somebody deletes it', async () => {
+  test('is created again after a deletion', async () => {
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
     const before = await claims().get('p-scratch');
@@ -80,7 +78,7 @@ describe('the claim of an ephemeral volume', () => {
     expect((await claims().get('p-scratch')).metadata.uid).not.toBe(before.metadata.uid);
   });
 
-  test('of somebody else is in the way, until it is gone', async () => {
+  test('of another owner blocks the pod’s claim until it is deleted', async () => {
     await claims().create({ metadata: { name: 'p-scratch', finalizers: [] }, spec });
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
@@ -95,7 +93,7 @@ describe('the claim of an ephemeral volume', () => {
     expect((await claims().get('p-scratch')).metadata.ownerReferences).toHaveLength(1);
   });
 
-  test('that is refused is told', async () => {
+  test('that the server rejects is reported in an event', async () => {
     const refusal = () =>
       apierrors.forbidden({ group: '', resource: 'persistentvolumeclaims' }, 'p-scratch', 'no');
     cluster.faults.fail('POST', /persistentvolumeclaims/, refusal);
@@ -108,7 +106,7 @@ describe('the claim of an ephemeral volume', () => {
   });
 });
 
-test('claims of pods end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 60_000 }, async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new EphemeralVolumeController(config),
     steps: [

@@ -1,18 +1,17 @@
-// The decision about an object whose owners have been read, as a value.
+// Decides what to do with an object whose owners have been read.
 
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
-import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from './graph.ts';
-import type { Node } from './graph.ts';
+import { FOREGROUND_FINALIZER, type Node, ORPHAN_FINALIZER } from './graph.ts';
 
 type OwnerRef = Immutable<OwnerReference>;
 
 /** The live owner of a reference. */
 export type OwnerState =
-  /** It exists and stays. */
+  /** The owner exists and stays. */
   | 'solid'
-  /** It does not exist, or is another object with the same name. */
+  /** The owner does not exist, or another object has its name. */
   | 'dangling'
-  /** It is being deleted in the foreground, and waits for its dependents. */
+  /** The owner is being deleted in the foreground, and waits for its dependents. */
   | 'waiting';
 
 export interface JudgedOwner {
@@ -24,12 +23,15 @@ export type Propagation = 'Orphan' | 'Foreground' | 'Background';
 
 export type Verdict =
   | { readonly action: 'keep' }
-  /** It has other owners: it only lets go of these. */
+  /** The object has other owners: only these references are removed. */
   | { readonly action: 'removeOwners'; readonly uids: readonly string[] }
-  /** `unblock` first: it is in a circle of owners that wait for each other, and must not block its own. */
+  /**
+   * `unblock`: the object is in a cycle of owners that wait for each other, so it first stops
+   * blocking its own owner.
+   */
   | { readonly action: 'delete'; readonly propagation: Propagation; readonly unblock: boolean };
 
-/** `object`: the live object; `node`: what the graph knows of it. */
+/** Returns the verdict. `object`: the live object; `node`: its node in the graph. */
 export function judge(object: KubeObject, node: Node, owners: readonly JudgedOwner[]): Verdict {
   if (owners.length === 0) return { action: 'keep' };
   const gone = owners.filter(({ state }) => state !== 'solid');
@@ -44,7 +46,10 @@ export function judge(object: KubeObject, node: Node, owners: readonly JudgedOwn
   return { action: 'delete', propagation: propagationOf(object), unblock: false };
 }
 
-/** Returns the deletion policy that the finalizers of an object express; otherwise its dependents are deleted in the background. */
+/**
+ * Returns the deletion policy that the finalizers of an object express. Default: its dependents are
+ * deleted in the background.
+ */
 function propagationOf(object: KubeObject): Propagation {
   const finalizers = object.metadata.finalizers ?? [];
   if (finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan';

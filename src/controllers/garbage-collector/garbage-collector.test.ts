@@ -1,12 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import { configMaps, events, namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap } from '#api/groups/core/v1/index.ts';
+import {
+  type ConfigMap,
+  configMaps,
+  events,
+  namespaces,
+  nodes,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { GarbageCollector } from './index.ts';
 
 let cluster: TestCluster;
@@ -40,7 +45,7 @@ const GHOST = {
 };
 
 describe('GarbageCollector', () => {
-  test('deletes in the background what belonged to a deleted object, and what belonged to that', async () => {
+  test('background deletion deletes dependents and their dependents', async () => {
     await startCollector();
     const a = await make('a');
     const b = await make('b', [ownedBy(a)]);
@@ -84,7 +89,7 @@ describe('GarbageCollector', () => {
     expect(cluster.clock.now()).toBe(before);
   });
 
-  test('keeps what has another owner, and takes away the reference to the one that is gone', async () => {
+  test('keeps an object with another owner, and removes the reference to the deleted one', async () => {
     await startCollector();
     const [a, b] = [await make('a'), await make('b')];
     await make('shared', [ownedBy(a), ownedBy(b)]);
@@ -96,7 +101,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual([]);
   });
 
-  test('in the foreground deletes dependents first; only those that block hold the owner up', async () => {
+  test('foreground deletion deletes dependents first; only blocking ones delay the owner', async () => {
     await startCollector();
     const a = await make('a');
     await make('blocks', [ownedBy(a, true)], ['example.com/wait']);
@@ -115,7 +120,7 @@ describe('GarbageCollector', () => {
     expect((await maps().get('lax')).metadata.deletionTimestamp).toBeDefined();
   });
 
-  test('in the foreground goes down through several levels, and up again', async () => {
+  test('foreground deletion works through several levels', async () => {
     await startCollector();
     const a = await make('a');
     const b = await make('b', [ownedBy(a, true)]);
@@ -129,7 +134,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual([]);
   });
 
-  test('gets out of a circle of owners that wait for each other', async () => {
+  test('resolves a cycle of owners that wait for each other', async () => {
     await startCollector();
     const a = await make('a');
     const b = await make('b', [ownedBy(a, true)]);
@@ -142,7 +147,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual([]);
   });
 
-  test('leaves dependents behind when asked to', async () => {
+  test('orphans dependents when asked to', async () => {
     await startCollector();
     const a = await make('a');
     const b = await make('b');
@@ -156,7 +161,7 @@ describe('GarbageCollector', () => {
     expect((await maps().get('only')).metadata.ownerReferences).toBeUndefined();
   });
 
-  test('deletes what names an owner that has never existed, or another object under its name', async () => {
+  test('deletes dependents whose owner never existed, or whose owner’s name another object has', async () => {
     await startCollector();
     const a = await make('a');
     await make('wrong-name', [GHOST]);
@@ -165,7 +170,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual(['a']);
   });
 
-  test('asks for owners live: what the watches have not shown yet is not missing', async () => {
+  test('reads owners live: an owner that the watches have not shown yet is not missing', async () => {
     await startCollector();
     cluster.faults.hold('/api/v1/nodes');
     const node = await cluster.client.resource(nodes).create({ metadata: { name: 'n1' } });
@@ -179,7 +184,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual([]);
   });
 
-  test('takes an owner in another namespace for absent, and says why', async () => {
+  test('treats an owner in another namespace as absent, and records why', async () => {
     await startCollector();
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
     const far = await maps('x').create({ metadata: { name: 'far' } });
@@ -206,7 +211,7 @@ describe('GarbageCollector', () => {
     expect((await maps('x').get('far')).metadata.uid).toBe(far.metadata.uid);
   });
 
-  test('leaves alone what names an owner of a kind that is not served, or one that cannot be', async () => {
+  test('leaves alone dependents whose owner’s kind is not served or cannot be an owner', async () => {
     await startCollector();
     await make('strange', [{ ...GHOST, apiVersion: 'example.com/v1', kind: 'Strange' }]);
     const a = await make('a');
@@ -221,7 +226,7 @@ describe('GarbageCollector', () => {
     expect((await cluster.client.resource(nodes).list()).items.length).toBe(2);
   });
 
-  test('keeps an object that got another owner while it was being looked at', async () => {
+  test('keeps an object that got another owner during its reconcile', async () => {
     await startCollector();
     const [a, b] = [await make('a'), await make('b')];
     await make('child', [ownedBy(a)]);
@@ -239,7 +244,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual(['b', 'child']);
   });
 
-  test('finds after a restart what was deleted meanwhile', async () => {
+  test('finds objects after a restart whose owner was deleted meanwhile', async () => {
     const stop = await startCollector();
     const a = await make('a');
     await make('child', [ownedBy(a)]);
@@ -259,7 +264,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual(['left']);
   });
 
-  test('tries again what failed', async () => {
+  test('retries failures', async () => {
     await startCollector();
     const a = await make('a');
     await make('child', [ownedBy(a)]);

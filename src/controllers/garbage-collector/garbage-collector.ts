@@ -1,47 +1,71 @@
-// Deletes objects all of whose owners are gone. And carries out how a deleted object wants
-// its dependents treated: deleted after it (background), before it (foreground), or left behind (orphan).
+// Deletes objects whose owners are all gone, and carries out the deletion policy of a deleted
+// object: its dependents are deleted after it (background), before it (foreground), or left behind
+// (orphan).
 //
-// The graph says what to look at; what is done is decided from the live objects only, compared by UID, and written with
-// preconditions. So a graph that is behind costs a request, never an object.
+// The graph says which objects to examine. Decisions are made from live objects only, compared by
+// UID, and written with preconditions. So a stale graph costs a request, never an object.
 
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import { LinkedAbort, abortable } from '#client/abort.ts';
 import { EventRecorder } from '#client/events/index.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
-import type { Reconcile, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  RateLimitingQueue,
+  type Reconcile,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import { ExponentialRateLimiter } from '#client/workqueue/rate-limiter.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Timer } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter } from '#machinery/metrics/instruments.ts';
+import { type Counter, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
-import { isWaitingForDependents, judge } from './decision.ts';
-import type { JudgedOwner, OwnerState, Propagation } from './decision.ts';
-import { FOREGROUND_FINALIZER, Graph, ORPHAN_FINALIZER, blockingDependents } from './graph.ts';
-import type { Identity, Node } from './graph.ts';
+import {
+  apiVersionOf,
+  type DiscoveredResource,
+  discoverResources,
+  hasVerbs,
+} from '../discovery.ts';
+import {
+  isWaitingForDependents,
+  judge,
+  type JudgedOwner,
+  type OwnerState,
+  type Propagation,
+} from './decision.ts';
+import {
+  blockingDependents,
+  FOREGROUND_FINALIZER,
+  Graph,
+  type Identity,
+  type Node,
+  ORPHAN_FINALIZER,
+} from './graph.ts';
 import { Monitors } from './monitors.ts';
 
 type OwnerRef = Immutable<OwnerReference>;
 
 export interface GarbageCollectorConfig extends Omit<ControllerConfig, 'informers'> {
-  /** Objects that are looked at at once. Default: 20. */
+  /** The number of objects that are reconciled at once. Default: 20. */
   readonly workers?: number;
-  /** How often to ask which resources there are. Default: 30 s. */
+  /** The time between two discoveries of resources, in milliseconds. Default: 30 s. */
   readonly discoveryPeriodMs?: number;
 }
 
-/** Events go by themselves, and are many. 'resource.group' */
+/** Events expire on their own and are many, so they are not watched. 'resource.group'. */
 const IGNORED: ReadonlySet<string> = new Set(['events.', 'events.events.k8s.io']);
-/** How long the first lists may take before work begins without them. */
+/** How long to wait for the first lists before work begins without them. */
 const SYNC_TIMEOUT_MS = 30_000;
-/** Definitions change several times while they are established: so long after the first change, resources are discovered again. */
+/**
+ * Definitions change several times while they are established: resources are discovered again this
+ * long after the first change.
+ */
 const REDISCOVERY_DELAY_MS = 250;
 
-/** A cluster-scoped object names an owner that is in a namespace: there is nothing that it could mean. */
+/** A cluster-scoped object names a namespaced owner: the reference cannot be resolved. */
 class UnresolvableOwnerError extends Error {
   constructor({ kind, name }: Identity) {
     super(`${kind} ${name} would be in a namespace, but none is given`);
@@ -49,7 +73,7 @@ class UnresolvableOwnerError extends Error {
   }
 }
 
-/** The kind of an object is not known (yet): its resource may be served later. */
+/** The kind of an object is unknown: its resource may be served later. */
 class UnknownKindError extends Error {
   constructor({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) {
     super(`no resource is served for kind ${kind} of ${apiVersion}`);
@@ -66,17 +90,17 @@ export class GarbageCollector implements Controller {
   readonly #failures: Counter;
   readonly #deleteQueue: RateLimitingQueue<Node>;
   readonly #orphanQueue: RateLimitingQueue<Node>;
-  /** Resolves once every resource that was found has been listed, or took too long. */
+  /** Resolves once every discovered resource has been listed, or its list timed out. */
   readonly #ready: Promise<void>;
   #resolveReady: () => void = () => undefined;
   #isReady = false;
-  /** The last discovery that was begun, or is to begin. Never rejects. */
+  /** The last discovery that has begun or is queued. Never rejects. */
   #discovery: Promise<void> = Promise.resolve();
   #rediscovery: Timer | undefined;
   #running: AbortSignal = AbortSignal.abort();
-  /** 'apiVersion kind' → the resource that serves it, from the last discovery. */
+  /** 'apiVersion kind' → the resource that serves the kind, by the last discovery. */
   #resources: ReadonlyMap<string, DiscoveredResource> = new Map();
-  /** Owners that were looked for and not found, as `absentKey` names them; UIDs do not come back. */
+  /** Owners that do not exist, by `absentKey`. A UID is never reused. */
   readonly #absent = new LruCache<string, true>({ capacity: 500 });
 
   constructor(config: GarbageCollectorConfig) {
@@ -161,7 +185,7 @@ export class GarbageCollector implements Controller {
 
   /** Discovers the resources in a moment, if that is not planned already. */
   #rediscoverSoon(): void {
-    // The first discovery finds them anyway.
+    // The first discovery includes the new resources anyway.
     if (!this.#isReady || this.#running.aborted) return;
     this.#rediscovery ??= this.#config.clock.setTimer(REDISCOVERY_DELAY_MS, () => {
       this.#rediscovery = undefined;
@@ -169,7 +193,9 @@ export class GarbageCollector implements Controller {
     });
   }
 
-  /** Discovers the resources after the discovery that runs, so that the newest result is used last. */
+  /**
+   * Discovers the resources after the discovery that runs, so that the newest result is used last.
+   */
   #discoverNext(): Promise<void> {
     this.#discovery = this.#discovery.then(() =>
       this.#running.aborted ? undefined : this.#discover(this.#running),
@@ -185,7 +211,7 @@ export class GarbageCollector implements Controller {
         resources.map((resource) => [kindKey(apiVersionOf(resource), resource.kind), resource]),
       );
       for (const [id, resource] of this.#resources) {
-        // A group that cannot be asked right now has not lost its resources.
+        // Discovery of the group failed, so its resources are kept.
         if (!found.has(id) && failures.has(apiVersionOf(resource))) found.set(id, resource);
       }
       for (const [groupVersion, reason] of failures)
@@ -215,7 +241,7 @@ export class GarbageCollector implements Controller {
   async #attemptToDelete(node: Node, signal: AbortSignal): Promise<ReconcileResult> {
     // The node was removed from the graph meanwhile, and the nodes that depend on it were queued.
     if (this.#graph.get(node.uid) !== node) return reconciled;
-    // On its way already; nothing is waited for.
+    // The object is being deleted already and waits for no dependents.
     if (node.beingDeleted && !node.deletingDependents) return reconciled;
     let object: KubeObject | undefined;
     try {
@@ -227,20 +253,22 @@ export class GarbageCollector implements Controller {
         name: node.name,
         err: error,
       });
-      // A resource may still come: it is asked for ever more rarely.
+      // The kind may be served later: the retries become ever less frequent.
       return error instanceof UnknownKindError ? requeue : reconciled;
     }
     if (object === undefined || object.metadata.uid !== node.uid) {
       this.#graph.delete(node.uid);
       return reconciled;
     }
-    // It exists. If it is of a resource that is watched it will be seen.
+    // The owner exists. If its resource is watched, an event will make its node real.
     if (node.virtual) return this.#isMonitored(node) ? requeue : reconciled;
     if (node.deletingDependents) return this.#waitForDependents(node, signal);
     return this.#collect(node, object, signal);
   }
 
-  /** An object that is deleted in the foreground goes when no dependent blocks it any more. */
+  /**
+   * Removes the finalizer of an object in foreground deletion when no dependent blocks it any more.
+   */
   async #waitForDependents(node: Node, signal: AbortSignal): Promise<ReconcileResult> {
     const blocking = blockingDependents(node);
     if (blocking.length === 0) return this.#removeFinalizer(node, FOREGROUND_FINALIZER, signal);
@@ -256,7 +284,7 @@ export class GarbageCollector implements Controller {
       for (const reference of references)
         owners.push({ reference, state: await this.#judgeOwner(node, reference, signal) });
     } catch (error) {
-      // Nothing can be said of one owner, so nothing may be done.
+      // One owner cannot be resolved, so no decision is possible.
       if (error instanceof UnknownKindError) return requeue;
       if (error instanceof UnresolvableOwnerError) return reconciled;
       throw error;
@@ -309,7 +337,7 @@ export class GarbageCollector implements Controller {
   ): Promise<ReconcileResult> {
     try {
       await this.#client(node).delete(node.name, {
-        // The preconditions make sure that it has got no other owner meanwhile.
+        // The preconditions make sure that the object has no new owner.
         preconditions: { uid: metadata.uid, resourceVersion: metadata.resourceVersion },
         propagationPolicy: propagation,
         signal,
@@ -345,7 +373,10 @@ export class GarbageCollector implements Controller {
     return this.#removeFinalizer(owner, ORPHAN_FINALIZER, signal);
   }
 
-  /** `change`: undefined takes a reference away. A conflict is thrown: the object must be looked at again. */
+  /**
+   * Patches owner references. `change`: returns undefined to remove a reference. Throws on a
+   * conflict: the object must be examined again.
+   */
   async #patchOwners(
     node: Node,
     { metadata }: KubeObject,
@@ -375,7 +406,10 @@ export class GarbageCollector implements Controller {
     return reconciled;
   }
 
-  /** With the UID and resourceVersion that were read, so that it fails instead of undoing another write. */
+  /**
+   * Patches metadata with the UID and resourceVersion that were read, so that the patch fails
+   * instead of undoing another write.
+   */
   async #patchMetadata(
     identity: Identity,
     read: KubeObject['metadata'],
@@ -395,7 +429,7 @@ export class GarbageCollector implements Controller {
     }
   }
 
-  /** The live object; undefined if it does not exist. */
+  /** Returns the live object; undefined if it does not exist. */
   async #read(identity: Identity, signal: AbortSignal): Promise<KubeObject | undefined> {
     try {
       return await this.#client(identity).get(identity.name, { signal });
@@ -439,7 +473,7 @@ export class GarbageCollector implements Controller {
   }
 }
 
-/** The object was written meanwhile. It must be reconciled again; this is not a failure. */
+/** Retries a reconcile whose object was written meanwhile. This is not a failure. */
 function againOnConflict(reconcile: Reconcile<Node>): Reconcile<Node> {
   return async (node, signal) => {
     try {
@@ -459,7 +493,7 @@ function kindKey(apiVersion: string, kind: string): string {
   return `${apiVersion} ${kind}`;
 }
 
-/** An owner as a reference in that namespace names it. */
+/** Returns a key for an owner that a reference from this namespace names. */
 function absentKey(reference: OwnerRef | Identity, namespace: string): string {
   return JSON.stringify([
     reference.apiVersion,

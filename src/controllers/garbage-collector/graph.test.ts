@@ -1,7 +1,6 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Graph, blockingDependents } from './graph.ts';
-import type { Node } from './graph.ts';
+import { blockingDependents, Graph, type Node } from './graph.ts';
 
 const TYPE = { apiVersion: 'v1', kind: 'Thing' };
 const owner = (uid: string, change: object = {}) => ({ ...TYPE, name: uid, uid, ...change });
@@ -35,7 +34,7 @@ const dependents = (uid: string) =>
   [...(graph.get(uid)?.dependents ?? [])].map(({ uid }) => uid).sort();
 
 describe('Graph', () => {
-  test('makes a virtual node for an owner that was not seen, and asks to look for it', () => {
+  test('creates a virtual node for an owner that was not seen, and asks to examine it', () => {
     put(thing('child', [owner('parent')]));
     expect(told).toEqual(['delete parent (virtual)']);
     expect(graph.get('parent')).toMatchObject({ virtual: true, namespace: 'x', kind: 'Thing' });
@@ -45,7 +44,7 @@ describe('Graph', () => {
     expect(dependents('parent')).toEqual(['child']);
   });
 
-  test('finds the dependents of an owner that was given up before it was seen', () => {
+  test('has the dependents of an owner that was given up before it was seen', () => {
     put(thing('child', [owner('parent')]));
     graph.delete('parent');
     expect(told).toEqual(['delete parent (virtual)', 'absent parent', 'delete child']);
@@ -53,7 +52,7 @@ describe('Graph', () => {
     expect(dependents('parent')).toEqual(['child']);
   });
 
-  test('forgets virtual nodes that nobody names any more', () => {
+  test('drops virtual nodes without references', () => {
     put(thing('a', [owner('parent')]));
     put(thing('b', [owner('parent')]));
     graph.delete('a');
@@ -63,7 +62,7 @@ describe('Graph', () => {
     expect(graph.size).toBe(1);
   });
 
-  test('wakes dependents when their owner goes, and an owner that waits when a dependent goes or lets go', () => {
+  test('wakes dependents when their owner is gone, and a waiting owner when a dependent is gone or released', () => {
     put(thing('parent'));
     put(thing('a', [owner('parent', { blockOwnerDeletion: true })]));
     put(thing('b', [owner('parent', { blockOwnerDeletion: true })]));
@@ -112,7 +111,7 @@ describe('Graph', () => {
     expect(told).toEqual(expected);
   });
 
-  test('forgets what a new list of the type lacks, and nothing of other types or only named', () => {
+  test('drops objects that a new list of the type lacks, but no objects of other types and no virtual nodes', () => {
     put(thing('child', [owner('parent'), owner('unseen')]));
     put(thing('parent'));
     put(thing('gone'));

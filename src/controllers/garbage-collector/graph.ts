@@ -1,8 +1,9 @@
-// The graph of owners and dependents in all resources, as far as observed. It only records, and reports which nodes to reconcile; deciding
-// from the live objects and writing is the garbage collector's.
+// The graph of owners and dependents in all resources, as far as observed. It only records, and
+// reports which nodes to reconcile; the garbage collector decides from live objects and writes.
 //
-// A node is an object by its UID. An owner that a reference names and that was not seen is a virtual node: maybe it is still to
-// be seen, maybe it has never existed; it must be looked at. Events of different resources come in any order.
+// A node is an object, identified by its UID. An owner that only a reference names is a virtual
+// node: the object may still be observed or may never have existed, so it must be examined. Events
+// of different resources arrive in any order.
 
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 
@@ -11,13 +12,16 @@ export const ORPHAN_FINALIZER = 'orphan';
 
 type OwnerRef = Immutable<OwnerReference>;
 
-/** An object as a reference finds it, and where it is. */
+/** The identity of an object as an owner reference has it, and its namespace. */
 export interface Identity {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
-  /** '' for cluster-scoped objects. Of a virtual node: that of the dependent which named it. */
+  /**
+   * '' for cluster-scoped objects. For a virtual node: the namespace of the dependent with the
+   * reference.
+   */
   readonly namespace: string;
 }
 
@@ -25,22 +29,24 @@ export interface Node extends Identity {
   readonly owners: readonly OwnerRef[];
   /** Nodes with a reference to this one. */
   readonly dependents: ReadonlySet<Node>;
-  /** Never seen: only a reference says that it exists. */
+  /** The object was never observed: only a reference names it. */
   readonly virtual: boolean;
   readonly beingDeleted: boolean;
-  /** Being deleted in the foreground: it waits for its dependents. */
+  /** The object is being deleted in the foreground: it waits for its dependents. */
   readonly deletingDependents: boolean;
 }
 
-/** Called when nodes have to be reconciled. Calls are synchronous, and may be repeated for the same node. */
+/**
+ * Called when nodes have to be reconciled. Calls are synchronous, and may repeat for the same node.
+ */
 export interface GraphListener {
-  /** Something changed on which its deletion may hang. */
+  /** Called when a change may affect the object's deletion. */
   attemptToDelete(node: Node): void;
-  /** It is to leave its dependents behind. */
+  /** Called when the object's dependents are to be orphaned. */
   attemptToOrphan(node: Node): void;
-  /** The dependent's reference names an object of another namespace. */
+  /** Called when the dependent's reference names an object of another namespace. */
   invalidNamespace(dependent: Node, reference: OwnerRef, ownerNamespace: string): void;
-  /** The object does not exist (any more). */
+  /** Called when the object does not exist, or no longer does. */
   absent(identity: Identity): void;
 }
 
@@ -50,12 +56,12 @@ interface MutableNode extends Node {
   name: string;
   namespace: string;
   owners: readonly OwnerRef[];
-  /** The set of #dependents; NONE if there is none: nearly all objects are leaves. */
+  /** The set of #dependents; NONE if there are none, since nearly all objects are leaves. */
   dependents: ReadonlySet<MutableNode>;
   virtual: boolean;
   beingDeleted: boolean;
   deletingDependents: boolean;
-  /** It waits for being orphaned from its dependents. */
+  /** The node waits for its dependents to be orphaned. */
   orphaning: boolean;
 }
 
@@ -66,7 +72,10 @@ const NO_FINALIZERS: readonly string[] = [];
 export class Graph {
   readonly #listener: GraphListener;
   readonly #nodes = new Map<string, MutableNode>();
-  /** Owner's UID → nodes with a reference to it, whether or not there is a node for the owner. No empty sets. */
+  /**
+   * The owner's UID → nodes with a reference to it, even if the owner has no node. It has no empty
+   * sets.
+   */
   readonly #dependents = new Map<string, Set<MutableNode>>();
 
   constructor(listener: GraphListener) {
@@ -81,7 +90,7 @@ export class Graph {
     return this.#nodes.size;
   }
 
-  /** The object exists as given. `type`: objects in a list do not carry theirs. */
+  /** Records an object. `type`: objects in a list do not carry their type. */
   put(object: KubeObject, type: { readonly apiVersion: string; readonly kind: string }): void {
     const { apiVersion, kind } = type;
     const { uid, name, namespace = '', ownerReferences: owners = UNOWNED } = object.metadata;
@@ -89,14 +98,14 @@ export class Graph {
     if (known === undefined) {
       const node = this.#makeNode(apiVersion, kind, name, uid, namespace, owners, false);
       this.#nodes.set(uid, node);
-      // Its dependents may have been seen before it, and given up.
+      // Dependents may have been observed before the owner, and given up.
       this.#checkDependents(node);
       this.#addToOwners(node, owners);
       this.#noteDeletion(node, object);
       return;
     }
     if (known.virtual) {
-      // A node that was created because of a reference is an observed object now.
+      // A node that was created for a reference is an observed object now.
       Object.assign(known, { apiVersion, kind, name, namespace, virtual: false });
       this.#checkDependents(known);
     }
@@ -104,7 +113,10 @@ export class Graph {
     this.#noteDeletion(known, object);
   }
 
-  /** The objects of the type are these, and no others that were put as such. */
+  /**
+   * Replaces all objects of the type with these. Objects that other calls recorded for the type are
+   * deleted.
+   */
   replace(
     objects: readonly KubeObject[],
     type: { readonly apiVersion: string; readonly kind: string },
@@ -119,7 +131,7 @@ export class Graph {
     for (const uid of gone) this.delete(uid);
   }
 
-  /** The object is gone, or was found never to have been there. */
+  /** Records that the object is gone, or never existed. */
   delete(uid: string): void {
     const node = this.#nodes.get(uid);
     if (node === undefined) return;
@@ -127,11 +139,11 @@ export class Graph {
     for (const { uid: ownerUid } of node.owners) this.#removeFromOwner(node, ownerUid);
     this.#listener.absent(node);
     for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
-    // An owner that waits for its dependents has one less to wait for.
+    // An owner that waits for its dependents has one fewer to wait for.
     for (const { uid: ownerUid } of node.owners) this.#wakeIfWaiting(ownerUid);
   }
 
-  /** Some may have named it wrongly: now that is known. */
+  /** Checks the references of dependents that were observed before the owner. */
   #checkDependents(node: MutableNode): void {
     if (node.dependents.size === 0) return;
     for (const dependent of node.dependents) {
@@ -181,11 +193,14 @@ export class Graph {
     const owner = this.#nodes.get(ownerUid);
     if (owner === undefined) return;
     owner.dependents = NONE;
-    // Only references said that a virtual node exists, and the last of them is gone.
+    // The last reference to a virtual node is gone.
     if (owner.virtual) this.#nodes.delete(ownerUid);
   }
 
-  /** A reference that does not name its owner as the owner is: the dependent must be looked at, live. */
+  /**
+   * Wakes a dependent whose reference does not match its owner's identity: the dependent must be
+   * examined live.
+   */
   #checkReference(dependent: MutableNode, reference: OwnerRef, owner: MutableNode): void {
     const { apiVersion, kind, name, namespace } = owner;
     if (namespace !== '' && namespace !== dependent.namespace) {
@@ -208,7 +223,7 @@ export class Graph {
     node.orphaning = orphaning;
     const foreground = node.beingDeleted && finalizers.includes(FOREGROUND_FINALIZER);
     if (foreground && !node.deletingDependents) {
-      // Set first: a node that is reconciled because of this must find it set.
+      // Set before waking: the reconcile must see it.
       node.deletingDependents = true;
       for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
       this.#listener.attemptToDelete(node);
@@ -257,7 +272,7 @@ export class Graph {
   }
 }
 
-/** Dependents that an owner being deleted in the foreground waits for. */
+/** Returns the dependents that block an owner in foreground deletion. */
 export function blockingDependents(owner: Node): readonly Node[] {
   return [...owner.dependents].filter((dependent) =>
     dependent.owners.some(

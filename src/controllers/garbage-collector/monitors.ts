@@ -1,5 +1,5 @@
-// Watches every resource whose objects can be deleted, and keeps the graph of owners up to date with what it sees. Nothing but
-// the graph is kept of the objects.
+// Watches every resource whose objects can be deleted, and updates the graph of owners with each
+// event. Only the graph is kept of the objects.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -7,8 +7,7 @@ import { Reflector } from '#client/informers/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { apiVersionOf } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
+import { apiVersionOf, type DiscoveredResource } from '../discovery.ts';
 import type { Graph } from './graph.ts';
 
 export interface MonitorsConfig {
@@ -17,11 +16,11 @@ export interface MonitorsConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly graph: Graph;
-  /** Called when an object was written or deleted that may change which resources there are. */
+  /** Called when an object was written or deleted that may change which resources are served. */
   readonly onDefinition: () => void;
 }
 
-/** Objects of these resources say which other resources are served. 'resource.group' */
+/** Objects of these resources define which other resources are served. 'resource.group'. */
 const DEFINITIONS: ReadonlySet<string> = new Set([
   'customresourcedefinitions.apiextensions.k8s.io',
   'apiservices.apiregistration.k8s.io',
@@ -43,7 +42,10 @@ export class Monitors {
     this.#config = config;
   }
 
-  /** Watches these resources from now on, and no others. Resolves when the first list of each new one is in the graph. */
+  /**
+   * Watches these resources from now on, and no others. Resolves when the first list of each new
+   * one is in the graph.
+   */
   async watch(resources: readonly DiscoveredResource[]): Promise<void> {
     const wanted = new Map(
       resources.map((resource) => [
@@ -94,7 +96,7 @@ export class Monitors {
           onChange();
         },
         replace: (objects) => {
-          // Objects that it has not shown cannot be detected as deleted without a search of the whole graph.
+          // Without a list, deleted objects would only be found by a search of the whole graph.
           if (listed) graph.replace(objects, type);
           else for (const object of objects) graph.put(object, type);
           listed = true;

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { configMaps } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap } from '#api/groups/core/v1/index.ts';
+import { type ConfigMap, configMaps } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { disturb } from '../testing/robustness.ts';
@@ -18,7 +17,7 @@ const make = (cluster: TestCluster, name: string, owners: readonly Immutable<Con
   return inDefault(cluster).create({ metadata: { name, ownerReferences } });
 };
 
-test('it ends the same, whatever goes wrong', { timeout: 240_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 240_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new GarbageCollector(config),
     steps: [

@@ -1,8 +1,7 @@
 // Keeps the ControllerRevisions of an owner in the API server.
 
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { controllerRevisions } from '#api/groups/apps/v1/index.ts';
-import type { ControllerRevision } from '#api/groups/apps/v1/index.ts';
+import { type ControllerRevision, controllerRevisions } from '#api/groups/apps/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Client } from '#client/client.ts';
 import { objectKey } from '#client/informers/index.ts';
@@ -11,25 +10,31 @@ import { claimantOf } from '../claim.ts';
 import { isControlledBy } from '../controller-ref.ts';
 import type { Dependents } from '../dependents.ts';
 import type { OwnWrites } from '../own-writes.ts';
-import { byRevision, newRevision, nextRevision, sameData } from './revisions.ts';
-import type { ReadRevision, RevisionData } from './revisions.ts';
+import {
+  byRevision,
+  newRevision,
+  nextRevision,
+  type ReadRevision,
+  type RevisionData,
+  sameData,
+} from './revisions.ts';
 
 export interface HistoryConfig<Owner extends KubeObject> {
   readonly client: Client;
   readonly ownerType: ResourceType<Owner>;
   readonly revisions: Dependents<Owner, ControllerRevision>;
-  /** The label of revisions that gets the hash. Default: 'controller.kubernetes.io/hash'. */
+  /** The label of revisions that holds the hash. Default: 'controller.kubernetes.io/hash'. */
   readonly hashLabel?: string;
   /** Notes each revision that is written, under the owner's key. */
   readonly writes: OwnWrites;
 }
 
 export interface Update {
-  /** The revision of the data. */
+  /** The revision of this data. */
   readonly revision: ReadRevision;
-  /** All revisions of the owner, oldest first, including that one. */
+  /** All revisions of the owner, oldest first, including that revision. */
   readonly revisions: readonly ReadRevision[];
-  /** Collisions of names since the owner exists. */
+  /** The number of name collisions since the owner was created. */
   readonly collisionCount: number;
 }
 
@@ -40,7 +45,7 @@ export class History<Owner extends KubeObject> {
     this.#config = config;
   }
 
-  /** Adopts and releases revisions, and returns those of the owner, oldest first. */
+  /** Adopts and releases revisions, and returns the owner's revisions, oldest first. */
   async claim(owner: Immutable<Owner>, signal: AbortSignal): Promise<readonly ReadRevision[]> {
     const owned = await this.#config.revisions.claim(owner, signal);
     return owned.toSorted(byRevision);
@@ -93,7 +98,7 @@ export class History<Owner extends KubeObject> {
     }
   }
 
-  /** Deletes the revision; one that is gone already is no error. */
+  /** Deletes the revision. A revision that is gone already is not an error. */
   async delete(
     { metadata: { name, namespace = '', uid } }: ReadRevision,
     signal: AbortSignal,
@@ -106,7 +111,7 @@ export class History<Owner extends KubeObject> {
     }
   }
 
-  /** Returns the new revision; undefined if its name is taken by another object. */
+  /** Creates the revision. Returns undefined if another object has its name. */
   async #create(
     owner: Immutable<Owner>,
     wanted: ReturnType<typeof newRevision>,

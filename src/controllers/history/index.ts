@@ -1,4 +1,4 @@
-// The history of templates, in ControllerRevisions.
+// The revision history of pod templates, in ControllerRevisions.
 
 export { History } from './history.ts';
 export type { HistoryConfig, Update } from './history.ts';

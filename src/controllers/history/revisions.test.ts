@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { beyondLimit, newRevision, nextRevision, templateData, templateOf } from './index.ts';
-import type { ReadRevision, RevisionData } from './index.ts';
+import {
+  beyondLimit,
+  newRevision,
+  nextRevision,
+  type ReadRevision,
+  type RevisionData,
+  templateData,
+  templateOf,
+} from './index.ts';
 
 const data = (image: string): RevisionData =>
   templateData({
@@ -28,7 +35,7 @@ describe('revisions', () => {
     );
   });
 
-  test('are the present one, an earlier one again, or new', () => {
+  test('are the current one, an earlier one again, or new', () => {
     const present = [revision('one', 1), revision('two', 2)];
     expect(nextRevision([], data('one'))).toEqual({ kind: 'new', number: 1 });
     expect(nextRevision(present, data('three'))).toEqual({ kind: 'new', number: 3 });
@@ -40,7 +47,7 @@ describe('revisions', () => {
     });
   });
 
-  test('have names that depend on their data, and another after a collision', () => {
+  test('have names that depend on their data, and other names after a collision', () => {
     const owner = {
       apiVersion: 'apps/v1',
       kind: 'StatefulSet',
@@ -54,7 +61,7 @@ describe('revisions', () => {
     expect(new Set([nameOf('one'), nameOf('two'), nameOf('one', 1)]).size).toBe(3);
   });
 
-  test('go when nobody lives by them and they are too many, the oldest first', () => {
+  test('beyond the limit are deleted if no pod uses them, the oldest first', () => {
     const all = [1, 2, 3, 4, 5].map((number) => revision(String(number), number));
     const live = new Set(['db-2', 'db-5']);
     expect(names(beyondLimit(all, live, 1))).toEqual(['db-1', 'db-3']);

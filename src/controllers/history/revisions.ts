@@ -1,4 +1,4 @@
-// ControllerRevisions as values: what the history of a StatefulSet's or a DaemonSet's template is made of.
+// ControllerRevisions as values: the history of the pod template of a StatefulSet or DaemonSet.
 
 import type { ControllerRevision } from '#api/groups/apps/v1/index.ts';
 import type { PodTemplateSpec } from '#api/groups/core/v1/index.ts';
@@ -14,15 +14,16 @@ export type NewRevision = New<ControllerRevision> & {
   readonly metadata: { readonly name: string; readonly namespace: string };
 };
 
-/** The label of pods that tells their revision. */
+/** The pod label with the hash of its revision. */
 export const REVISION_HASH = 'controller-revision-hash';
 const HASH = 'controller.kubernetes.io/hash';
-/** So that a hash of any length leaves a valid name. */
+/** The longest name prefix that leaves room for any hash. */
 const MAX_PREFIX_LENGTH = 223;
 
 /**
- * What a revision keeps of its owner: a patch that puts the template back, as kubectl rollout undo applies it. Keys are in the
- * order of their names: clients that look for the revision of a template compare its bytes.
+ * Returns the data of a revision: a patch that restores the template, as `kubectl rollout undo`
+ * applies it. Keys are sorted, because clients that search the revision of a template compare
+ * bytes.
  */
 export function templateData(template: Immutable<PodTemplateSpec>): RevisionData {
   return sorted({ spec: { template: { ...template, $patch: 'replace' } } });
@@ -35,7 +36,7 @@ function sorted<T>(value: T): T {
   return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item as unknown)])) as T;
 }
 
-/** The template that `templateData` has kept. Throws if there is none in it. */
+/** Returns the template in data from `templateData`. Throws if there is none. */
 export function templateOf({ metadata, data }: ReadRevision): Immutable<PodTemplateSpec> {
   const { template } = (data?.spec ?? {}) as {
     template?: Immutable<PodTemplateSpec> & { $patch?: string };
@@ -48,11 +49,11 @@ export function templateOf({ metadata, data }: ReadRevision): Immutable<PodTempl
 
 export interface RevisionOf {
   readonly owner: Claimant;
-  /** Labels by which the owner finds the revision again. */
+  /** Labels by which the owner selects its revisions. */
   readonly labels: Readonly<Record<string, string>>;
   readonly data: RevisionData;
   readonly revision: number;
-  /** Makes another name for the same data. */
+  /** Changes the name for the same data. */
   readonly collisionCount: number | undefined;
   /** The label that gets the hash. Default: 'controller.kubernetes.io/hash'. */
   readonly hashLabel?: string;
@@ -81,7 +82,7 @@ export function newRevision({
   };
 }
 
-/** Oldest first. */
+/** Orders revisions, oldest first. */
 export function byRevision(a: ReadRevision, b: ReadRevision): number {
   if (a.revision !== b.revision) return a.revision - b.revision;
   const [first, second] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
@@ -95,7 +96,10 @@ export function sameData(a: { readonly data?: unknown }, b: { readonly data?: un
 
 export type NextRevision =
   | { readonly kind: 'present'; readonly revision: ReadRevision }
-  /** The template is that of an earlier revision, which becomes the latest: `number` is to be its revision. */
+  /**
+   * The data equals an earlier revision, which becomes the latest one. `number`: its new revision
+   * number.
+   */
   | { readonly kind: 'again'; readonly revision: ReadRevision; readonly number: number }
   | { readonly kind: 'new'; readonly number: number };
 
@@ -110,7 +114,10 @@ export function nextRevision(revisions: readonly ReadRevision[], data: RevisionD
     : { kind: 'again', revision: equal, number };
 }
 
-/** Returns the revisions beyond the limit that no pod uses. `revisions`: oldest first. A negative limit keeps all. */
+/**
+ * Returns the revisions beyond the limit that no pod uses. `revisions`: oldest first. A negative
+ * limit keeps all.
+ */
 export function beyondLimit(
   revisions: readonly ReadRevision[],
   live: ReadonlySet<string>,

@@ -1,25 +1,23 @@
-// Autoscalers: every so often each asks what its pods use, and has as many of them as that takes.
+// Horizontal pod autoscalers: periodically reads the metrics of each target's pods, and scales the
+// target to the number of pods that they call for.
 //
-// `replicas.ts` and `metric-replicas.ts` say how many a metric wants, `limits.ts` how many of them may come or go now; this file
-// asks, scales and reports. What was recommended and done lately is remembered here and nowhere else: who starts anew begins
-// with what there is.
+// `replicas.ts` and `metric-replicas.ts` compute the number of pods for a metric, and `limits.ts`
+// how many pods may be added or removed now; this file reads, scales and writes the status. Recent
+// recommendations and changes are kept in memory only: after a restart the current number of pods
+// is the starting point.
 
-import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
-import type {
-  HorizontalPodAutoscaler,
-  HorizontalPodAutoscalerStatus,
-  MetricStatus,
+import {
+  type HorizontalPodAutoscaler,
+  horizontalPodAutoscalers,
+  type HorizontalPodAutoscalerStatus,
+  type MetricStatus,
 } from '#api/groups/autoscaling/v2/index.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { EventRecorder } from '#client/events/index.ts';
-import type { EventType } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import type { EventRecorder, EventType } from '#client/events/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeueAfter } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -28,14 +26,10 @@ import { parseQuantity } from '#machinery/text/quantity.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { groupOf, ScaleClient } from '../scale-client.ts';
-import type { Scale, ScaleResource } from '../scale-client.ts';
-import { forget, limit } from './limits.ts';
-import type { Past } from './limits.ts';
-import { MetricError, MetricReplicas } from './metric-replicas.ts';
-import type { ScaleTarget } from './metric-replicas.ts';
-import { actionOf, AutoscalerMetrics } from './metrics.ts';
-import type { Fault, ScaleAction } from './metrics.ts';
+import { groupOf, type Scale, ScaleClient, type ScaleResource } from '../scale-client.ts';
+import { forget, limit, type Past } from './limits.ts';
+import { MetricError, MetricReplicas, type ScaleTarget } from './metric-replicas.ts';
+import { actionOf, AutoscalerMetrics, type Fault, type ScaleAction } from './metrics.ts';
 import { MetricsClient } from './metrics-client.ts';
 
 type Autoscaler = Immutable<HorizontalPodAutoscaler>;
@@ -43,11 +37,11 @@ type Status = Immutable<HorizontalPodAutoscalerStatus>;
 type ConditionType = 'AbleToScale' | 'ScalingActive' | 'ScalingLimited';
 
 export interface HorizontalPodAutoscalerConfig extends ControllerConfig {
-  /** Autoscalers that are looked at at once. Default: 5. */
+  /** The number of autoscalers that are reconciled at once. Default: 5. */
   readonly workers?: number;
-  /** How often each is looked at. Default: 15 seconds. */
+  /** The time between two reconciles of an autoscaler. Default: 15 seconds. */
   readonly syncPeriodMs?: number;
-  /** How far from 1 the ratio of a metric may be without anything being done. Default: 0.1. */
+  /** A ratio of a metric that is this close to 1 changes nothing. Default: 0.1. */
   readonly tolerance?: number;
 }
 
@@ -55,7 +49,7 @@ const IDENTITY = { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler'
 
 interface Desired {
   readonly replicas: number;
-  /** Why there should be as many, for people; '' if there are. */
+  /** The reason for the recommendation, for users; '' if there is none. */
   readonly reason: string;
   readonly rescale: boolean;
 }
@@ -70,17 +64,21 @@ export class HorizontalPodAutoscalerController implements Controller {
   readonly #metrics: MetricReplicas;
   readonly #work: AutoscalerMetrics;
   readonly #recorder: EventRecorder;
-  /** By the autoscaler's key; dropped with it. */
+  /** By the autoscaler's key; dropped with the autoscaler. */
   readonly #past = new Map<string, Past>();
   /**
-   * By the autoscaler's key: the problems of the last reconcile and of this one. An event is recorded when a problem begins; while it
-   * lasts it is in the conditions only, so that a cluster at rest does not write every 15 seconds.
+   * By the autoscaler's key: the problems of the last reconcile and of this one. An event is
+   * recorded when a problem begins; while it lasts it is in the conditions only, so that a cluster
+   * at rest does not write every 15 seconds.
    */
   readonly #troubles = new Map<
     string,
     { readonly before: ReadonlySet<string>; readonly now: Set<string> }
   >();
-  /** The pods that each selected when it was last reconciled; two autoscalers must not select the same pods. */
+  /**
+   * The selector of each autoscaler's pods at its last reconcile; two autoscalers must not select
+   * the same pods.
+   */
   readonly #selectors = new Map<string, labels.Selector>();
 
   constructor(config: HorizontalPodAutoscalerConfig) {
@@ -98,7 +96,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     });
     this.#recorder = builder.recorder('horizontal-pod-autoscaler');
     this.#autoscalers = builder.for(horizontalPodAutoscalers, {
-      // This controller writes the status itself.
+      // Status updates are this controller's own.
       predicate: {
         update: (before, autoscaler) => !semanticEqual(before.spec, autoscaler.spec),
         delete: false,
@@ -216,7 +214,10 @@ export class HorizontalPodAutoscalerController implements Controller {
     return { replicas: limited.replicas, reason, rescale: limited.replicas !== current };
   }
 
-  /** Returns the highest number of pods that a metric asks for. With missing metrics nothing is scaled down. Throws Error if all are missing. */
+  /**
+   * Returns the highest number of pods over all metrics. If some metrics are missing, the target is
+   * not scaled down. Throws Error if all are missing.
+   */
   async #wanted(
     key: string,
     autoscaler: Autoscaler,
@@ -249,7 +250,7 @@ export class HorizontalPodAutoscalerController implements Controller {
           if (signal.aborted || !(error instanceof MetricError)) throw error;
           computed('none', faultOf(error));
           this.#tell(autoscaler, 'Warning', error.reason, error.message);
-          // A metric without a value has an empty entry.
+          // A metric without a value has an empty status.
           statuses.push({ type: '' });
           failures.push(error);
         }
@@ -275,7 +276,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     }
   }
 
-  /** Throws Error if it is not clear which pods are meant. */
+  /** Returns the pods to scale. Throws Error if the selector is invalid or ambiguous. */
   #targetOf(key: string, autoscaler: Autoscaler, scale: Scale, report: Report): ScaleTarget {
     const { namespace = '' } = autoscaler.metadata;
     const { behavior } = autoscaler.spec;
@@ -376,7 +377,10 @@ export class HorizontalPodAutoscalerController implements Controller {
     this.#past.set(key, next);
   }
 
-  /** The number of pods at the first reconcile counts as a recommendation, so that a restart scales nothing down. */
+  /**
+   * Records the number of pods at the first reconcile as a recommendation, so that a restart scales
+   * nothing down.
+   */
   #begin(key: string, current: number): void {
     if (this.#past.has(key)) return;
     const recommendations = [{ at: this.#config.clock.now(), replicas: current }];
@@ -402,7 +406,7 @@ export class HorizontalPodAutoscalerController implements Controller {
   }
 }
 
-/** The status as it will be. */
+/** Collects the status of one reconcile. */
 class Report {
   #status: Status;
   readonly #now: string;
@@ -448,7 +452,7 @@ class Report {
   }
 }
 
-/** Only a metric of a kind that there is not is its author's fault. */
+/** Returns the fault of an error: 'spec' only for a metric source of an unknown type. */
 function faultOf(err: unknown): Fault {
   return err instanceof MetricError && err.reason === 'InvalidMetricSourceType'
     ? 'spec'

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
-import type { HorizontalPodAutoscaler } from '#api/groups/autoscaling/v2/index.ts';
-import { events, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type HorizontalPodAutoscaler,
+  horizontalPodAutoscalers,
+} from '#api/groups/autoscaling/v2/index.ts';
+import { events, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import type { Transport, TransportRequest } from '#client/transport.ts';
@@ -12,17 +13,14 @@ import type { ControllerConfig } from '../controller.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { HorizontalPodAutoscalerController } from './index.ts';
-import { limit } from './limits.ts';
-import type { Past, Wish } from './limits.ts';
-import { averageOf, replicasFor, utilizationOf } from './replicas.ts';
-import type { Calculation } from './replicas.ts';
+import { limit, type Past, type Wish } from './limits.ts';
+import { averageOf, type Calculation, replicasFor, utilizationOf } from './replicas.ts';
 
 type Spec = New<HorizontalPodAutoscaler['spec']>;
 
-describe('what a metric wants', () => {
+describe('the number of pods for a metric', () => {
   const now = Date.UTC(2026, 0, 1, 1);
   const at = (ms: number): string => new Date(now + ms).toISOString();
   const pod = (
@@ -71,7 +69,7 @@ describe('what a metric wants', () => {
     ['more, but those that do not tell count as idle', { a: 950, b: 950 }, 50, 4],
   ])('%s', (_, used, target, replicas) => expect(wanted(used, target)).toBe(replicas));
 
-  test('does not grow for pods that start', () => {
+  test('ignores pods that are starting when it scales up', () => {
     const starting = [pod('a'), pod('b'), pod('c', { started: -60_000, ready: false })];
     expect(wanted({ a: 600, b: 600, c: 5000 }, 50, { pods: starting })).toBe(3);
     expect(
@@ -86,7 +84,7 @@ describe('what a metric wants', () => {
     ).toBe(6);
   });
 
-  test('says why it cannot', () => {
+  test('reports why there is no result', () => {
     expect(() => wanted({}, 50, { pods: [] })).toThrow(
       'no pods returned by selector while calculating replica count',
     );
@@ -101,7 +99,7 @@ describe('what a metric wants', () => {
   });
 });
 
-describe('how much of it may be done', () => {
+describe('the limits of a change', () => {
   const NOTHING: Past = { recommendations: [], ups: [], downs: [] };
   const HOUR = 3_600_000;
   const wish = (change: Partial<Wish>): Wish => ({
@@ -148,7 +146,7 @@ describe('how much of it may be done', () => {
     ]);
   });
 
-  test('shrinks only if nobody wanted more lately', () => {
+  test('scales down only if no recent recommendation was higher', () => {
     const past = (minutes: number): Past => ({
       ...NOTHING,
       recommendations: [{ at: HOUR - minutes * 60_000, replicas: 8 }],
@@ -158,7 +156,7 @@ describe('how much of it may be done', () => {
     expect(limit(wish({ current: 8, desired: 2 }), past(6), HOUR).replicas).toBe(2);
   });
 
-  test('grows by policies, counting what was done in their period', () => {
+  test('scales up by policies, counting changes in their period', () => {
     expect([up({}), up({ selectPolicy: 'Min' }), up({ selectPolicy: 'Disabled' })]).toEqual([
       9, 8, 5,
     ]);
@@ -167,14 +165,14 @@ describe('how much of it may be done', () => {
     expect(up({}, { ...NOTHING, downs: [{ at: HOUR - 30_000, replicas: 5 }] })).toBe(15);
   });
 
-  test('shrinks by policies', () => {
+  test('scales down by policies', () => {
     expect([down({}), down({ selectPolicy: 'Min' }), down({ selectPolicy: 'Disabled' })]).toEqual([
       10, 16, 20,
     ]);
     expect(down({}, { ...NOTHING, downs: [{ at: HOUR - 30_000, replicas: 10 }] }, 10)).toBe(10);
   });
 
-  test('waits as long as its windows say', () => {
+  test('waits for the stabilization windows', () => {
     const behavior = { scaleUp: { stabilizationWindowSeconds: 60, policies: [pods4] } };
     const past = { ...NOTHING, recommendations: [{ at: HOUR - 30_000, replicas: 6 }] };
     const found = limit(wish({ desired: 9, behavior }), past, HOUR);
@@ -208,7 +206,7 @@ const autoscaler = (spec: Partial<Spec> = {}, name = 'a'): New<HorizontalPodAuto
   },
 });
 
-/** Answers the metrics APIs: every pod uses as much CPU as is said. */
+/** Serves the metrics APIs from `answer`. */
 function withMetrics(inner: Transport, answer: (request: TransportRequest) => unknown): Transport {
   return {
     request: async <T>(request: TransportRequest): Promise<T> => {
@@ -257,7 +255,10 @@ describe('HorizontalPodAutoscalerController', () => {
     });
     await cluster.clock.settle();
   };
-  /** `memory`: of each pod, now. Unlike CPUs it counts also while a pod starts. */
+  /**
+   * Serves pod metrics. `memory`: returns the current memory of each pod. Unlike CPU, memory counts
+   * also while a pod starts.
+   */
   const memoryOf = (memory: () => string) => async (): Promise<unknown> => {
     const { items } = await cluster.client.resource(pods).namespace('default').list();
     const timestamp = new Date(cluster.clock.now()).toISOString();
@@ -272,7 +273,7 @@ describe('HorizontalPodAutoscalerController', () => {
     };
   };
 
-  test('has as many pods as their load takes, and fewer when it has been low for long', async () => {
+  test('has as many pods as their load needs, and fewer when it has been low for long', async () => {
     let memory = '1600';
     await cluster.client.resource(replicaSets).create(webSet(2));
     await cluster.client.resource(horizontalPodAutoscalers).create(
@@ -339,7 +340,7 @@ describe('HorizontalPodAutoscalerController', () => {
     ).not.toContainEqual(expect.stringMatching(/^PUT .*scale$/));
   });
 
-  test('says that there is nobody who measures', async () => {
+  test('reports missing metrics APIs', async () => {
     await cluster.client.resource(replicaSets).create(webSet(3));
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     await start();
@@ -371,7 +372,7 @@ describe('HorizontalPodAutoscalerController', () => {
     expect(await told()).toContain(`SuccessfulRescale: New size: ${after}; reason: ${why}`);
   });
 
-  test('says when it cannot say how it does', async () => {
+  test('reports unreadable metrics', async () => {
     await cluster.client.resource(replicaSets).create(webSet(0));
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     cluster.faults.fail('PUT', /status$/, () => apierrors.internalError('disk on fire'));
@@ -381,7 +382,7 @@ describe('HorizontalPodAutoscalerController', () => {
     expect(await conditions()).toHaveProperty('ScalingActive', 'False ScalingDisabled');
   });
 
-  test('leaves alone what is scaled to nothing, and what is not there', async () => {
+  test('leaves alone targets that are scaled to zero or do not exist', async () => {
     await cluster.client.resource(replicaSets).create(webSet(0));
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'gone' };
@@ -404,7 +405,7 @@ describe('HorizontalPodAutoscalerController', () => {
     );
   });
 
-  test('does not choose between two that have the same pods', async () => {
+  test('rejects two autoscalers that select the same pods', async () => {
     await cluster.client.resource(replicaSets).create(webSet(3));
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler({}, 'b'));
@@ -460,7 +461,7 @@ describe('HorizontalPodAutoscalerController', () => {
   });
 });
 
-test('ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config: ControllerConfig) => new HorizontalPodAutoscalerController(config),
     steps: [

@@ -1,5 +1,6 @@
-// From what the metrics ask for to what may be done now: decisions, without I/O. Recommendations of the recent past hold back
-// (stabilization), and so do the changes of the recent past (rates); the algorithm is Kubernetes' own.
+// Limits the recommendation of the metrics to the change that is allowed now, as pure functions.
+// Recent recommendations limit it (stabilization), and so do recent changes (policies). The
+// algorithm is upstream's.
 
 import { scaleDownRules, scaleUpRules } from '#api/groups/autoscaling/v2/defaults.ts';
 import type { HorizontalPodAutoscaler, HPAScalingRules } from '#api/groups/autoscaling/v2/index.ts';
@@ -8,13 +9,13 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 type Behavior = Immutable<NonNullable<HorizontalPodAutoscaler['spec']['behavior']>>;
 type Rules = Immutable<HPAScalingRules>;
 
-/** How long a recommendation to have more pods holds back one to have fewer, if nothing else is said. */
+/** The default stabilization window for scaling down. */
 const DOWNSCALE_STABILIZATION_MS = 5 * 60_000;
-/** Without rules, one step at most doubles the pods, but may always come to this many. */
+/** Without policies, one step at most doubles the pods, or reaches the minimum limit. */
 const SCALE_UP_FACTOR = 2;
 const SCALE_UP_MINIMUM = 4;
 
-/** Something at a time, in milliseconds on any one scale. */
+/** An amount at a time, in milliseconds on any one scale. */
 export interface Timed {
   readonly at: number;
   readonly replicas: number;
@@ -22,9 +23,9 @@ export interface Timed {
 
 /** The history of an autoscaler. */
 export interface Past {
-  /** The recommendations of the metrics. */
+  /** The recent recommendations of the metrics. */
   readonly recommendations: readonly Timed[];
-  /** By how many pods it grew and shrank; never negative. */
+  /** By how many pods the target grew and shrank; never negative. */
   readonly ups: readonly Timed[];
   readonly downs: readonly Timed[];
 }
@@ -103,7 +104,7 @@ export function forget(past: Past, behavior: Behavior | undefined, now: number):
     recommendations: past.recommendations.filter(
       since(Math.max(DOWNSCALE_STABILIZATION_MS, ...windows)),
     ),
-    // Each direction counts the other's changes, too.
+    // A policy of either direction counts the changes of both.
     ups: past.ups.filter(since(Math.max(periods(behavior?.scaleUp), periods(behavior?.scaleDown)))),
     downs: past.downs.filter(
       since(Math.max(periods(behavior?.scaleUp), periods(behavior?.scaleDown))),
@@ -116,7 +117,10 @@ function highestRecent({ desired }: Wish, { recommendations }: Past, now: number
   return Math.max(desired, ...recent.map(({ replicas }) => replicas));
 }
 
-/** Growing follows the lowest recommendation of its window, shrinking the highest of its own. */
+/**
+ * Stabilizes a recommendation: scaling up follows the lowest recommendation in its window, scaling
+ * down the highest in its own.
+ */
 function stabilize(
   { current, desired }: Wish,
   { scaleUp, scaleDown }: Behavior,
@@ -202,7 +206,7 @@ function fastestUp(
   if (selectPolicy === 'Disabled') return current;
   const limits = policies.map(({ type, value, periodSeconds }) => {
     const start = startOfPeriod(current, past, periodSeconds, now);
-    // Whole numbers first, so that rounding finds what there is.
+    // Integers first, so that rounding up is not affected by floating-point errors.
     return type === 'Pods' ? start + value : Math.ceil((start * (100 + value)) / 100);
   });
   return selectPolicy === 'Min' ? Math.min(...limits) : Math.max(...limits);
@@ -219,11 +223,14 @@ function fastestDown(
     const start = startOfPeriod(current, past, periodSeconds, now);
     return type === 'Pods' ? start - value : Math.trunc((start * (100 - value)) / 100);
   });
-  // The policy that allows the greatest change is the one with the fewest pods.
+  // When scaling down, the policy that allows the greatest change has the lowest limit.
   return selectPolicy === 'Min' ? Math.max(...limits) : Math.min(...limits);
 }
 
-/** How many pods there were when the period began: this autoscaler's own changes are taken back. */
+/**
+ * Returns the number of pods when the period began, computed by reverting this autoscaler's own
+ * changes.
+ */
 function startOfPeriod(
   current: number,
   { ups, downs }: Past,

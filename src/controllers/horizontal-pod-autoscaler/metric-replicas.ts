@@ -1,23 +1,25 @@
-// One metric of an autoscaler: asks for it, and says how many pods it wants and what is to be shown of it.
+// Evaluates one metric of an autoscaler: reads it, and computes the number of pods and the metric's
+// status.
 
 import type { MetricSpec, MetricStatus } from '#api/groups/autoscaling/v2/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { newMilliQuantity, parseQuantity } from '#machinery/text/quantity.ts';
-import { groupOf } from '../scale-client.ts';
-import type { ScaleClient } from '../scale-client.ts';
-import { describe } from './metrics-client.ts';
-import type { MetricsClient } from './metrics-client.ts';
+import { groupOf, type ScaleClient } from '../scale-client.ts';
+import { describe, type MetricsClient } from './metrics-client.ts';
 import {
   averageOf,
+  type Calculation,
   isWithin,
+  type PodMetrics,
   readyPodCount,
   replicasFor,
   requestsOf,
+  type Tolerances,
+  type Usage,
   utilizationOf,
 } from './replicas.ts';
-import type { Calculation, PodMetrics, Tolerances, Usage } from './replicas.ts';
 
 type Spec = Immutable<MetricSpec>;
 type Status = Immutable<MetricStatus>;
@@ -26,7 +28,7 @@ type Target = Immutable<NonNullable<MetricSpec['resource']>['target']>;
 export interface ScaleTarget {
   readonly namespace: string;
   readonly pods: readonly Immutable<Pod>[];
-  /** The label selector of the pods, as text. */
+  /** The label selector of the pods, as a string. */
   readonly selector: string;
   /** The desired and the observed number of pods. */
   readonly specReplicas: number;
@@ -37,16 +39,16 @@ export interface ScaleTarget {
 
 export interface Proposal {
   readonly replicas: number;
-  /** For people. */
+  /** A description of the metric, for messages. */
   readonly name: string;
   readonly status: Status;
 }
 
-/** A metric that cannot be had. */
+/** A metric that cannot be read. */
 export class MetricError extends Error {
   /** The reason of the event and the condition. */
   readonly reason: string;
-  /** The message, and what it was about. */
+  /** The message with the metric that it is about. */
   readonly full: string;
 
   constructor(reason: string, message: string, full = message) {
@@ -65,7 +67,7 @@ export class MetricReplicas {
     this.#scales = scales;
   }
 
-  /** Throws MetricError. */
+  /** Returns the proposal of the metric. Throws MetricError. */
   async of(spec: Spec, target: ScaleTarget, signal: AbortSignal): Promise<Proposal> {
     switch (spec.type) {
       case 'Resource': {
@@ -249,7 +251,10 @@ function averageReplicas(
   });
 }
 
-/** For a metric that all pods share. A value per pod is compared with the number of pods. */
+/**
+ * Computes the number of pods for a metric that all pods share. A value per pod is compared with
+ * the number of pods.
+ */
 function totalReplicas(used: number, { value, averageValue }: Target, target: ScaleTarget) {
   const { pods, specReplicas, statusReplicas, tolerances } = target;
   if (averageValue !== undefined) {
@@ -261,7 +266,7 @@ function totalReplicas(used: number, { value, averageValue }: Target, target: Sc
   }
   const ratio = used / parseQuantity(value ?? '0').milliValue();
   const current = { value: milli(used) };
-  // From nothing, the ratio itself is the number of pods.
+  // From zero pods, the ratio itself is the number of pods.
   if (specReplicas === 0) return { replicas: Math.ceil(ratio), current };
   if (isWithin(tolerances, ratio)) return { replicas: specReplicas, current };
   return { replicas: Math.ceil(ratio * readyPodCount(pods)), current };

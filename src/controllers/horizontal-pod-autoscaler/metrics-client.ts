@@ -1,5 +1,6 @@
-// What pods and others use, as the metrics APIs tell it. None of these APIs is part of the API server: each is served by whoever
-// is installed for it, and its absence is an error like any other.
+// Reads the metrics APIs: the usage of pods and other metrics. None of these APIs is part of the
+// API server: each is served by an adapter that the user installs, and a missing adapter is
+// reported as an error.
 
 import type { PodMetrics as ApiPodMetrics } from '#api/groups/metrics/v1beta1/index.ts';
 import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
@@ -13,16 +14,18 @@ import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { PodMetric, PodMetrics } from './replicas.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
-/** A metric's name, and which of its series. */
+/** The name of a metric, and the selector of its series. */
 export interface Metric {
   readonly name: string;
   readonly selector?: Immutable<LabelSelector>;
 }
 
 export interface DescribedObject {
-  /** Plural, in lower case, with the group behind it if it has one: 'services', 'ingresses.networking.k8s.io'. */
+  /**
+   * The plural resource, with its group if it has one: 'services', 'ingresses.networking.k8s.io'.
+   */
   readonly resource: string;
-  /** The name is the namespace's for namespaces, which are in none. */
+  /** The object's name. A namespace object is looked up by its own name, not within a namespace. */
   readonly name: string;
 }
 
@@ -39,7 +42,7 @@ interface ExternalMetricValueList {
   readonly items: readonly { readonly timestamp: string; readonly value: string }[];
 }
 
-/** Where a metric does not say how long its window was. */
+/** The window of a metric that does not report one. */
 const DEFAULT_WINDOW_MS = 60_000;
 
 export class MetricsClient {
@@ -101,7 +104,7 @@ export class MetricsClient {
     return found;
   }
 
-  /** A metric of each pod. */
+  /** Returns a metric of each pod. */
   async pods(
     metric: Metric,
     namespace: string,
@@ -130,7 +133,7 @@ export class MetricsClient {
     );
   }
 
-  /** A metric of one object, in thousandths. */
+  /** Returns a metric of one object, in thousandths. */
   async object(
     metric: Metric,
     namespace: string,
@@ -149,7 +152,7 @@ export class MetricsClient {
     return parseQuantity(first.value).milliValue();
   }
 
-  /** The sum of a metric's series, in thousandths. */
+  /** Returns the sum of a metric's series, in thousandths. */
   async external(metric: Metric, namespace: string, signal: AbortSignal): Promise<number> {
     const path = `/apis/external.metrics.k8s.io/v1beta1/namespaces/${encodeURIComponent(namespace)}/${encodeURIComponent(metric.name)}`;
     const what = `unable to get external metric ${namespace}/${metric.name}/${describe(metric.selector)}`;
@@ -208,7 +211,7 @@ export function describe(selector: Immutable<LabelSelector> | undefined): string
   return selector === undefined ? 'nil' : formatLabelSelector(selector);
 }
 
-/** The API is not served: the response is not one of its objects. */
+/** Reports whether the API is not served: the response is not one of its objects. */
 function isAbsent(err: unknown): boolean {
   return apierrors.isNotFound(err);
 }

@@ -2,8 +2,13 @@
 
 import type { HorizontalPodAutoscaler } from '#api/groups/autoscaling/v2/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  type Instruments,
+} from '#machinery/metrics/instruments.ts';
 
 export type ScaleAction = 'scale_up' | 'scale_down' | 'none';
 /** The cause of a failure. */

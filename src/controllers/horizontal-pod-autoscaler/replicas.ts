@@ -1,5 +1,6 @@
-// How many pods a metric asks for: decisions, without I/O. Pods that do not tell, or that have just started, are counted so that
-// they make the change smaller, never greater; the algorithm is Kubernetes' own.
+// Computes the number of pods for a metric, as pure functions. Pods without metrics, and pods that
+// have just started, are counted so that they make the change smaller, never greater. The algorithm
+// is upstream's.
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -13,21 +14,21 @@ type ReadPod = Immutable<Pod>;
 /** The metric of one pod. `value`: in thousandths. */
 export interface PodMetric {
   readonly value: number;
-  /** When its window ended, in milliseconds since the epoch. */
+  /** When the metric's window ended, in milliseconds since the epoch. */
   readonly at: number;
   readonly windowMs: number;
 }
 
-/** By the name of the pod. */
+/** By pod name. */
 export type PodMetrics = ReadonlyMap<string, PodMetric>;
 
-/** How far from 1 a ratio may be without anything being done. */
+/** Ratios that are this close to 1 change nothing. */
 export interface Tolerances {
   readonly up: number;
   readonly down: number;
 }
 
-/** A pod's CPU while it starts says nothing of its load. */
+/** The CPU usage of a starting pod is no measure of its load. */
 const CPU_INITIALIZATION_MS = 5 * 60_000;
 const INITIAL_READINESS_DELAY_MS = 30_000;
 
@@ -71,11 +72,14 @@ function isStarting(pod: ReadPod, metric: PodMetric, now: number): boolean {
   const changed = parseTime(ready.lastTransitionTime) ?? 0;
   if (started + CPU_INITIALIZATION_MS > now)
     return ready.status === 'False' || metric.at < changed + metric.windowMs;
-  // Not ready, and never was.
+  // The pod is not ready, and never was.
   return ready.status === 'False' && started + INITIAL_READINESS_DELAY_MS > changed;
 }
 
-/** Returns the requests of each pod, of all containers or one, in thousandths. Throws Error if a container requests nothing. */
+/**
+ * Returns the requests of each pod, of all containers or one, in thousandths. Throws Error if a
+ * container requests nothing.
+ */
 export function requestsOf(
   pods: readonly ReadPod[],
   resource: string,
@@ -110,7 +114,10 @@ export interface Calculation {
   readonly current: number;
   readonly tolerances: Tolerances;
   readonly now: number;
-  /** Ratio of what is used to what shall be, and what is shown of it. Throws Error if there is nothing to compare. */
+  /**
+   * Returns the ratio of usage to target, and the status. Throws Error if there is nothing to
+   * compare.
+   */
   readonly usage: (metrics: PodMetrics) => Usage;
   /** The assumed use of pods without metrics when scaling down, in thousandths. */
   readonly assumed: (pod: string) => number;
@@ -118,13 +125,13 @@ export interface Calculation {
 
 export interface Usage {
   readonly ratio: number;
-  /** Percent of what was asked for; absent where that is not the measure. */
+  /** Percent of the requests; absent for a metric without a utilization. */
   readonly utilization?: number;
-  /** Per pod, in thousandths. */
+  /** The average per pod, in thousandths. */
   readonly average: number;
 }
 
-/** Throws Error if there are no pods, or none that tells. */
+/** Returns the number of pods. Throws Error if there are no pods, or no pod has metrics. */
 export function replicasFor(calculation: Calculation): Usage & { readonly replicas: number } {
   const { pods, metrics, isCpu, current, tolerances, now, usage, assumed } = calculation;
   if (pods.length === 0)
@@ -176,7 +183,7 @@ export function utilizationOf(
   return { ratio: utilization / target, utilization, average: Math.trunc(used / count) };
 }
 
-/** `target`: per pod, in thousandths. */
+/** Computes the average usage. `target`: per pod, in thousandths. */
 export function averageOf(metrics: PodMetrics, target: number): Usage {
   let sum = 0;
   for (const { value } of metrics.values()) sum += value;
@@ -184,7 +191,10 @@ export function averageOf(metrics: PodMetrics, target: number): Usage {
   return { ratio: average / target, average };
 }
 
-/** Pods that are ready, of those selected; what metrics that are not the pods' own are multiplied with. */
+/**
+ * Returns the number of ready pods. The value of a metric that does not belong to pods is
+ * multiplied by it.
+ */
 export function readyPodCount(pods: readonly ReadPod[]): number {
   if (pods.length === 0)
     throw new Error('no pods returned by selector while calculating replica count');

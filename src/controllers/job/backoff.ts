@@ -1,5 +1,5 @@
-// How long a job waits before it replaces pods that have failed: 10 seconds, twice as long after each failure in a row, and not
-// longer than ten minutes.
+// The back-off of jobs before they replace failed pods: 10 seconds, doubled after each consecutive
+// failure, at most ten minutes.
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -11,15 +11,15 @@ const LONGEST_MS = 600_000;
 interface Record {
   failures: number;
   lastFailureMs: number;
-  /** UIDs of what was noted: a reconcile that is tried again tells the same once more. */
+  /** UIDs of counted pods: a retried reconcile reports the same pods again. */
   readonly seen: Set<string>;
 }
 
-/** By the job's UID. Forgotten with the process: then it begins anew. */
+/** The back-off of each job, by UID. It is kept in memory only: after a restart it begins anew. */
 export class JobBackoff {
   readonly #records = new Map<string, Record>();
 
-  /** `ended`: pods that have ended since the last time, counted for the first time. */
+  /** Counts ended pods. `ended`: pods that have ended since the last call. */
   note(uid: string, ended: readonly Immutable<Pod>[]): void {
     if (ended.length === 0) return;
     const record = this.#records.get(uid) ?? {
@@ -52,7 +52,7 @@ export class JobBackoff {
   }
 }
 
-/** After so many failures in a row, of which there is at least one. */
+/** Returns the delay after this number of consecutive failures (at least one), in milliseconds. */
 export function delayAfter(failures: number): number {
   return Math.min(FIRST_MS * 2 ** Math.min(failures - 1, 16), LONGEST_MS);
 }

@@ -1,4 +1,4 @@
-// Sets of completion indexes, as a job's status writes them: '0-2,5'.
+// Sets of completion indexes, in the form of a job's status: '0-2,5'.
 
 export class IndexSet {
   readonly #members: Set<number>;
@@ -7,7 +7,10 @@ export class IndexSet {
     this.#members = new Set(members);
   }
 
-  /** Parses a text that the server has validated. Invalid parts, and indexes that are not below `limit`, are left out. */
+  /**
+   * Parses a text that the server has validated. Invalid parts, and indexes that are not below
+   * `limit`, are left out.
+   */
   static parse(text: string | undefined, limit = Number.POSITIVE_INFINITY): IndexSet {
     const members: number[] = [];
     for (const part of (text ?? '').split(',')) {
@@ -42,7 +45,7 @@ export class IndexSet {
     let last = -1;
     const end = (): void => {
       if (first === undefined) return;
-      // Two in a row are as short without a dash.
+      // Two consecutive indexes are written without a dash, as upstream does.
       parts.push(
         first === last
           ? String(first)

@@ -1,4 +1,4 @@
-// The indexes of an indexed job: which are done, which have failed for good, and which are to be run next.
+// The indexes of an indexed job: which have succeeded, which have failed, and which run next.
 
 import type { Job } from '#api/groups/batch/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -25,11 +25,11 @@ export interface Failures {
 
 export interface IndexFacts {
   readonly completed: IndexSet;
-  /** Absent: the job does not limit failures by index. */
+  /** Absent: the job does not limit failures per index. */
   readonly failed: IndexSet | undefined;
-  /** By index: how often it has failed so far, as far as its pods tell. */
+  /** By index: the number of failures so far, as recorded in its pods. */
   readonly failures: ReadonlyMap<number, Failures>;
-  /** Failed pods that nothing has replaced yet: they remember how often their index has failed. */
+  /** Failed pods without a replacement: they hold the failure count of their index. */
   readonly remembered: ReadonlySet<ReadPod>;
 }
 
@@ -67,7 +67,8 @@ export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
       else last.delete(index);
     }
   }
-  // A finished job deletes its pods. This is not a failure of their indexes, so nothing is recorded.
+  // A finished job deletes its pods. This is not a failure of their indexes, so nothing is
+  // recorded.
   const isOver =
     hasCondition(job.status, 'FailureTarget') || hasCondition(job.status, 'SuccessCriteriaMet');
   const failedSoFar = IndexSet.parse(job.status.failedIndexes, completions);
@@ -92,7 +93,7 @@ export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
   };
 }
 
-/** The lowest `count` indexes that are neither done nor `taken`. */
+/** Returns the lowest `count` indexes that have neither ended nor are in `taken`. */
 export function nextIndexes(
   job: ReadJob,
   facts: IndexFacts,
@@ -108,7 +109,7 @@ export function nextIndexes(
   return next;
 }
 
-/** The first rule of the success policy that is met; undefined if none is. */
+/** Returns the position of the first success policy rule that is met; undefined if none is. */
 export function metSuccessRule({ spec }: ReadJob, completed: IndexSet): number | undefined {
   const index = (spec.successPolicy?.rules ?? []).findIndex(
     ({ succeededIndexes, succeededCount }) => {

@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { jobs } from '#api/groups/batch/v1/index.ts';
-import type { JobSpec } from '#api/groups/batch/v1/index.ts';
-import { events, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { jobs, type JobSpec } from '#api/groups/batch/v1/index.ts';
+import { events, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { JobController } from './index.ts';
 
 let cluster: TestCluster;
@@ -93,7 +90,7 @@ async function eventList(): Promise<string[]> {
 }
 
 describe('a job', () => {
-  test('runs as many pods at a time as it may, until as many have succeeded as it needs', async () => {
+  test('runs as many pods at a time as its parallelism, until its completions have succeeded', async () => {
     await create({ completions: 3, parallelism: 2 });
     expect((await job()).status).toMatchObject({
       active: 2,
@@ -131,7 +128,7 @@ describe('a job', () => {
     expect(await eventList()).toContain('Normal Completed');
   });
 
-  test('waits longer after each failure, and gives up at its limit', async () => {
+  test('waits longer after each failure, and fails at its back-off limit', async () => {
     await create({ backoffLimit: 2 });
     await end((await running())[0], 1);
     expect(await running()).toHaveLength(0);
@@ -153,7 +150,7 @@ describe('a job', () => {
     expect(await running()).toHaveLength(0);
   });
 
-  test('without a number of completions starts no more once one has succeeded', async () => {
+  test('without completions starts no more pods once one has succeeded', async () => {
     await create({ parallelism: 2, completions: null as never });
     const [first, second] = await running();
     await end(first, 0);
@@ -163,7 +160,7 @@ describe('a job', () => {
     expect((await conditions()).at(-1)).toBe('Complete=True CompletionsReached');
   });
 
-  test('fails when its time is up, and takes its pods along', async () => {
+  test('fails at its deadline, and deletes its pods', async () => {
     await create({ activeDeadlineSeconds: 30, parallelism: 2, completions: 2 });
     await cluster.clock.advance('29s');
     expect(await running()).toHaveLength(2);
@@ -176,7 +173,7 @@ describe('a job', () => {
     expect((await job()).status).toMatchObject({ failed: 2 });
   });
 
-  test('rests while it is suspended, and begins anew', async () => {
+  test('runs no pods while it is suspended, and starts again afterwards', async () => {
     await create({ suspend: true });
     expect(await podList()).toEqual([]);
     expect((await job()).status.startTime).toBeUndefined();
@@ -192,12 +189,12 @@ describe('a job', () => {
     );
   });
 
-  test('is left to whoever manages it', async () => {
+  test('is left to the controller in managedBy', async () => {
     await create({ managedBy: 'example.com/other' });
     expect([await podList(), (await job()).status]).toEqual([[], {}]);
   });
 
-  test('makes fewer pods when it is told to', async () => {
+  test('removes pods when its parallelism decreases', async () => {
     await create({ parallelism: 4, completions: 10 });
     await patch({ parallelism: 1 });
     expect(await running()).toHaveLength(1);
@@ -205,7 +202,7 @@ describe('a job', () => {
     expect((await job()).status.active).toBeUndefined();
   });
 
-  test('replaces what is deleted, and counts it as failed', async () => {
+  test('replaces deleted pods, and counts them as failed', async () => {
     await create();
     const [first] = await running();
     await podClient().delete(first!.metadata.name, { gracePeriodSeconds: 0 });
@@ -214,7 +211,7 @@ describe('a job', () => {
     expect(await running()).toHaveLength(1);
   });
 
-  test('that goes leaves no pod behind that its finalizer would keep', async () => {
+  test('that is deleted leaves no pod that its finalizer would keep', async () => {
     await create();
     const [first] = await running();
     await client().delete('work', { propagationPolicy: 'Background' });
@@ -226,7 +223,7 @@ describe('a job', () => {
 describe('an indexed job', () => {
   const indexed = { completionMode: 'Indexed' as const, completions: 3, parallelism: 2 };
 
-  test('runs each index once, and tells pods which they are', async () => {
+  test('runs each index once, and passes the index to its pod', async () => {
     await create(indexed);
     const [zero, one] = (await running()).toSorted((a, b) => index(a) - index(b));
     expect([index(zero!), index(one!)]).toEqual([0, 1]);
@@ -259,7 +256,7 @@ describe('an indexed job', () => {
     expect((await conditions()).at(-1)).toBe('Complete=True CompletionsReached');
   });
 
-  test('limits failures by index, and fails when all others are done', async () => {
+  test('limits failures per index, and fails when all others are done', async () => {
     await create({ ...indexed, parallelism: 3, backoffLimitPerIndex: 1 });
     await endIndex(1, 1);
     expect(await running()).toHaveLength(2);
@@ -297,7 +294,7 @@ describe('an indexed job', () => {
     expect((await job()).status).toMatchObject({ failedIndexes: '0,3' });
   });
 
-  test('has succeeded as soon as its success policy says so', async () => {
+  test('succeeds as soon as its success policy is met', async () => {
     await create({
       ...indexed,
       parallelism: 3,
@@ -321,7 +318,7 @@ describe('a pod failure policy', () => {
     ),
   });
 
-  test('ends the job', async () => {
+  test('fails the job', async () => {
     await create({ parallelism: 2, completions: 2, podFailurePolicy: policy('FailJob') });
     await end((await running())[0], 42);
     expect((await job()).status.conditions?.[0]).toMatchObject({
@@ -331,7 +328,7 @@ describe('a pod failure policy', () => {
         /^Container c for pod default\/work-\w+ failed with exit code 42 matching FailJob rule at index 0$/,
       ),
     });
-    // The other pod goes, too; only when it has ended the job has failed.
+    // The other pod is deleted, too; the job fails only after it has ended.
     const leaving = (await podList()).find(
       ({ metadata }) => metadata.deletionTimestamp !== undefined,
     );
@@ -340,7 +337,7 @@ describe('a pod failure policy', () => {
     expect((await conditions()).at(-1)).toBe('Failed=True PodFailurePolicy');
   });
 
-  test('overlooks a failure', async () => {
+  test('ignores a failure', async () => {
     await create({ backoffLimit: 0, podFailurePolicy: policy('Ignore') });
     await end((await running())[0], 42);
     expect((await job()).status.failed).toBeUndefined();
@@ -349,7 +346,7 @@ describe('a pod failure policy', () => {
     expect((await conditions()).at(-1)).toBe('Failed=True BackoffLimitExceeded');
   });
 
-  test('looks at conditions', async () => {
+  test('matches pod conditions', async () => {
     const rules = [
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
     ];
@@ -361,7 +358,7 @@ describe('a pod failure policy', () => {
     expect(await running()).toHaveLength(1);
   });
 
-  test('gives an index up', async () => {
+  test('fails an index', async () => {
     const spec = {
       completionMode: 'Indexed' as const,
       completions: 2,

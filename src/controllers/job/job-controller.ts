@@ -1,21 +1,24 @@
-// Jobs: pods that are to succeed, so many in all and so many at a time.
+// Jobs: runs pods until as many have succeeded as the job's completions, with its parallelism.
 //
-// Every pod carries a finalizer until it is counted, and is counted once: its UID goes into the status first, then the finalizer
-// goes, then the count is increased and the UID removed. After a restart between any two of these steps, the next one continues.
+// Every pod carries a finalizer until it is counted, and is counted once: first its UID is written
+// to the status, then the finalizer is removed, then the count is increased and the UID removed.
+// After a restart between any two of these steps, the next one continues.
 
-import { jobs } from '#api/groups/batch/v1/index.ts';
-import type { Job, JobCondition, JobStatus } from '#api/groups/batch/v1/index.ts';
+import { type Job, type JobCondition, jobs, type JobStatus } from '#api/groups/batch/v1/index.ts';
 import { isFinished } from '#api/groups/batch/v1/job-conditions.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { ControllerBuilder } from '../builder.ts';
@@ -44,8 +47,7 @@ import {
   templateFor,
   TRACKING_FINALIZER,
 } from './job-pods.ts';
-import { JobMetrics } from './metrics.ts';
-import type { SyncAction } from './metrics.ts';
+import { JobMetrics, type SyncAction } from './metrics.ts';
 import { conditionOf, verdictOf, type Verdict } from './verdict.ts';
 
 type ReadJob = Immutable<Job>;
@@ -53,17 +55,17 @@ type ReadPod = Immutable<Pod>;
 type ReadStatus = Immutable<JobStatus>;
 
 export interface JobControllerConfig extends ControllerConfig {
-  /** Keys that are reconciled at once. Default: 5. */
+  /** The number of keys that are reconciled at once. Default: 5. */
   readonly workers?: number;
 }
 
 const COMPONENT = 'job-controller';
 const MANAGER = 'kubernetes.io/job-controller';
-/** Pods that one reconcile creates or deletes at most. */
+/** The maximum number of pods that one reconcile creates, or deletes. */
 const BURST = 500;
-/** UIDs that wait in a status at most. */
+/** The maximum number of UIDs that wait in a status. */
 const MAX_UNCOUNTED = 500;
-/** Finalizers that are removed at once. */
+/** The number of finalizers that are removed at once. */
 const FINALIZER_WORKERS = 16;
 
 export class JobController implements Controller {
@@ -72,7 +74,7 @@ export class JobController implements Controller {
   readonly #config: JobControllerConfig;
   readonly #jobs: SharedInformer<ReadJob>;
   readonly #pods: Dependents<Job, Pod>;
-  /** Keys of pods whose job is gone and that still carry the finalizer. */
+  /** Keys of pods with the finalizer whose job is gone. */
   readonly #orphans: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #podControl: PodControl;
@@ -130,7 +132,7 @@ export class JobController implements Controller {
       },
       onGone: (pod) => this.#metrics.podChanged(pod, undefined),
     });
-    // The events of pods that came before their jobs: now the caches show which pods have one.
+    // Events of pods arrived before their jobs: now the caches show which pods have a job.
     builder.alongside(async () => {
       for (const pod of this.#pods.lister.list('')) this.#considerOrphan(pod);
     });
@@ -143,7 +145,7 @@ export class JobController implements Controller {
     if (this.#pods.ownerOf(pod) === undefined) this.#orphans.add(objectKey(pod));
   }
 
-  /** Removes the finalizer of a pod that no job counts any more. */
+  /** Removes the finalizer of a pod that no job counts. */
   async #releaseOrphan(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const pod = this.#pods.lister.getByKey(key);
     if (pod === undefined || !hasFinalizer(pod)) return reconciled;
@@ -176,7 +178,8 @@ export class JobController implements Controller {
         .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
     } catch (error) {
       if (apierrors.isNotFound(error)) return undefined;
-      // A conflict may mean that it is another pod by now: then the cache will show that this one is gone.
+      // A conflict may mean that another pod has the name: then the cache will show that this pod
+      // is gone.
       throw error;
     }
   }
@@ -205,7 +208,7 @@ export class JobController implements Controller {
     }
   }
 
-  /** `done` is called as soon as the result is known. */
+  /** Reconciles the job's status and pods. `done`: called as soon as the result is known. */
   async #sync(
     key: string,
     job: ReadJob,
@@ -270,7 +273,7 @@ export class JobController implements Controller {
     } else this.#recorder.event(claimantOf(jobs, job), 'Warning', reason, message);
   }
 
-  /** Creates and deletes pods; or deletes all that are active, if the job is over or suspended. */
+  /** Creates and deletes pods. If the job has ended or is suspended, deletes all active pods. */
   async #manage(
     key: string,
     job: ReadJob,
@@ -393,7 +396,10 @@ export class JobController implements Controller {
     };
   }
 
-  /** Lets go of pods that are noted in the status. Answers the UIDs of those that are free. */
+  /**
+   * Removes the finalizers of pods whose UIDs are in the status. Returns the UIDs of the pods
+   * without a finalizer.
+   */
   async #release(
     key: string,
     doomed: readonly ReadPod[],
@@ -451,32 +457,35 @@ interface Managed {
   readonly active: number;
   readonly ready: number;
   readonly terminating: number;
-  /** When pods may be made that had to wait. */
+  /** In how many milliseconds delayed pods may be created. */
   readonly againInMs?: number;
   readonly failure?: unknown;
 }
 
-/** The state of the pods of a job. */
+/** The state of a job's pods. */
 interface Facts {
   readonly indexes: IndexFacts | undefined;
   readonly active: readonly ReadPod[];
-  /** Being deleted, and not at its end. */
+  /** Pods that are being deleted and have not ended. */
   readonly terminating: number;
-  /** Pods that hold their index: active, and, where only failed pods are replaced, those on their way out. */
+  /**
+   * Pods that hold their index: active pods, and, if only failed pods are replaced, terminating
+   * ones.
+   */
   readonly holding: readonly ReadPod[];
   readonly newlyFailed: readonly ReadPod[];
-  /** Failed, and passed over by the policy. */
+  /** Failed pods that the pod failure policy ignores. */
   readonly ignored: readonly ReadPod[];
   readonly newlyEnded: readonly ReadPod[];
   readonly failed: number;
   readonly succeeded: number;
-  /** UIDs that the status is to note. */
+  /** UIDs of pods to record in the status. */
   readonly uncountedFailed: readonly string[];
   readonly uncountedSucceeded: readonly string[];
-  /** Counts of the status, with what was noted before and is free by now. */
+  /** Counts of the status, including recorded pods whose finalizers are removed. */
   readonly baseFailed: number;
   readonly baseSucceeded: number;
-  /** Pods whose finalizer may go once the status is written. */
+  /** Pods whose finalizers may be removed once the status is written. */
   readonly toRelease: readonly ReadPod[];
 }
 
@@ -508,7 +517,7 @@ function factsOf(job: ReadJob, owned: readonly ReadPod[]): Facts {
   const keptFailed = noted.failed.filter(isKept);
   const keptSucceeded = noted.succeeded.filter(isKept);
   const baseFailed = (status.failed ?? 0) + noted.failed.length - keptFailed.length;
-  // With indexes, those that are done are the count.
+  // For an indexed job, the completed indexes are the count.
   const baseSucceeded =
     indexes === undefined
       ? (status.succeeded ?? 0) + noted.succeeded.length - keptSucceeded.length
@@ -551,13 +560,16 @@ function factsOf(job: ReadJob, owned: readonly ReadPod[]): Facts {
 function wantedPods(job: ReadJob, { succeeded, indexes }: Facts, counted: number): number {
   const { completions } = job.spec;
   const parallelism = parallelismOf(job);
-  // Once one has succeeded, a job without a number of completions winds down.
+  // A job without completions winds down after the first success.
   if (completions === undefined)
     return succeeded > 0 ? Math.min(counted, parallelism) : parallelism;
   return Math.max(0, Math.min(parallelism, completions - succeeded - (indexes?.failed?.size ?? 0)));
 }
 
-/** Pods of an indexed job that stand for nothing: their index is taken twice, or is none. Then those that are missed least. */
+/**
+ * Returns surplus pods. First the pods of an indexed job that have no index or a duplicate one,
+ * then the pods whose loss costs least.
+ */
 function surplusPods(
   job: ReadJob,
   active: readonly ReadPod[],
@@ -580,7 +592,10 @@ function surplusPods(
   return [...useless, ...choosePodsToDelete(others, active, more, nowMs)];
 }
 
-/** How long the next pod of an index has to wait, where failures are counted by index. */
+/**
+ * Returns in how many milliseconds the next pod of an index may be created, for a job that limits
+ * failures per index.
+ */
 function indexWaitMs(
   job: ReadJob,
   { failed, failures, remembered }: IndexFacts,
@@ -594,7 +609,7 @@ function indexWaitMs(
   return Math.max(0, endedAt(last) + delayAfter(counted) - nowMs);
 }
 
-/** A job that runs has a time when it began: that of its creation, or of its last being resumed. */
+/** Sets the start time of a running job: its creation, or its last resumption. */
 function withStart(job: ReadJob, nowMs: number): ReadJob {
   const { startTime: _, ...rest } = job.status;
   if (job.spec.suspend === true)
@@ -633,7 +648,7 @@ function statusOf(
   };
 }
 
-/** Counts the free indexes. */
+/** Counts the pods whose finalizers are removed. */
 function withCounted(job: ReadJob, released: ReadonlySet<string>, { indexes }: Facts): ReadJob {
   const { uncountedTerminatedPods: noted, ...status } = job.status;
   const failed = (noted?.failed ?? []).filter((uid) => !released.has(uid));
@@ -657,7 +672,7 @@ function withCounted(job: ReadJob, released: ReadonlySet<string>, { indexes }: F
   };
 }
 
-/** The end, when no pod runs any more and all are counted. */
+/** Adds the final condition when no pod runs any more and all are counted. */
 function withEnd(
   job: ReadJob,
   facts: Facts,

@@ -13,7 +13,7 @@ type ReadJob = Immutable<Job>;
 type ReadPod = Immutable<Pod>;
 type Template = Immutable<PodTemplateSpec>;
 
-/** Keeps a pod until it is counted. */
+/** Keeps a pod until the job controller has counted it. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
 const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
 export const INDEX_FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
@@ -25,7 +25,7 @@ export const parallelismOf = ({ spec }: ReadJob): number => spec.parallelism ?? 
 export const hasFinalizer = ({ metadata }: ReadPod): boolean =>
   (metadata.finalizers ?? []).includes(TRACKING_FINALIZER);
 
-/** Only what has failed is replaced, not already what is about to end. */
+/** Reports whether only failed pods are replaced, not terminating ones. */
 export function replacesOnlyFailed({ spec }: ReadJob): boolean {
   return (
     spec.podReplacementPolicy === 'Failed' ||
@@ -33,7 +33,7 @@ export function replacesOnlyFailed({ spec }: ReadJob): boolean {
   );
 }
 
-/** Undefined for a pod that is none of an indexed job's. */
+/** Returns the pod's completion index; undefined if the pod does not belong to an indexed job. */
 export function indexOf(pod: ReadPod): number | undefined {
   const text = pod.metadata.annotations?.[COMPLETION_INDEX];
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined;
@@ -46,14 +46,20 @@ export function annotatedCount(pod: ReadPod, name: string): number {
 
 export const hasSucceeded = ({ status }: ReadPod): boolean => status.phase === 'Succeeded';
 
-/** It has failed; or it goes without having had a chance to, and the job does not wait to see how it ends. */
+/**
+ * Reports whether the pod has failed. A terminating pod counts as failed, unless the job waits for
+ * its end.
+ */
 export function hasFailed(pod: ReadPod, job: ReadJob): boolean {
   if (pod.status.phase === 'Failed') return true;
   if (replacesOnlyFailed(job)) return false;
   return pod.metadata.deletionTimestamp !== undefined && pod.status.phase !== 'Succeeded';
 }
 
-/** When it ended, in milliseconds since the epoch: the last of its containers, or what else comes next to that. */
+/**
+ * Returns when the pod ended, in milliseconds since the epoch: when its last container ended, or
+ * the best approximation.
+ */
 export function endedAt(pod: ReadPod): number {
   const times = (pod.status.containerStatuses ?? []).flatMap(
     ({ state }) => parseTime(state?.terminated?.finishedAt) ?? [],
@@ -69,7 +75,7 @@ export function endedAt(pod: ReadPod): number {
   );
 }
 
-/** Returns the template of the job's pods, with the finalizer for counting and the index. */
+/** Returns the template of the job's pods, with the tracking finalizer and the index. */
 export function templateFor(
   { metadata, spec }: ReadJob,
   index: number | undefined,
@@ -124,11 +130,14 @@ function withIndex(container: Immutable<Container>): Immutable<Container> {
 
 export interface FailureVerdict {
   readonly action: PodFailurePolicyAction;
-  /** Why, for the job's condition. */
+  /** The reason, for the job's condition. */
   readonly message: string;
 }
 
-/** Returns the action of the policy for a failed pod. The first matching rule decides. Without one, the failure is counted. */
+/**
+ * Returns the action of the policy for a failed pod. The first matching rule decides. Without one,
+ * the failure is counted.
+ */
 export function judgeFailure({ spec }: ReadJob, pod: ReadPod): FailureVerdict {
   const { namespace = '', name } = pod.metadata;
   const what = `pod ${namespace}/${name}`;
@@ -144,7 +153,10 @@ export function judgeFailure({ spec }: ReadJob, pod: ReadPod): FailureVerdict {
   return { action: 'Count', message: '' };
 }
 
-/** Says of what fits, of POD. */
+/**
+ * Returns a description of the match of a rule, for the message; undefined if the rule does not
+ * match.
+ */
 function matchOf(
   { onExitCodes, onPodConditions }: Immutable<PodFailurePolicyRule>,
   pod: ReadPod,

@@ -3,8 +3,13 @@
 import type { Job } from '#api/groups/batch/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  type Instruments,
+} from '#machinery/metrics/instruments.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { IndexSet } from './index-set.ts';
 import { judgeFailure, replacesOnlyFailed } from './job-pods.ts';
@@ -98,7 +103,7 @@ export class JobMetrics {
     this.#external.with(controller).value++;
   }
 
-  /** A status was written over another. */
+  /** Records the difference between two statuses. `job`: the job with the new status. */
   counted({ spec, status: before }: ReadJob, job: ReadJob): void {
     const { status } = job;
     const mode = modeOf(job);
@@ -123,11 +128,11 @@ export class JobMetrics {
     add(this.#podsFinished.with(mode, 'failed'), (status.failed ?? 0) - (before.failed ?? 0));
   }
 
-  /** The number of failed pods that were counted or ignored. */
+  /** Records failed pods, by the action of the pod failure policy. */
   judged(job: ReadJob, pods: readonly ReadPod[]): void {
     for (const pod of pods) {
       const { action, message } = judgeFailure(job, pod);
-      // Without a message no rule has decided.
+      // An empty message means that no rule matched.
       if (message !== '') this.#policies.with(action).value++;
     }
   }

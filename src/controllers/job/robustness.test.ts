@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest';
-import { jobs } from '#api/groups/batch/v1/index.ts';
-import type { Job } from '#api/groups/batch/v1/index.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Job, jobs } from '#api/groups/batch/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { JobController } from './index.ts';
 
-/** Ends every pod that runs: those of index 1, or the first of all, fail the first time. */
+/** Ends every running pod. The pods of index 1, or the first pod of all, fail the first time. */
 async function endPods({ client, clock }: TestCluster): Promise<void> {
   const { items } = await client.resource(pods).namespace('default').list();
   const isOpen = ({ metadata, status }: Immutable<Pod>) =>

@@ -1,5 +1,5 @@
-// Whether a job is over, and how: decided from its pods, as a value. Reasons and messages are those of Kubernetes
-// (pkg/controller/job).
+// Decides whether a job has ended, and with which outcome, from its pods. Reasons and messages are
+// upstream's (pkg/controller/job).
 
 import type { Job, JobCondition } from '#api/groups/batch/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -11,7 +11,7 @@ import { judgeFailure } from './job-pods.ts';
 type ReadJob = Immutable<Job>;
 type ReadPod = Immutable<Pod>;
 
-/** It will end like this, when all of its pods have. */
+/** The outcome that the job will have once all of its pods have ended. */
 export interface Verdict {
   readonly outcome: 'Complete' | 'Failed';
   readonly reason: string;
@@ -24,7 +24,7 @@ export interface Standing {
   readonly indexes: IndexFacts | undefined;
   /** Pods that have failed and are not counted in the status yet. */
   readonly newlyFailed: readonly ReadPod[];
-  /** All that have, with those. */
+  /** All failed pods, including the newly failed ones. */
   readonly failed: number;
   readonly succeeded: number;
   readonly active: readonly ReadPod[];
@@ -41,7 +41,10 @@ export function conditionOf(
   );
 }
 
-/** Undefined: it goes on. What was decided once stays. */
+/**
+ * Returns the verdict; undefined if the job continues. A verdict that is in the status already
+ * stays.
+ */
 export function verdictOf(standing: Standing): Verdict | undefined {
   const { job } = standing;
   const failing = conditionOf(job, 'FailureTarget');
@@ -103,7 +106,10 @@ function failure({
   return undefined;
 }
 
-/** Containers that are restarted within their pods count as failures too. */
+/**
+ * Reports whether the job exceeds its back-off limit by container restarts. Restarts within pods
+ * count as failures, too.
+ */
 function restartedTooOften({ spec }: ReadJob, active: readonly ReadPod[]): boolean {
   if (spec.template.spec.restartPolicy !== 'OnFailure') return false;
   let restarts = 0;
@@ -131,7 +137,7 @@ function success({ job, indexes, succeeded, active, terminating }: Standing): Ve
       };
     }
   }
-  // Without a number of completions, the first success ends it, when the others have ended too.
+  // A job without completions ends with the first success, once the other pods have ended.
   const complete =
     completions === undefined
       ? succeeded > 0 && active.length === 0 && terminating === 0

@@ -1,9 +1,8 @@
-// Claims of addresses of the pool: an IPAddress object of its name, made before the service gets the address. Since
-// there is one object of a name, two controllers cannot give one address to two services, and no cluster IP can be the
-// same.
+// Claims of pool addresses. A claim is an IPAddress object named after the address, which is
+// created before the service gets the address. Since names are unique, two controllers cannot give
+// one address to two services, and no cluster IP can be equal to it.
 
-import { ipAddresses } from '#api/groups/networking/v1/index.ts';
-import type { IPAddress } from '#api/groups/networking/v1/index.ts';
+import { type IPAddress, ipAddresses } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { splitKey } from '#client/informers/index.ts';
@@ -16,8 +15,8 @@ const MANAGED_BY_LABEL = 'ipaddress.kubernetes.io/managed-by';
 const MANAGER = 'load-balancer-pool-controller';
 
 /**
- * Returns the key of the service that a claim of the pool is for; undefined for other IPAddress objects, such as those
- * of cluster IPs.
+ * Returns the key of the service that a pool claim is for; undefined for other IPAddress objects,
+ * such as those of cluster IPs.
  */
 export function claimant({ metadata, spec: { parentRef } }: Claim): string | undefined {
   if (metadata.labels?.[MANAGED_BY_LABEL] !== MANAGER || parentRef?.resource !== 'services')
@@ -51,7 +50,8 @@ export async function claim(
   } catch (error) {
     if (!apierrors.isAlreadyExists(error)) throw error;
   }
-  // Made by an earlier attempt whose answer was lost, or by another controller; what a cache says may be old.
+  // The claim exists: an earlier attempt whose response was lost created it, or another controller
+  // did. The cache may be stale, so the claim is read.
   try {
     return claimant(await client.resource(ipAddresses).get(address, { signal })) === key;
   } catch (error) {
@@ -61,8 +61,8 @@ export async function claim(
 }
 
 /**
- * Gives the address back. Idempotent. Rejects with a conflict if the cache is behind: a newer claim of the same address
- * stays.
+ * Deletes the claim. Idempotent. Rejects with a conflict if the cache is stale: a newer claim of
+ * the same address stays.
  */
 export async function release(
   client: Client,

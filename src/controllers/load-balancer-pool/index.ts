@@ -1,4 +1,4 @@
-// Addresses for services of type LoadBalancer, out of a pool.
+// The controller that allocates addresses of a pool to services of type LoadBalancer.
 
 export { LoadBalancerPoolController } from './load-balancer-pool-controller.ts';
 export type { LoadBalancerPoolConfig } from './load-balancer-pool-controller.ts';

@@ -1,12 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { events, nodes, services } from '#api/groups/core/v1/index.ts';
-import type { Service } from '#api/groups/core/v1/index.ts';
+import { events, nodes, type Service, services } from '#api/groups/core/v1/index.ts';
 import { ipAddresses } from '#api/groups/networking/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { LoadBalancerPoolController } from './index.ts';
 
 const MERGE = 'application/merge-patch+json';
@@ -51,7 +49,7 @@ const warnings = async ({ client }: TestCluster, name: string): Promise<readonly
     );
 
 describe('addresses', () => {
-  test('each service has one for itself, though they share a port', async () => {
+  test('each service has its own address, even if ports differ', async () => {
     const cluster = await start();
     for (const name of ['a', 'b']) await inDefault(cluster).create(balanced(name));
     expect((await ipsOf(cluster, 'a', 'b')).toSorted()).toEqual(['10.0.0.240', '10.0.0.241']);
@@ -62,7 +60,7 @@ describe('addresses', () => {
     expect(await claimed(cluster)).toHaveLength(2);
   });
 
-  test('an exhausted pool is an event, once; an address that is given back is used again', async () => {
+  test('an exhausted pool is reported once; a released address is used again', async () => {
     const cluster = await start();
     for (const name of ['a', 'b', 'late']) await inDefault(cluster).create(balanced(name));
     expect((await ipsOf(cluster, 'a', 'b', 'late')).at(-1)).toBe('');
@@ -78,7 +76,7 @@ describe('addresses', () => {
     expect(await claimed(cluster)).toEqual(['10.0.0.240 late']);
   });
 
-  test('a service may ask for one; it waits for an address in use, and cannot have others', async () => {
+  test('a service may request an address; it waits for an address in use, and gets no other', async () => {
     const cluster = await start();
     await inDefault(cluster).create(balanced('a', { loadBalancerIP: '10.0.0.241' }));
     await inDefault(cluster).create(balanced('same', { loadBalancerIP: '10.0.0.241' }));
@@ -108,7 +106,7 @@ describe('addresses', () => {
     expect(await ipsOf(cluster, 'classy', 'a')).toEqual(['10.0.0.240', '10.0.0.241']);
   });
 
-  test('addresses of nodes and external addresses of services are not given away', async () => {
+  test('addresses of nodes and external addresses of services are not allocated', async () => {
     const cluster = await start('10.0.0.240-10.0.0.242');
     await cluster.client.resource(nodes).create({ metadata: { name: 'n' } });
     const status = { addresses: [{ type: 'InternalIP', address: '10.0.0.240' }] };
@@ -121,7 +119,7 @@ describe('addresses', () => {
     expect(await ipsOf(cluster, 'a')).toEqual(['10.0.0.242']);
   });
 
-  test('a family that the pool lacks is an event; the other one works', async () => {
+  test('a family that the pool lacks is reported; the other family works', async () => {
     const cluster = await start('fd00::/120');
     await inDefault(cluster).create(balanced('a'));
     expect(await ipsOf(cluster, 'a')).toEqual(['']);
@@ -146,7 +144,7 @@ describe('allocations', () => {
     expect(await claimed(cluster)).toHaveLength(2);
   });
 
-  test('of a service that went while no controller ran are given back', async () => {
+  test('of a service that was deleted while no controller ran are released', async () => {
     const cluster = await startTestCluster();
     clusters.push(cluster);
     const stop = await run(cluster);
@@ -159,7 +157,7 @@ describe('allocations', () => {
     expect(await claimed(cluster)).toEqual([]);
   });
 
-  test('two controllers never give one address to two services', async () => {
+  test('two controllers never allocate one address to two services', async () => {
     const cluster = await start('10.0.0.240-10.0.0.249', 2);
     const names = Array.from({ length: 10 }, (_, index) => `s${index}`);
     await Promise.all(names.map((name) => inDefault(cluster).create(balanced(name))));
@@ -168,7 +166,7 @@ describe('allocations', () => {
     expect(await claimed(cluster)).toHaveLength(10);
   });
 
-  test('of a pool that is no longer given are replaced', async () => {
+  test('of a removed pool are replaced', async () => {
     const cluster = await startTestCluster();
     clusters.push(cluster);
     const stop = await run(cluster, '10.1.0.0/30');
@@ -181,7 +179,7 @@ describe('allocations', () => {
   });
 });
 
-test('addresses end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reach the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new LoadBalancerPoolController({ ...config, pool: IpPool.parse(SMALL) }),
     steps: [

@@ -1,20 +1,23 @@
-// Gives services of type LoadBalancer addresses of a pool: one for each address family of the service, for it alone.
-// The status of the service is the truth about what it has; an IPAddress object keeps the address from other services
-// (claims.ts). Which node the address is at is not its concern: the nodes announce what they read in the status.
+// Allocates addresses of a pool to services of type LoadBalancer: one for each address family of
+// the service, which no other service shares. The service's status is the source of truth; an
+// IPAddress object keeps the address from other services (claims.ts). The nodes announce the
+// addresses that they read in the status; this controller does not choose the node.
 //
-// Services with a loadBalancerClass are left to other controllers. spec.loadBalancerIP asks for one address of the
-// pool.
+// Services with a loadBalancerClass are left to other controllers. spec.loadBalancerIP requests one
+// address of the pool.
 
-import { nodes, services } from '#api/groups/core/v1/index.ts';
-import type { LoadBalancerIngress, Node, Service } from '#api/groups/core/v1/index.ts';
-import { ipAddresses } from '#api/groups/networking/v1/index.ts';
-import type { IPAddress } from '#api/groups/networking/v1/index.ts';
+import {
+  type LoadBalancerIngress,
+  type Node,
+  nodes,
+  type Service,
+  services,
+} from '#api/groups/core/v1/index.ts';
+import { type IPAddress, ipAddresses } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey, splitKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer, splitKey } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -35,11 +38,12 @@ export interface LoadBalancerPoolConfig extends ControllerConfig {
 const BY_ADDRESS = 'address';
 const BY_CLAIMANT = 'claimant';
 /**
- * Addresses that turn out to be taken, though the caches say otherwise, before the rest is left to the next attempt.
+ * The maximum number of claims that fail because an address is taken, though the caches show it as
+ * free. Then the next reconcile continues.
  */
 const ATTEMPTS = 16;
 
-/** The result for a service in one family: an address, or why it gets none. */
+/** The result for a service in one family: an address, or why there is none. */
 type Outcome = { readonly address: string } | { readonly problem: string };
 
 export class LoadBalancerPoolController implements Controller {
@@ -50,14 +54,14 @@ export class LoadBalancerPoolController implements Controller {
   readonly #nodes: SharedInformer<Immutable<Node>>;
   readonly #claims: SharedInformer<ReadAddress>;
   readonly #recorder: EventRecorder;
-  /** Services without all that they ask for → why, as it was recorded last. */
+  /** Services with missing addresses → the problem that was last recorded. */
   readonly #problems = new Map<string, string>();
 
   constructor(config: LoadBalancerPoolConfig) {
     this.#config = config;
     const builder = new ControllerBuilder(config, {
       queue: 'service',
-      // Two services at once would try the same free address.
+      // Two reconciles at the same time would try the same free address.
       workers: 1,
       reconcile: (key, signal) => this.#reconcile(key, signal),
     });
@@ -69,7 +73,7 @@ export class LoadBalancerPoolController implements Controller {
     this.#claims = builder.watches(ipAddresses, (object) => claimant(object), {
       indexers: { [BY_CLAIMANT]: (object) => [claimant(object) ?? ''] },
       predicate: { update: false },
-      // An address has become free: services that wait may get it.
+      // An address has become free: waiting services may get it.
       onGone: () => {
         for (const key of this.#problems.keys()) builder.queue.add(key);
       },
@@ -115,7 +119,7 @@ export class LoadBalancerPoolController implements Controller {
     await this.#release(key, addresses, signal);
   }
 
-  /** Returns an address that is claimed for the service. What it has stays as long as it may. */
+  /** Returns an address that is claimed for the service. A valid present address is kept. */
   async #addressFor(service: ReadService, family: IpFamily, signal: AbortSignal): Promise<Outcome> {
     const { client, pool } = this.#config;
     const key = objectKey(service);
@@ -147,12 +151,13 @@ export class LoadBalancerPoolController implements Controller {
     throw new Error(`${ATTEMPTS} addresses of the pool turned out to be taken`);
   }
 
-  /** Reports whether the caches show that an address belongs to something else. */
+  /** Reports whether the caches show that another object has the address. */
   #isTaken(address: string, service: ReadService): boolean {
     const key = objectKey(service);
     const object = this.#claims.lister.get('', address);
     if (object !== undefined) return claimant(object) !== key;
-    // Without a claim: addresses of an earlier controller, of nodes, and those that services bring with them.
+    // Addresses in use without a claim: of an earlier controller, of nodes, and external IPs of
+    // services.
     if (
       this.#services.lister.byIndex(BY_ADDRESS, address).some((other) => objectKey(other) !== key)
     )
@@ -197,8 +202,8 @@ export class LoadBalancerPoolController implements Controller {
   }
 
   /**
-   * Gives back what the service has claimed and does not use. Reads the service again: the cache may not know yet that
-   * it uses it.
+   * Releases the service's claims that it does not use. Reads the service live: the cache may lack
+   * its newest address.
    */
   async #release(key: string, used: readonly string[], signal: AbortSignal): Promise<void> {
     const unused = this.#claims.lister
@@ -251,7 +256,9 @@ function isBalanced({ spec, metadata }: ReadService): boolean {
   );
 }
 
-/** Addresses at which a service is reached from outside, in canonical form. */
+/**
+ * Returns the addresses at which a service is reached from outside the cluster, in canonical form.
+ */
 const addressesOf = ({ spec, status }: ReadService): string[] =>
   [
     ...(status.loadBalancer.ingress ?? []).map(({ ip = '' }) => ip),

@@ -1,5 +1,5 @@
-// A claim that asks for more than it has: how its volume and its status get there. A directory is as large as its disk, so that
-// only what is said of it grows.
+// Expands a claim and its volume. A directory is limited only by its disk, so expansion changes
+// nothing but the recorded sizes.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -11,14 +11,16 @@ type ReadVolume = Immutable<PersistentVolume>;
 
 const RESOURCE = 'storage';
 
-/** `volume`: the one that it is bound to. */
+/**
+ * Reports whether the claim requests more than it has. `volume`: the volume that it is bound to.
+ */
 export function wantsToGrow(claim: ReadClaim, volume: ReadVolume): boolean {
   if (claim.status.phase !== 'Bound' || volume.spec.claimRef?.uid !== claim.metadata.uid)
     return false;
   return requestedSize(claim).cmp(statusSize(claim)) > 0;
 }
 
-/** The very same volume if it is large enough. */
+/** Returns the expanded volume; the same object if it is large enough. */
 export function grownVolume(volume: ReadVolume, claim: ReadClaim): ReadVolume {
   if (sizeOf(volume).cmp(requestedSize(claim)) >= 0) return volume;
   const storage = claim.spec.resources.requests?.[RESOURCE] ?? '0';
@@ -28,7 +30,7 @@ export function grownVolume(volume: ReadVolume, claim: ReadClaim): ReadVolume {
   };
 }
 
-/** The very same claim if it says so already. */
+/** Returns the claim with the condition Resizing; the same object if it has the condition. */
 export function growingClaim(claim: ReadClaim, now: string): ReadClaim {
   const { conditions = [], allocatedResources, allocatedResourceStatuses } = claim.status;
   if (conditions.some(({ type, status }) => type === 'Resizing' && status === 'True')) return claim;

@@ -1,4 +1,4 @@
-// The built-in provisioner of volumes: directories of nodes.
+// The built-in provisioner: its volumes are directories of nodes.
 
 export { LocalProvisioner } from './local-provisioner.ts';
 export { DEFAULT_CLASS, PROVISIONER } from './names.ts';

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { nodes, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  nodes,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -8,8 +12,7 @@ import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { newClaim } from '../persistent-volume/testing/objects.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { PvcProtectionController, PvProtectionController } from '../volume-protection/index.ts';
 import { LocalProvisioner } from './index.ts';
 
@@ -56,7 +59,7 @@ async function claimed(claim: New<PersistentVolumeClaim> = newClaim('c')): Promi
 }
 
 describe('the default class', () => {
-  test('is there from the start, for directories of nodes', async () => {
+  test('exists from the start, for directories of nodes', async () => {
     await start();
     expect(await classes().get('standard')).toMatchObject({
       metadata: { annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
@@ -67,14 +70,14 @@ describe('the default class', () => {
     });
   });
 
-  test('is another, if there is one', async () => {
+  test('is another class if one exists', async () => {
     const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
     await classes().create({ metadata: { name: 'mine', annotations }, provisioner: 'p' });
     await start();
     expect((await classes().get('standard')).metadata.annotations).toBeUndefined();
   });
 
-  test('stays as it was changed', async () => {
+  test('keeps changes by users', async () => {
     await classes().create({ metadata: { name: 'standard' }, provisioner: 'p' });
     await start();
     expect(await classes().get('standard')).toMatchObject({ provisioner: 'p' });
@@ -85,7 +88,7 @@ describe('the default class', () => {
 });
 
 describe('a claim', () => {
-  test('gets a directory of the node that was selected for it', async () => {
+  test('gets a directory on its selected node', async () => {
     await addNode({ 'coxswain.dev/local-volumes': '/srv/volumes' });
     await start();
     await claimed();
@@ -147,7 +150,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('of a node that makes none waits', async () => {
+  test('of a node that provides no directories waits', async () => {
     await addNode();
     await start();
     await claimed();
@@ -156,7 +159,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('is given back to the scheduler when its node is gone', async () => {
+  test('is returned to the scheduler when its node is gone', async () => {
     await start();
     await claimed();
     expect((await claims().get('c')).metadata.annotations).not.toHaveProperty([
@@ -167,7 +170,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('grows', async () => {
+  test('is expanded', async () => {
     await addNode(pretending);
     await start();
     await claimed();
@@ -190,7 +193,7 @@ describe('a claim', () => {
 });
 
 describe('a volume', () => {
-  test('goes with its claim', async () => {
+  test('is deleted with its claim', async () => {
     await addNode(pretending);
     await start();
     await claimed();
@@ -199,7 +202,7 @@ describe('a volume', () => {
     expect(await only()).toBeUndefined();
   });
 
-  test('goes when it was deleted, but not before its claim', async () => {
+  test('is deleted when requested, but not before its claim', async () => {
     await addNode(pretending);
     await start();
     await claimed();
@@ -212,7 +215,7 @@ describe('a volume', () => {
     expect(await only()).toBeUndefined();
   });
 
-  test('that is to be kept is, and its directory is nobody’s business when it is deleted', async () => {
+  test('with the policy Retain stays, and its directory is not removed when it is deleted', async () => {
     await addNode({ 'coxswain.dev/local-volumes': '/srv/volumes' });
     await start();
     await claimed();
@@ -231,7 +234,7 @@ describe('a volume', () => {
     expect(cluster.faults.requests.filter((each) => each.includes('localVolumes'))).toEqual([]);
   });
 
-  test('waits for its node to remove the directory, until the node is gone', async () => {
+  test('waits until its node has removed the directory, or is gone', async () => {
     await addNode({ 'coxswain.dev/local-volumes': '/srv/volumes' });
     await start();
     await claimed();
@@ -245,7 +248,7 @@ describe('a volume', () => {
   });
 });
 
-test('volumes end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reach the same outcome after every fault', { timeout: 120_000 }, async () => {
   const inDefault = (name: string) => (each: TestCluster) =>
     each.client.resource(persistentVolumeClaims).namespace('default').patch(name, MERGE, SELECTED);
   const { outcome, disturbed, writes } = await disturb({
@@ -280,7 +283,7 @@ test('volumes end the same, whatever goes wrong', { timeout: 120_000 }, async ()
   });
   expect(writes).toBeGreaterThan(6);
   expect(outcome).toHaveLength(3);
-  // The names of volumes are made of UIDs.
+  // Names of volumes contain UIDs.
   const named = (objects: readonly unknown[]) =>
     JSON.stringify(objects).replaceAll(/pvc-[0-9a-f-]{36}/g, 'pvc-UID');
   for (const [what, end] of disturbed) expect(named(end), what).toEqual(named(outcome));

@@ -1,20 +1,25 @@
-// Makes volumes that are directories of nodes, for claims of classes that name it as their provisioner, and gives every cluster
-// such a class as its default. Volumes grow by being said to be larger; they go with their claims, when the node has removed the
+// Provisions volumes that are directories of nodes, for claims of storage classes with this
+// provisioner, and creates such a class as the default of every cluster. An expansion changes
+// recorded sizes only. Volumes are deleted with their claims, once the node has removed the
 // directory.
 //
-// It speaks to nodes through the API server's proxy. A node that only pretends to run pods has nothing to remove.
+// The provisioner reaches nodes through the API server's proxy. A simulated node has nothing to
+// remove.
 
-import { nodes, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  type Node,
+  nodes,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { storageClasses } from '#api/groups/storage/v1/index.ts';
-import type { StorageClass } from '#api/groups/storage/v1/index.ts';
+import { type StorageClass, storageClasses } from '#api/groups/storage/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder, only } from '../builder.ts';
@@ -45,7 +50,7 @@ type ReadNode = Immutable<Node>;
 
 const BY_NODE = 'local-volume-node';
 const BY_CLASS = 'storage-class';
-/** The response of the node for a directory that is gone. */
+/** The node's response for a removed directory. */
 const REMOVED = 'ok';
 
 export class LocalProvisioner implements Controller {
@@ -57,7 +62,7 @@ export class LocalProvisioner implements Controller {
   readonly #classes: SharedInformer<ReadClass>;
   readonly #nodes: SharedInformer<ReadNode>;
   readonly #recorder: EventRecorder;
-  /** By UID: the reason why a claim gets no volume, as it was recorded last. */
+  /** By UID: the last recorded reason why a claim has no volume. */
   readonly #recordedReasons = new Map<string, string>();
 
   constructor(config: ControllerConfig) {
@@ -100,7 +105,8 @@ export class LocalProvisioner implements Controller {
       predicate: { add: false, update: (before, node) => !isReady(before) && isReady(node) },
       enqueue,
     });
-    // Once for each run: the class is not created again when it is deleted, nor marked again when it loses the mark.
+    // Once per run: if a user deletes the class, or removes its default annotation, it is not
+    // restored.
     builder.alongside(async () => classQueue.add(DEFAULT_CLASS));
     this.run = builder.complete();
   }
@@ -158,24 +164,28 @@ export class LocalProvisioner implements Controller {
     if (this.#volumes.lister.get('', volumeName) !== undefined) return;
     const selected = annotations[SELECTED_NODE] ?? '';
     if (selected === '') {
-      // The scheduler will select one, where it is asked to.
+      // The scheduler will select a node, if the class requires it.
       if (storageClass.volumeBindingMode === 'WaitForFirstConsumer') return;
-      return this.#refuse(
+      return this.#recordFailure(
         claim,
         storageClass,
         'no node was selected: it takes the volumeBindingMode WaitForFirstConsumer',
       );
     }
     const why = objection(claim, storageClass);
-    if (why !== undefined) return this.#refuse(claim, storageClass, why);
+    if (why !== undefined) return this.#recordFailure(claim, storageClass, why);
     const node = this.#nodes.lister.get('', selected) ?? (await this.#liveNode(selected, signal));
     if (node === undefined) {
-      this.#refuse(claim, storageClass, `failed to get target node: nodes "${selected}" not found`);
+      this.#recordFailure(
+        claim,
+        storageClass,
+        `failed to get target node: nodes "${selected}" not found`,
+      );
       return await this.#unselect(claim, signal);
     }
     const directory = directoryOf(node);
     if (directory === undefined) {
-      return this.#refuse(
+      return this.#recordFailure(
         claim,
         storageClass,
         `node "${selected}" makes no directories for volumes`,
@@ -187,9 +197,9 @@ export class LocalProvisioner implements Controller {
       const volume = newLocalVolume(claim, storageClass, node, directory);
       await this.#config.client.resource(persistentVolumes).create(volume, { signal });
     } catch (error) {
-      // Its name contains the UID of the claim, so this provisioner has created it.
+      // The name contains the claim's UID, so this provisioner created the volume earlier.
       if (apierrors.isAlreadyExists(error)) return;
-      if (!signal.aborted) this.#refuse(claim, storageClass, errorMessage(error));
+      if (!signal.aborted) this.#recordFailure(claim, storageClass, errorMessage(error));
       throw error;
     }
     this.#recorder.event(
@@ -200,7 +210,7 @@ export class LocalProvisioner implements Controller {
     );
   }
 
-  /** The scheduler selects another node. */
+  /** Removes the selected node from the claim, so that the scheduler selects another one. */
   async #unselect(claim: ReadClaim, signal: AbortSignal): Promise<void> {
     const { [SELECTED_NODE]: _, ...annotations } = claim.metadata.annotations ?? {};
     const { namespace = '' } = claim.metadata;
@@ -211,7 +221,7 @@ export class LocalProvisioner implements Controller {
     );
   }
 
-  #refuse(claim: ReadClaim, { metadata }: ReadClass, why: string): void {
+  #recordFailure(claim: ReadClaim, { metadata }: ReadClass, why: string): void {
     const message = `failed to provision volume with StorageClass "${metadata.name}": ${why}`;
     if (this.#recordedReasons.get(claim.metadata.uid) === message) return;
     this.#recordedReasons.set(claim.metadata.uid, message);
@@ -258,11 +268,11 @@ export class LocalProvisioner implements Controller {
     return reconciled;
   }
 
-  /** The directory first, then the volume. */
+  /** Removes the directory, then the volume. */
   async #remove(volume: ReadVolume, signal: AbortSignal): Promise<void> {
     const { name, uid, deletionTimestamp } = volume.metadata;
     const client = this.#config.client.resource(persistentVolumes);
-    // The cache may be stale, and the claim may exist again.
+    // The cache may be stale, and the claim may exist.
     const live = await client.get(name, { signal });
     if (live.metadata.uid !== uid || !isToBeRemoved(live)) return;
     try {
@@ -288,7 +298,7 @@ export class LocalProvisioner implements Controller {
         `the volume does not say on which node it is: it has no annotation ${VOLUME_NODE}`,
       );
     const node = this.#nodes.lister.get('', nodeName) ?? (await this.#liveNode(nodeName, signal));
-    // With a node go its directories.
+    // Directories of a deleted node are gone with it; simulated nodes have none.
     if (node === undefined || node.metadata.annotations?.[LOCAL_VOLUMES] === '') return;
     const path = `/api/v1/nodes/${nodeName}/proxy/localVolumes/${metadata.name}`;
     const answer = (

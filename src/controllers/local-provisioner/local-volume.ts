@@ -1,4 +1,4 @@
-// The volume for a claim: a directory of the node that the scheduler has selected.
+// Builds the volume for a claim: a directory on the node that the scheduler selected.
 
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
@@ -7,7 +7,7 @@ import {
   DIRECTORY_FINALIZER,
   HOSTNAME_LABEL,
   LOCAL_VOLUMES,
-  PRETENDED_DIRECTORY,
+  SIMULATED_DIRECTORY,
   PROVISIONER,
   VOLUME_NODE,
 } from './names.ts';
@@ -23,7 +23,7 @@ export function volumeNameFor({ metadata }: ReadClaim): string {
   return `pvc-${metadata.uid}`;
 }
 
-/** Why a directory of a node will not do for the claim; undefined: it will. */
+/** Returns why a directory of a node cannot serve the claim; undefined if it can. */
 export function objection(
   { spec }: ReadClaim,
   storageClass: Immutable<StorageClass>,
@@ -43,13 +43,13 @@ export function objection(
   return parameter === undefined ? undefined : `there is no parameter ${JSON.stringify(parameter)}`;
 }
 
-/** Where the node makes directories; undefined: it makes none. */
+/** Returns the directory below which the node creates volumes; undefined if it creates none. */
 export function directoryOf({ metadata }: ReadNode): string | undefined {
-  const said = metadata.annotations?.[LOCAL_VOLUMES];
-  return said === '' ? PRETENDED_DIRECTORY : said;
+  const value = metadata.annotations?.[LOCAL_VOLUMES];
+  return value === '' ? SIMULATED_DIRECTORY : value;
 }
 
-/** `directory`: that of `directoryOf`. */
+/** Returns a new volume. `directory`: from `directoryOf`. */
 export function newLocalVolume(
   claim: ReadClaim,
   storageClass: Immutable<StorageClass>,
@@ -96,7 +96,10 @@ export function isOurs({ metadata }: ReadVolume): boolean {
   return metadata.annotations?.[PROVISIONED_BY] === PROVISIONER;
 }
 
-/** Its claim is gone, or it was deleted while no claim had it; and its policy says that the directory goes, too. */
+/**
+ * Reports whether the volume must be deleted: its reclaim policy is Delete, and its claim is gone,
+ * or it was deleted without a claim.
+ */
 export function isToBeRemoved({ metadata, spec, status }: ReadVolume): boolean {
   if (spec.persistentVolumeReclaimPolicy !== 'Delete') return false;
   if (metadata.deletionTimestamp === undefined)
@@ -104,7 +107,7 @@ export function isToBeRemoved({ metadata, spec, status }: ReadVolume): boolean {
   return status.phase !== 'Bound' && metadata.finalizers?.includes(DIRECTORY_FINALIZER) === true;
 }
 
-/** The finalizers that it should have; the very same list if nothing is to change. */
+/** Returns the finalizers that the volume should have; the same list if nothing changes. */
 export function finalizersOf({ metadata, spec }: ReadVolume): readonly string[] {
   const { finalizers = [] } = metadata;
   const has = finalizers.includes(DIRECTORY_FINALIZER);

@@ -3,12 +3,15 @@
 export const PROVISIONER = 'coxswain.dev/local';
 /** The name of the StorageClass that every new cluster gets. */
 export const DEFAULT_CLASS = 'standard';
-/** On a Node, from its kubelet: the directory below which it makes volumes. Empty: it only pretends. */
+/**
+ * Annotation of a Node, set by its kubelet: the directory below which it creates volumes. Empty for
+ * a simulated node.
+ */
 export const LOCAL_VOLUMES = 'coxswain.dev/local-volumes';
-/** On a volume: the name of the node that it is on. */
+/** Annotation of a volume: the name of its node. */
 export const VOLUME_NODE = 'coxswain.dev/local-volume-node';
-/** On a volume that goes with its claim: its directory has to be removed before it. */
+/** Finalizer of a volume with reclaim policy Delete: its directory is removed before the volume. */
 export const DIRECTORY_FINALIZER = 'external-provisioner.volume.kubernetes.io/finalizer';
 export const HOSTNAME_LABEL = 'kubernetes.io/hostname';
-/** Where directories of nodes would be that only pretend. */
-export const PRETENDED_DIRECTORY = '/var/lib/kubelet/local-volumes';
+/** The path in volumes of simulated nodes. No directory exists there. */
+export const SIMULATED_DIRECTORY = '/var/lib/kubelet/local-volumes';

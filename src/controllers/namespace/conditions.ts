@@ -5,15 +5,15 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type Condition = Immutable<NamespaceCondition>;
 
-/** The problems of deleting a namespace's content. */
+/** The problems in deleting a namespace's content. */
 export interface Findings {
   /** The error of discovery, or undefined. */
   readonly discoveryFailure?: string;
   /** The errors of deletions, by resource. */
   readonly failures: readonly string[];
-  /** 'resource.group' → objects that are still there. */
+  /** 'resource.group' → the number of remaining objects. */
   readonly remaining: ReadonlyMap<string, number>;
-  /** Finalizer → objects that it keeps. */
+  /** Finalizer → the number of objects that have it. */
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
@@ -22,7 +22,7 @@ interface Described {
   readonly message: string;
 }
 
-/** Every type that this controller sets, with what it says when there is nothing wrong. */
+/** By condition type: its reason and message without problems. */
 const FINE: Readonly<Record<string, Described>> = {
   NamespaceDeletionDiscoveryFailure: {
     reason: 'ResourcesDiscovered',
@@ -46,7 +46,10 @@ const FINE: Readonly<Record<string, Described>> = {
   },
 };
 
-/** The conditions with the findings in them; the very array that was given if nothing has changed. `now`: a metav1.Time. */
+/**
+ * Returns the conditions for these findings; the same array if nothing has changed. `now`: a
+ * metav1.Time.
+ */
 export function conditionsWith(
   present: readonly Condition[],
   findings: Findings,

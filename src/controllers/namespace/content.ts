@@ -1,4 +1,4 @@
-// Deletes what is in a namespace, resource by resource, and counts what is left.
+// Deletes the content of a namespace, resource by resource, and counts what remains.
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -6,17 +6,16 @@ import type { Client, ResourceClient } from '#client/client.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { hasVerbs } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
+import { type DiscoveredResource, hasVerbs } from '../discovery.ts';
 import { isPodTerminal } from '../pod-state.ts';
 
 export interface ContentResult {
   readonly failures: readonly string[];
-  /** 'resource.group' → objects that are still there. */
+  /** 'resource.group' → the number of remaining objects. */
   readonly remaining: ReadonlyMap<string, number>;
-  /** Finalizer → objects that it keeps. */
+  /** Finalizer → the number of objects that have it. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** In how many seconds more may be gone; 0 if nothing is left. */
+  /** The estimated seconds until more objects are gone; 0 if none remain. */
   readonly estimateSeconds: number;
 }
 
@@ -27,12 +26,13 @@ interface Left {
   readonly failure?: string;
 }
 
-/** So long whatever a finalizer stands for may take. */
+/** The estimated time for a finalizer's work. */
 const FINALIZER_ESTIMATE_SECONDS = 15;
 
 /**
- * Asks for the deletion of everything of these resources in the namespace. Pods come first, and as long as there are pods
- * nothing else is touched: they may need the rest (secrets, network policies) to the end. `nowMs`: since the epoch.
+ * Deletes all objects of these resources in the namespace. Pods come first, and other objects are
+ * kept as long as pods exist: pods may need them (secrets, network policies) until they end.
+ * `nowMs`: since the epoch.
  */
 export async function deleteContent(
   client: Client,
@@ -69,7 +69,7 @@ async function deleteAll(
     if (hasVerbs(resource, 'list')) items = (await scoped.list({ signal })).items;
   } catch (error) {
     if (signal.aborted) throw error;
-    // The resource has gone since it was discovered, and its objects with it.
+    // The resource is gone since discovery, and its objects with it.
     if (apierrors.isNotFound(error) || apierrors.isMethodNotSupported(error))
       return { id, items: [], estimateSeconds: 0 };
     return { id, items: [], estimateSeconds: 0, failure: errorMessage(error) };
@@ -80,7 +80,7 @@ async function deleteAll(
   if (items.some(({ metadata }) => (metadata.finalizers ?? []).length > 0)) {
     return { id, items, estimateSeconds: FINALIZER_ESTIMATE_SECONDS };
   }
-  // They have no finalizers and exist nevertheless: they were created after the deletion.
+  // The remaining objects have no finalizers, so they were created after the deletion.
   const failure = `unexpected items still remain in namespace: ${namespace} for gvr: ${resource.group}/${resource.version}, Resource=${resource.resource}`;
   return { id, items, estimateSeconds: 0, failure };
 }
@@ -104,20 +104,20 @@ async function askForDeletion(
         signal,
       });
     } catch (error) {
-      // Gone, or another by that name: it is found the next time.
+      // The object is gone, or another object has its name: the next reconcile lists it.
       if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) throw error;
     }
   }
 }
 
-/** The rest of the longest grace period; at least a second. */
+/** Returns the remainder of the longest grace period in seconds; at least one. */
 function podEstimate(items: readonly Immutable<Pod>[], nowMs: number): number {
   let estimate = 1;
   for (const pod of items) {
     if (isPodTerminal(pod)) continue;
     const grace =
       pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
-    // The deletionTimestamp is when the grace ends.
+    // The deletionTimestamp is the end of the grace period.
     const end = parseTime(pod.metadata.deletionTimestamp);
     estimate = Math.max(
       estimate,

@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { configMaps, namespaces, pods, secrets } from '#api/groups/core/v1/index.ts';
-import type { Namespace } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  type Namespace,
+  namespaces,
+  pods,
+  secrets,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { NamespaceController } from './index.ts';
 
 let cluster: TestCluster;
@@ -40,7 +44,7 @@ const conditions = async () =>
   );
 
 describe('NamespaceController', () => {
-  test('empties a namespace and lets it go at once, and leaves others alone', async () => {
+  test('empties a namespace and finalizes it at once, and leaves other namespaces alone', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
     await cluster.client
@@ -62,7 +66,7 @@ describe('NamespaceController', () => {
     ).toBe(true);
   });
 
-  test('waits for pods before it touches what they may need, and goes on when the last is gone', async () => {
+  test('waits for pods before it deletes other objects, and continues when the last pod is gone', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
     await runPod('n1');
@@ -90,7 +94,7 @@ describe('NamespaceController', () => {
     expect(cluster.clock.now()).toBe(before);
   });
 
-  test('says which finalizers hold it up, and looks again by itself', async () => {
+  test('reports remaining finalizers, and checks again without an event', async () => {
     await start();
     await maps().create({
       metadata: { name: 'a', finalizers: ['example.com/one', 'example.com/two'] },
@@ -110,7 +114,7 @@ describe('NamespaceController', () => {
     expect(await read()).toBeUndefined();
   });
 
-  test('reports what it cannot delete and tries again', async () => {
+  test('reports failed deletions and retries', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
     cluster.faults.fail('DELETE', /configmaps$/, () => apierrors.internalError('disk on fire'), {
@@ -139,7 +143,7 @@ describe('NamespaceController', () => {
     expect(await read()).toBeUndefined();
   });
 
-  test('keeps a finalizer in the spec that is somebody else’s', async () => {
+  test('keeps finalizers of other owners in the spec', async () => {
     await start();
     const namespace = (await read()) as Immutable<Namespace>;
     const spec = { finalizers: ['kubernetes', 'example.com/mine'] };
@@ -151,7 +155,7 @@ describe('NamespaceController', () => {
     expect((await read())?.spec.finalizers).toEqual(['example.com/mine']);
   });
 
-  test('finishes after a restart what was begun', async () => {
+  test('continues after a restart', async () => {
     await maps().create({ metadata: { name: 'a' } });
     await remove();
     await start();

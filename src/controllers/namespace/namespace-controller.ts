@@ -1,26 +1,29 @@
-// Empties namespaces that are being deleted, says in their status how far that has got, and lets them go when nothing is left.
+// Empties namespaces that are being deleted, reports the progress in their status, and finalizes
+// them when nothing remains.
 
-import { namespaces, pods } from '#api/groups/core/v1/index.ts';
-import type { Namespace } from '#api/groups/core/v1/index.ts';
+import { type Namespace, namespaces, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { discoverResources, hasVerbs } from '../discovery.ts';
 import { conditionsWith } from './conditions.ts';
-import { deleteContent } from './content.ts';
-import type { ContentResult } from './content.ts';
+import { type ContentResult, deleteContent } from './content.ts';
 
 export interface NamespaceControllerConfig extends ControllerConfig {
-  /** Namespaces that are emptied at once. Default: 10. */
+  /** The number of namespaces that are emptied at once. Default: 10. */
   readonly workers?: number;
 }
 
-/** The finalizer in a namespace's spec that this controller takes away at the end. */
+/** The finalizer in a namespace's spec that this controller removes at the end. */
 const FINALIZER = 'kubernetes';
 
 export class NamespaceController implements Controller {
@@ -40,7 +43,7 @@ export class NamespaceController implements Controller {
     this.#namespaces = builder.for(namespaces, {
       predicate: { ...only(isTerminating), delete: false },
     });
-    // A namespace waits for its pods longest: the last deletion wakes it at once.
+    // Pods take longest to be deleted: the last deletion wakes their namespace at once.
     builder.watches(pods, ({ metadata }) => this.#terminating(metadata.namespace), {
       predicate: { add: false, update: false },
     });
@@ -69,7 +72,8 @@ export class NamespaceController implements Controller {
     if (!written) return requeue;
     if (empty) return this.#finalize(name, namespace.metadata.uid, signal);
     if (result.failures.length > 0 || discoveryFailure !== undefined) return requeue;
-    // Half of what it may take, as often as it takes; the last pod wakes it anyway.
+    // Checks again after half of the estimate; the deletion of the last pod wakes the namespace
+    // anyway.
     return requeueAfter((result.estimateSeconds / 2 + 1) * 1000);
   }
 
@@ -94,7 +98,10 @@ export class NamespaceController implements Controller {
     };
   }
 
-  /** Returns false if the namespace was written meanwhile: it must be reconciled again. */
+  /**
+   * Writes the conditions. Returns false if the namespace was written meanwhile: it must be
+   * reconciled again.
+   */
   async #writeConditions(
     namespace: Immutable<Namespace>,
     result: ContentResult,

@@ -3,7 +3,7 @@ import { configMaps, namespaces, pods } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { NamespaceController } from './index.ts';
 
-test('it ends the same, whatever goes wrong', { timeout: 240_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 240_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new NamespaceController(config),
     steps: [
@@ -26,7 +26,8 @@ test('it ends the same, whatever goes wrong', { timeout: 240_000 }, async () => 
       },
     ],
     outcome: [namespaces, configMaps, pods],
-    // Of each kind it deletes all there are, of most there are none.
+    // Only these paths count: the controller deletes the collections of every kind, and most are
+    // empty.
     counts: ({ path }) => /\/(configmaps|pods|namespaces\/x|x\/finalize|x\/status)$/.test(path),
     rest: '30s',
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CidrSet } from './cidr.ts';
 
 describe('CidrSet', () => {
-  test('gives pieces one after the other, each once, and rests those given back', () => {
+  test('allocates each piece once, in order, and reuses released pieces last', () => {
     const set = new CidrSet('10.244.0.0/22', 24);
     expect([set.size, set.family]).toEqual([4, 4]);
     expect([set.allocate()?.cidr, set.allocate()?.cidr]).toEqual([
@@ -19,7 +19,7 @@ describe('CidrSet', () => {
     expect(set.free).toBe(0);
   });
 
-  test('knows which pieces a range touches, larger and smaller ones too', () => {
+  test('occupies the pieces that a larger or smaller range overlaps', () => {
     const set = new CidrSet('10.0.0.0/22', 24);
     expect(set.occupy('10.0.1.128/25')).toBe(true);
     expect(set.free).toBe(3);

@@ -1,4 +1,4 @@
-// Ranges of IP addresses, cut into equal pieces of which one at a time is given away.
+// A range of IP addresses, divided into pieces of equal size that are allocated one at a time.
 
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -9,14 +9,17 @@ interface Range {
   readonly prefix: number;
 }
 
-/** Pieces of a range, by their place in it. */
+/** The pieces of a range, by their position in it. */
 export class CidrSet {
   readonly #range: Range;
   readonly #piecePrefix: number;
-  /** How many pieces there are; 2^16 at most, so that a set stays small. */
+  /** The number of pieces; at most 2^16, so that a set stays small. */
   readonly size: number;
   readonly #taken = new Set<number>();
-  /** Where the search for a free piece begins: pieces that were given back rest for as long as possible. */
+  /**
+   * The position where the search for a free piece begins. It moves forward, so that released
+   * pieces are reused as late as possible.
+   */
   #next = 0;
 
   /** `cidr`: '10.244.0.0/16'; `piecePrefix`: the length of each piece's prefix, such as 24. */
@@ -39,7 +42,10 @@ export class CidrSet {
     return this.size - this.#taken.size;
   }
 
-  /** The next free piece, and how many that are taken had to be passed over; undefined if there is none. */
+  /**
+   * Allocates the next free piece. Returns it with the number of occupied pieces that were skipped;
+   * undefined if none is free.
+   */
   allocate(): { readonly cidr: string; readonly passed: number } | undefined {
     if (this.free === 0) return undefined;
     let passed = 0;
@@ -53,7 +59,9 @@ export class CidrSet {
     return { cidr: this.#format(index), passed };
   }
 
-  /** Takes the pieces that the range touches. False if it is not within this set. */
+  /**
+   * Occupies the pieces that the range overlaps. Returns false if the range is not within this set.
+   */
   occupy(cidr: string): boolean {
     const indices = this.#indicesOf(cidr);
     for (const index of indices) this.#taken.add(index);
@@ -85,7 +93,7 @@ export class CidrSet {
   }
 }
 
-/** Bits behind the prefix are dropped. Throws RangeError for what is no CIDR. */
+/** Parses a CIDR. Bits after the prefix are dropped. Throws RangeError for an invalid CIDR. */
 function parseCidr(cidr: string): Range {
   const [address = '', length = ''] = cidr.split('/');
   const family = isIPv4(address) ? 4 : isIPv6(address) ? 6 : undefined;
@@ -100,7 +108,7 @@ function parseCidr(cidr: string): Range {
 function parseAddress(address: string, family: 4 | 6): bigint {
   if (family === 4)
     return address.split('.').reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
-  // An IPv4 address at the end stands for two groups.
+  // A trailing IPv4 address stands for two groups.
   const plain = address.replace(
     /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
     (_, a: string, b: string, c: string, d: string) => {

@@ -1,4 +1,4 @@
-// The controller of nodes' pod ranges.
+// The node IPAM controller.
 
 export { NodeIpamController } from './node-ipam-controller.ts';
 export type { NodeIpamConfig } from './node-ipam-controller.ts';

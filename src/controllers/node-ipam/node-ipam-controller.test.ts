@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { events, nodes } from '#api/groups/core/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
-import { NodeIpamController } from './index.ts';
-import type { NodeIpamConfig } from './index.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
+import { type NodeIpamConfig, NodeIpamController } from './index.ts';
 
 let cluster: TestCluster;
 beforeEach(async () => {
@@ -27,7 +25,7 @@ const ranges = async () =>
   );
 
 describe('NodeIpamController', () => {
-  test('gives every node a range, none twice, also across a restart', async () => {
+  test('allocates a unique range to every node, also across a restart', async () => {
     await add('a');
     await add('taken', { podCIDR: '10.244.0.0/24', podCIDRs: ['10.244.0.0/24'] });
     const stop = await start();
@@ -40,14 +38,14 @@ describe('NodeIpamController', () => {
     expect((await ranges())['b']).toBe('10.244.2.0/24');
   });
 
-  test('gives one range of each family, and keeps away from services', async () => {
+  test('allocates one range of each family, outside of service ranges', async () => {
     await start({ clusterCidrs: ['10.0.0.0/16', 'fd00::/56'], serviceCidrs: ['10.0.0.0/20'] });
     await add('a');
     await cluster.clock.settle();
     expect(await ranges()).toEqual({ a: '10.0.16.0/24 fd00::/64' });
   });
 
-  test('says when there is none left, and gives one as soon as there is', async () => {
+  test('reports an exhausted set, and allocates a range as soon as one is released', async () => {
     await start({ nodeMaskSizeIPv4: 23 });
     for (const name of ['a', 'b', 'c']) await add(name);
     await cluster.clock.settle();
@@ -61,7 +59,7 @@ describe('NodeIpamController', () => {
     expect((await ranges())['c']).toBe('10.244.0.0/23');
   });
 
-  test('takes a range back that it could not give', async () => {
+  test('releases a range whose write failed', async () => {
     await start({ nodeMaskSizeIPv4: 22 });
     cluster.faults.fail('PATCH', /nodes/, () => apierrors.internalError('no'));
     await add('a');

@@ -1,15 +1,23 @@
-// Gives every node a range of addresses for its pods.
+// Allocates a range of pod addresses to every node.
 
-import { nodes } from '#api/groups/core/v1/index.ts';
-import type { Node } from '#api/groups/core/v1/index.ts';
+import { type Node, nodes } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { CidrSet } from './cidr.ts';
@@ -17,13 +25,13 @@ import { CidrSet } from './cidr.ts';
 type ReadNode = Immutable<Node>;
 
 export interface NodeIpamConfig extends ControllerConfig {
-  /** Where pods' addresses come from: one range, or one IPv4 and one IPv6 range. */
+  /** The cluster's pod ranges: one, or one IPv4 and one IPv6 range. */
   readonly clusterCidrs: readonly string[];
-  /** Ranges within them that are no pods': of Services. Default: none. */
+  /** Service ranges, which are excluded from the pod ranges. Default: none. */
   readonly serviceCidrs?: readonly string[];
   /** The prefix length of a node's range. Default: 24. */
   readonly nodeMaskSizeIPv4?: number;
-  /** Default: 64. */
+  /** The same for IPv6. Default: 64. */
   readonly nodeMaskSizeIPv6?: number;
 }
 
@@ -38,9 +46,9 @@ export class NodeIpamController implements Controller {
   readonly #allocations: Family<Counter>;
   readonly #releases: Family<Counter>;
   readonly #tries: Family<Histogram>;
-  /** By UID: ranges that were given to nodes and that the cache does not show yet. */
-  readonly #given = new Map<string, readonly string[]>();
-  /** UIDs in #given for which the result of the write is unknown. */
+  /** By UID: allocated ranges that the cache does not show yet. */
+  readonly #reserved = new Map<string, readonly string[]>();
+  /** UIDs in #reserved for which the outcome of the write is unknown. */
   readonly #uncertain = new Set<string>();
 
   /** Throws RangeError if the ranges cannot be used. */
@@ -81,7 +89,8 @@ export class NodeIpamController implements Controller {
       'Which share of the ranges is taken.',
       ({ size, free }) => (size - free) / size,
     );
-    // The workers start after the sync: every range that is taken is known before the first is given away.
+    // The workers start after the sync: all occupied ranges are recorded before the first
+    // allocation.
     const builder = new ControllerBuilder(config, {
       queue: 'cidr_allocator_node',
       workers: 5,
@@ -112,11 +121,11 @@ export class NodeIpamController implements Controller {
   }
 
   #gone(node: ReadNode): void {
-    const cidrs = [...rangesOf(node), ...(this.#given.get(node.metadata.uid) ?? [])];
-    this.#given.delete(node.metadata.uid);
+    const cidrs = [...rangesOf(node), ...(this.#reserved.get(node.metadata.uid) ?? [])];
+    this.#reserved.delete(node.metadata.uid);
     this.#uncertain.delete(node.metadata.uid);
     this.#release(cidrs);
-    // Others may have waited for one.
+    // Other nodes may wait for a range.
     for (const other of this.#nodes.lister.list())
       if (rangesOf(other).length === 0) this.#queue.add(other.metadata.name);
   }
@@ -125,8 +134,8 @@ export class NodeIpamController implements Controller {
     const node = this.#nodes.lister.getByKey(name);
     if (node === undefined || rangesOf(node).length > 0) return reconciled;
     const { uid } = node.metadata;
-    if (this.#given.has(uid) && !this.#uncertain.has(uid)) return reconciled;
-    const cidrs = this.#given.get(uid) ?? this.#allocate();
+    if (this.#reserved.has(uid) && !this.#uncertain.has(uid)) return reconciled;
+    const cidrs = this.#reserved.get(uid) ?? this.#allocate();
     if (cidrs === undefined) {
       this.#recorder.event(
         { kind: 'Node', name, uid },
@@ -136,7 +145,7 @@ export class NodeIpamController implements Controller {
       );
       throw new Error(`no range of addresses is left for node ${name}`);
     }
-    this.#given.set(uid, cidrs);
+    this.#reserved.set(uid, cidrs);
     const patch = { metadata: { uid }, spec: { podCIDR: cidrs[0], podCIDRs: cidrs } };
     try {
       await this.#config.client
@@ -148,17 +157,17 @@ export class NodeIpamController implements Controller {
       if (apierrors.isNotFound(error) || apierrors.isConflict(error)) {
         // The node is gone, was replaced, or got a range from another writer: reconcile again.
         this.#uncertain.delete(uid);
-        this.#given.delete(uid);
+        this.#reserved.delete(uid);
         this.#release(cidrs);
         return requeue;
       }
-      // The write may have taken effect nevertheless: the ranges stay reserved, and the write is retried.
+      // The write may have taken effect: the ranges stay reserved, and the write is retried.
       this.#uncertain.add(uid);
       throw error;
     }
   }
 
-  /** One range of each set; undefined if a set has none left. */
+  /** Allocates one range of each set; undefined if a set is exhausted. */
   #allocate(): readonly string[] | undefined {
     const cidrs: string[] = [];
     for (const [index, set] of this.#sets.entries()) {
@@ -175,10 +184,10 @@ export class NodeIpamController implements Controller {
     return cidrs;
   }
 
-  /** The node has ranges: what else was meant for it is free again. */
+  /** The node has ranges: releases other ranges that were reserved for it. */
   #forget(uid: string, has: readonly string[]): void {
-    const given = this.#given.get(uid) ?? [];
-    this.#given.delete(uid);
+    const given = this.#reserved.get(uid) ?? [];
+    this.#reserved.delete(uid);
     this.#uncertain.delete(uid);
     this.#release(given.filter((cidr) => !has.includes(cidr)));
   }

@@ -1,16 +1,15 @@
-// Evictions are decided from the state of all zones, not of one node. These tests read every write of a node from a watch, and
-// compare each NoExecute taint with the state of the cluster at the moment of that write.
+// Evictions are decided from the state of all zones, not of one node. These tests read every write
+// of a node from a watch, and compare each NoExecute taint with the state of the cluster at the
+// moment of that write.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Node, Toleration } from '#api/groups/core/v1/index.ts';
+import { type Node, nodes, pods, type Toleration } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { TaintEvictionController } from '../taint-eviction/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { NodeLifecycleController } from './index.ts';
 
 type ReadNode = Immutable<Node>;
@@ -49,7 +48,7 @@ class Fleet {
       .create({ metadata: { name, labels: { ...zoneLabels, ...labels } } });
     const spec = { holderIdentity: name, leaseDurationSeconds: 40 };
     await client.resource(leases).namespace('kube-node-lease').create({ metadata: { name }, spec });
-    // The admission plugin DefaultTolerationSeconds would let the pod stay for five minutes.
+    // The admission plugin DefaultTolerationSeconds would keep the pod for five minutes.
     const tolerations: Toleration[] = ['not-ready', 'unreachable'].map((key) => ({
       key: `node.kubernetes.io/${key}`,
       operator: 'Exists',
@@ -142,8 +141,9 @@ describe('nodes that never reported', () => {
   });
 });
 
-// A letter per node: R ready, N reports not ready, S silent. Zones are separated by spaces; the second column is the state after a
-// change. `evicts`: positions of the nodes (in the order of the letters) that have a NoExecute taint five minutes after the change.
+// A letter per node: R ready, N reports not ready, S silent. Zones are separated by spaces; the
+// second column is the state after a change. `evicts`: positions of the nodes (in the order of the
+// letters) that have a NoExecute taint five minutes after the change.
 describe('the state of all zones decides', () => {
   test.each<[what: string, before: string, after: string, evicts: readonly number[]]>([
     ['one of two nodes', 'RR', 'RS', [1]],
@@ -186,7 +186,8 @@ describe('the state of all zones decides', () => {
     );
     expect(evictedBefore.filter((name) => readyBefore.includes(name))).toEqual([]);
     await set(after);
-    // No write in between may have the taint either: it is compared with the pods that it would have deleted.
+    // No write in between may have the taint either: it is compared with the pods that it would
+    // have deleted.
     await fleet.pass(300);
     const expected = evicts.map((index) => `n${index}`);
     expect(await fleet.noExecute()).toEqual(expected);
@@ -301,7 +302,7 @@ describe('nodes that fail and come back in random order', () => {
         for (const name of changing) await fleet.report(name, report);
         await fleet.pass(pick([5, 10, 30, 60]));
       }
-      // In the end one node is ready, and the others have time.
+      // Finally one node is ready, and the others get time.
       await fleet.report(names[0] as string, 'True');
       await fleet.pass(400);
       const all = (await cluster.client.resource(nodes).list()).items;
@@ -314,7 +315,7 @@ describe('nodes that fail and come back in random order', () => {
       }
       for (const [zone, times] of starts) {
         for (let i = 1; i < times.length; i++) {
-          // A token every ten seconds, and looked for every five.
+          // The limiter releases a token every ten seconds, and the monitor pass runs every five.
           const gap = (times[i] as number) - (times[i - 1] as number);
           if (gap < 5000) wrong.push(`zone ${zone}: two evictions within ${gap} ms`);
         }
@@ -330,7 +331,7 @@ describe('nodes that fail and come back in random order', () => {
     },
   );
 
-  /** Why the node must not be evicted when the cluster is in this state. */
+  /** Returns why the node must not be evicted in this state of the cluster; undefined if it may. */
   function problemOf(node: ReadNode, all: readonly ReadNode[]): string | undefined {
     if (readyOf(node) === undefined) return 'its kubelet never reported';
     if (readyOf(node) === 'True') return 'it is ready';

@@ -9,14 +9,23 @@ type Condition = Immutable<NodeCondition>;
 /** The latest heartbeat of one node. */
 export interface Heartbeat {
   readonly uid: string;
-  /** When the heartbeat was seen, on the controller's monotonic clock. Clocks of different machines are never compared. */
+  /**
+   * When the heartbeat was observed, on the controller's monotonic clock. Clocks of different
+   * machines are never compared.
+   */
   readonly seenAtMs: number;
-  /** The lastHeartbeatTime of the Ready condition, and the renewTime of the lease. A change of either is a heartbeat. */
+  /**
+   * The lastHeartbeatTime of the Ready condition, and the renewTime of the lease. A change of
+   * either is a heartbeat.
+   */
   readonly statusHeartbeat: string | undefined;
   readonly leaseRenewal: string | undefined;
 }
 
-/** Returns the heartbeat after an observation of the node and its lease: `before`, or a new one at `nowMs`. */
+/**
+ * Returns the heartbeat after an observation of the node and its lease: `before`, or a new one at
+ * `nowMs`.
+ */
 export function heartbeatAfter(
   before: Heartbeat | undefined,
   node: ReadNode,
@@ -34,7 +43,10 @@ export function heartbeatAfter(
 
 const WATCHED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
-/** Returns the conditions of a node without heartbeats. Returns the array that the node has if they are Unknown already. */
+/**
+ * Returns the conditions of a node without heartbeats. Returns the array that the node has if they
+ * are Unknown already.
+ */
 export function conditionsOfSilentNode(node: ReadNode, now: string): readonly Condition[] {
   const present = node.status.conditions ?? [];
   let changed = false;

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { NodeLifecycleController } from './index.ts';
 
 let cluster: TestCluster;
@@ -26,7 +25,7 @@ async function addNode(name: string, labels = {}): Promise<void> {
   await report(name, 'True');
 }
 
-/** What the node's kubelet would say. */
+/** Writes the conditions that the node's kubelet would report. */
 async function report(name: string, ready: 'True' | 'False', pressure?: string): Promise<void> {
   const now = formatTime(cluster.clock.now());
   const condition = (type: string, status: string) => ({
@@ -92,7 +91,7 @@ const runPod = async (name: string, nodeName: string) => {
 };
 
 describe('NodeLifecycleController', () => {
-  test('keeps pods away from a node that is not ready, from the first moment on, and no longer', async () => {
+  test('taints a node only while it is not ready, from its creation on', async () => {
     await start();
     await addNode('a');
     await addNode('b');
@@ -113,7 +112,7 @@ describe('NodeLifecycleController', () => {
     expect(await taints('a')).toEqual(['disk-pressure:NoSchedule']);
   });
 
-  test('leaves taints alone that are somebody else’s', async () => {
+  test('keeps taints of other owners', async () => {
     await start();
     await addNode('a');
     const own = [
@@ -127,7 +126,7 @@ describe('NodeLifecycleController', () => {
     expect((await nodeClient().get('a')).spec.taints).toEqual(own);
   });
 
-  test('notices a node that goes silent: conditions, taints, event and pods', async () => {
+  test('handles a silent node: conditions, taints, event and pods', async () => {
     await start();
     for (const name of ['a', 'b']) await addNode(name);
     await runPod('on-a', 'a');
@@ -173,7 +172,7 @@ describe('NodeLifecycleController', () => {
     expect(await taints('a')).toEqual([]);
   });
 
-  test('says so when a node never reported at all', async () => {
+  test('reports a node that never reported', async () => {
     await start();
     await addNode('b');
     await nodeClient().create({ metadata: { name: 'a' } });
@@ -187,7 +186,7 @@ describe('NodeLifecycleController', () => {
     expect(await taints('a')).toContain('unreachable:NoSchedule');
   });
 
-  test('evicts from one node after the other, not from all at once', async () => {
+  test('evicts from one node after another, not from all at once', async () => {
     await start();
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     for (const name of names) await addNode(name);
@@ -202,7 +201,7 @@ describe('NodeLifecycleController', () => {
     expect(await evicting()).toEqual(['a', 'b']);
   });
 
-  test('evicts nothing when no node is ready: the fault is then more likely here', async () => {
+  test('evicts nothing when no node is ready, since the fault is then more likely in the control plane', async () => {
     await start();
     for (const name of ['a', 'b']) await addNode(name);
     await pass(60, ['b']);
@@ -216,7 +215,7 @@ describe('NodeLifecycleController', () => {
     expect(await taints('b')).toEqual([]);
   });
 
-  test('leaves nodes out of account that are labelled so, but not alone', async () => {
+  test('excludes labelled nodes from the zone state, but still taints them', async () => {
     await start();
     await addNode('up');
     for (const name of ['a', 'b', 'c', 'd']) await addNode(name);
@@ -226,7 +225,7 @@ describe('NodeLifecycleController', () => {
       (await Promise.all(['a', 'b', 'c', 'd'].map(taints))).filter((list) =>
         list.includes('not-ready:NoExecute'),
       ).length;
-    // A small zone in which most have failed.
+    // A small zone in which most nodes have failed.
     const begun = await evicting();
     expect(begun).toBeLessThan(4);
     await pass(60, ['up', 'a', 'b', 'c', 'd']);
@@ -238,7 +237,7 @@ describe('NodeLifecycleController', () => {
     expect(await evicting()).toBe(4);
   });
 
-  test('gives nodes the whole grace again after a restart', async () => {
+  test('restarts each node’s grace period after a restart', async () => {
     const stop = await start();
     await addNode('a');
     await addNode('b');

@@ -1,53 +1,80 @@
-// Monitors the health of nodes. A node without a heartbeat gets the condition Ready=Unknown, its pods become not ready, and nodes
-// are tainted according to their conditions. The taint-eviction controller acts on the NoExecute taints.
+// Monitors the health of nodes. A node without a heartbeat gets the condition Ready=Unknown, its
+// pods become not ready, and nodes are tainted according to their conditions. The taint-eviction
+// controller acts on the NoExecute taints.
+// - Monitor pass, every 5 s: reads heartbeats, writes conditions, computes the state of each zone
+//   from these nodes, and decides which nodes may start to evict their pods.
+// - Workers, one node at a time, after each change of the node and after each decision: write the
+//   taints.
 //
-//   monitor pass   every 5 s: reads heartbeats, writes conditions, computes the state of each zone from what it has just read and
-//                  written, and decides which nodes may start to evict their pods
-//   workers        one node at a time, after each change of it and after each decision: write the taints
-//
-// Only the monitor pass lets a node start its eviction. A worker that decided by itself would use the state of the zone before the
-// event that woke it, and would evict from the last node of a cluster when it fails.
+// Only the monitor pass lets a node start its eviction. A worker that decided by itself would use
+// the state of the zone before the event that woke it, and would evict from the last node of a
+// cluster when it fails.
 
-import { leases } from '#api/groups/coordination/v1/index.ts';
-import type { Lease } from '#api/groups/coordination/v1/index.ts';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import { type Lease, leases } from '#api/groups/coordination/v1/index.ts';
+import { type Node, nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as wait from '#machinery/wait.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isPodReady } from '../pod-state.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
-import { conditionsOfSilentNode, heartbeatAfter, readyCondition } from './node-health.ts';
-import type { Heartbeat } from './node-health.ts';
-import { isEvicting, readyStatus, wantedNoExecute, wantedTaints } from './node-taints.ts';
-import type { Eviction } from './node-taints.ts';
-import { countsForZone, EvictionLimiters, evictionRates, zoneOf } from './zone-state.ts';
-import type { EvictionRates } from './zone-state.ts';
+import {
+  conditionsOfSilentNode,
+  type Heartbeat,
+  heartbeatAfter,
+  readyCondition,
+} from './node-health.ts';
+import {
+  type Eviction,
+  isEvicting,
+  readyStatus,
+  wantedNoExecute,
+  wantedTaints,
+} from './node-taints.ts';
+import {
+  countsForZone,
+  EvictionLimiters,
+  evictionRates,
+  type EvictionRates,
+  zoneOf,
+} from './zone-state.ts';
 
 type ReadNode = Immutable<Node>;
 
 export interface NodeLifecycleConfig extends ControllerConfig {
-  /** How often all nodes are looked at. Default: 5 s. */
+  /** The time between two monitor passes. Default: 5 s. */
   readonly monitorPeriodMs?: number;
   /** A node without a heartbeat for this long is in state Unknown. Default: 50 s. */
   readonly monitorGracePeriodMs?: number;
   /** The same for a node that has never reported. Default: 60 s. */
   readonly startupGracePeriodMs?: number;
   readonly evictionRates?: EvictionRates;
-  /** Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8. */
+  /**
+   * Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8.
+   */
   readonly workers?: number;
 }
 
-/** The result of the monitor pass for one node: its Ready condition when the eviction was allowed. */
+/**
+ * The result of the monitor pass for one node: its Ready condition when the eviction was allowed.
+ */
 interface EvictionPermit {
   readonly uid: string;
   readonly readyStatus: string;
@@ -73,12 +100,15 @@ export class NodeLifecycleController implements Controller {
   readonly #roundDuration: Histogram;
   /** By zone: the nodes of the last pass that count for its state. */
   #zones: ReadonlyMap<string, readonly ReadNode[]> = new Map();
-  /** By node name. */
+  /** By node name: the last heartbeat. */
   readonly #heartbeats = new Map<string, Heartbeat>();
   readonly #limiters: EvictionLimiters;
-  /** By node name: nodes that the last pass allowed to start their eviction and that are not tainted yet. */
+  /**
+   * By node name: nodes that the last pass allowed to start their eviction and that are not tainted
+   * yet.
+   */
   readonly #permits = new Map<string, EvictionPermit>();
-  /** As of the last pass: every zone is in state FullDisruption. */
+  /** In the last pass, every zone was in state FullDisruption. */
   #allDisrupted = false;
 
   constructor(config: NodeLifecycleConfig) {
@@ -198,8 +228,9 @@ export class NodeLifecycleController implements Controller {
   }
 
   /**
-   * Returns the node as it is after this pass: with conditions in status Unknown if it has been silent for longer than its grace
-   * period. Returns undefined if the node is gone or changes with each attempt; the pass then leaves it out.
+   * Returns the node as it is after this pass: with conditions in status Unknown if it has been
+   * silent for longer than its grace period. Returns undefined if the node is gone or changes with
+   * each attempt; the pass then leaves it out.
    */
   async #updateHealth(cached: ReadNode, signal: AbortSignal): Promise<ReadNode | undefined> {
     const {
@@ -250,7 +281,10 @@ export class NodeLifecycleController implements Controller {
     }
   }
 
-  /** Computes the state of the zones from the nodes of this pass, and decides which nodes may start their eviction. */
+  /**
+   * Computes the state of the zones from the nodes of this pass, and decides which nodes may start
+   * their eviction.
+   */
   #decideEvictions(observed: readonly ReadNode[]): void {
     const zones = new Map<string, ReadNode[]>();
     for (const node of observed) {
@@ -275,7 +309,8 @@ export class NodeLifecycleController implements Controller {
         continue;
       }
       const zone = zoneOf(node);
-      // A node that an earlier pass allowed to start, and whose taint could not be written, needs no further token.
+      // A node that an earlier pass allowed to start, and whose taint could not be written, needs
+      // no further token.
       const hasToken = this.#permits.get(name)?.uid === uid && this.#limiters.isOpen(zone);
       if (hasToken || this.#limiters.tryTake(zone)) {
         this.#permits.set(name, {
@@ -302,15 +337,17 @@ export class NodeLifecycleController implements Controller {
     this.#config.logger.info(
       'node lifecycle: some nodes are ready, exiting master disruption mode',
     );
-    // While no node was ready, heartbeats may have been lost on their way: each node gets its whole grace period again.
+    // While no node was ready, heartbeats may have been lost on their way: each node gets its whole
+    // grace period again.
     const seenAtMs = this.#config.clock.monotonic();
     for (const [name, heartbeat] of this.#heartbeats)
       this.#heartbeats.set(name, { ...heartbeat, seenAtMs });
   }
 
   /**
-   * Makes the pods of a silent node not ready, so that services do not send anything to them. Pods of a node whose own kubelet
-   * reports Ready=False are left alone: that kubelet still reports on them.
+   * Makes the pods of a silent node not ready, so that services do not send anything to them. Pods
+   * of a node whose own kubelet reports Ready=False are left alone: that kubelet still reports on
+   * them.
    */
   async #markPods(node: ReadNode, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#config;
@@ -332,7 +369,7 @@ export class NodeLifecycleController implements Controller {
             signal,
           });
       } catch (error) {
-        // Gone, or another by that name.
+        // The pod is gone, or another pod has its name.
         if (apierrors.isNotFound(error) || apierrors.isConflict(error)) continue;
         throw error;
       }
@@ -376,7 +413,8 @@ export class NodeLifecycleController implements Controller {
     if (this.#allDisrupted) return 'cancel';
     const permit = this.#permits.get(node.metadata.name);
     const ready = readyCondition(node);
-    // The permit is for the Ready condition that the pass has seen. A node that recovered and failed again meanwhile needs another.
+    // The permit is for the Ready condition that the pass has seen. A node that recovered and
+    // failed again meanwhile needs another.
     const isPermitted =
       permit !== undefined &&
       permit.uid === node.metadata.uid &&
@@ -391,7 +429,10 @@ export class NodeLifecycleController implements Controller {
   }
 }
 
-/** Returns the label value of upstream's metrics: '' for nodes without region and zone, otherwise both, separated by ":\\0:". */
+/**
+ * Returns the label value of upstream's metrics: '' for nodes without region and zone, otherwise
+ * both, separated by ":\\0:".
+ */
 function zoneLabel(zone: string): string {
   return zone === ':' ? '' : zone.replace(':', ':\0:');
 }

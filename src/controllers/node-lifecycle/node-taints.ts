@@ -3,6 +3,8 @@
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import {
+  matchesTaint,
+  type ReadTaint,
   TAINT_DISK_PRESSURE,
   TAINT_MEMORY_PRESSURE,
   TAINT_NETWORK_UNAVAILABLE,
@@ -10,9 +12,7 @@ import {
   TAINT_PID_PRESSURE,
   TAINT_UNREACHABLE,
   TAINT_UNSCHEDULABLE,
-  matchesTaint,
 } from '../taints.ts';
-import type { ReadTaint } from '../taints.ts';
 
 type ReadNode = Immutable<Node>;
 
@@ -25,7 +25,10 @@ const NO_SCHEDULE: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   PIDPressure: { True: TAINT_PID_PRESSURE },
 };
 
-/** Keys of the NoSchedule taints that this controller adds and removes. It leaves all other taints alone. */
+/**
+ * Keys of the NoSchedule taints that this controller adds and removes. It leaves all other taints
+ * alone.
+ */
 const NO_SCHEDULE_KEYS: ReadonlySet<string> = new Set([
   ...Object.values(NO_SCHEDULE).flatMap((byStatus) => Object.values(byStatus)),
   TAINT_UNSCHEDULABLE,
@@ -48,8 +51,9 @@ export function readyStatus(node: ReadNode): ReadyStatus {
 }
 
 /**
- * Returns the key of the NoExecute taint that the node's Ready condition calls for. Returns undefined for a node that is ready, and
- * for one without a Ready condition: the kubelet of a new node has not reported yet, so nothing is wrong with it so far.
+ * Returns the key of the NoExecute taint that the node's Ready condition calls for. Returns
+ * undefined for a node that is ready, and for one without a Ready condition: the kubelet of a new
+ * node has not reported yet, so nothing is wrong with it so far.
  */
 export function wantedNoExecute(node: ReadNode): string | undefined {
   if (!node.status.conditions?.some(({ type }) => type === 'Ready')) return undefined;
@@ -63,7 +67,10 @@ export function wantedNoExecute(node: ReadNode): string | undefined {
   }
 }
 
-/** Reports whether the pods of the node are being evicted: it has one of the NoExecute taints of this controller. */
+/**
+ * Reports whether the pods of the node are being evicted: it has one of the NoExecute taints of
+ * this controller.
+ */
 export function isEvicting(node: ReadNode): boolean {
   return (
     node.spec.taints?.some(
@@ -76,12 +83,18 @@ export function isEvicting(node: ReadNode): boolean {
 export type Eviction =
   /** Add the taint. */
   | 'start'
-  /** Keep a taint that is there, add none. */
+  /** Keep an existing taint, add none. */
   | 'hold'
-  /** Remove the taint: all nodes of the cluster are not ready, and the fault is then more likely in the control plane. */
+  /**
+   * Remove the taint: all nodes of the cluster are not ready, and the fault is then more likely in
+   * the control plane.
+   */
   | 'cancel';
 
-/** Returns the taints that the node should have, or undefined if it has them already. `now`: a metav1.Time. */
+/**
+ * Returns the taints that the node should have, or undefined if it has them already. `now`: a
+ * metav1.Time.
+ */
 export function wantedTaints(
   node: ReadNode,
   eviction: Eviction,
@@ -95,7 +108,7 @@ export function wantedTaints(
   }
   if (node.spec.unschedulable) wanted.push({ key: TAINT_UNSCHEDULABLE, effect: 'NoSchedule' });
   const noExecute = wantedNoExecute(node);
-  // A node that turns from unreachable to not ready changes its taint whatever the rate of evictions is.
+  // The change from unreachable to not ready replaces the taint at any eviction rate.
   if (
     noExecute !== undefined &&
     (eviction === 'start' || (eviction === 'hold' && isEvicting(node)))

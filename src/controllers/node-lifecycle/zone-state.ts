@@ -1,7 +1,8 @@
-// The state of each zone, and how fast pods may be evicted from its nodes.
+// The state of each zone, and the rate at which pods may be evicted from its nodes.
 //
-// When many nodes of a zone fail at once, the fault is more likely in the network between them and the control plane than in each
-// of them, and evicting their pods would make it worse. The rules are those of kube-controller-manager's node lifecycle controller.
+// When many nodes of a zone fail at once, the fault is more likely in the network between them and
+// the control plane than in each of them, and evicting their pods would make it worse. The rules
+// are those of kube-controller-manager's node lifecycle controller.
 
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -18,9 +19,14 @@ export interface EvictionRates {
   readonly perSecond?: number;
   /** Nodes per second in a large zone in state PartialDisruption. Default: 0.01. */
   readonly secondaryPerSecond?: number;
-  /** A zone with this many nodes or fewer evicts nothing in state PartialDisruption. Default: 50. */
+  /**
+   * A zone with this many nodes or fewer evicts nothing in state PartialDisruption. Default: 50.
+   */
   readonly largeClusterSize?: number;
-  /** A zone is in state PartialDisruption if at least this share of its nodes is not ready, and more than two. Default: 0.55. */
+  /**
+   * A zone is in state PartialDisruption if at least this share of its nodes is not ready, and more
+   * than two. Default: 0.55.
+   */
   readonly unhealthyThreshold?: number;
 }
 
@@ -34,12 +40,17 @@ export function zoneOf(node: ReadNode): string {
 
 const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
 
-/** Reports whether the node counts for the state of its zone. A label, with any value, excludes it. */
+/**
+ * Reports whether the node counts for the state of its zone. A label, with any value, excludes it.
+ */
 export function countsForZone({ metadata }: ReadNode): boolean {
   return !Object.hasOwn(metadata.labels ?? {}, EXCLUDED);
 }
 
-/** Returns the state of a zone with these nodes. A node without a Ready condition counts as not ready. */
+/**
+ * Returns the state of a zone with these nodes. A node without a Ready condition counts as not
+ * ready.
+ */
 export function zoneState(
   nodes: readonly ReadNode[],
   { unhealthyThreshold = 0.55 }: EvictionRates = {},
@@ -52,8 +63,9 @@ export function zoneState(
 }
 
 /**
- * Returns the nodes per second from which eviction may start, by zone; 0 for none. Returns undefined if every zone is in state
- * FullDisruption: evictions that have started are cancelled then, too. A zone without nodes that count is not in the map.
+ * Returns the nodes per second from which eviction may start, by zone; 0 for none. Returns
+ * undefined if every zone is in state FullDisruption: evictions that have started are cancelled
+ * then, too. A zone without nodes that count is not in the map.
  */
 export function evictionRates(
   zones: ReadonlyMap<string, readonly ReadNode[]>,
@@ -73,11 +85,13 @@ export function evictionRates(
 
 interface Limiter {
   readonly perSecond: number;
-  /** Undefined for a rate of 0. */
+  /** The limiter; undefined for a rate of 0. */
   readonly bucket: TokenBucket | undefined;
 }
 
-/** The limiters of all zones. Each lets one node at a time start its eviction, at the zone's rate. */
+/**
+ * The limiters of all zones. Each lets one node at a time start its eviction, at the zone's rate.
+ */
 export class EvictionLimiters {
   readonly #clock: Clock;
   readonly #normalPerSecond: number;
@@ -100,7 +114,10 @@ export class EvictionLimiters {
     return this.#zones.get(zone)?.bucket !== undefined;
   }
 
-  /** Takes the token that a node needs to start its eviction. Returns false if the zone has none now. */
+  /**
+   * Takes the token that a node needs to start its eviction. Returns false if the zone has none
+   * now.
+   */
   tryTake(zone: string): boolean {
     return this.#zones.get(zone)?.bucket?.tryTake() ?? false;
   }
@@ -110,8 +127,9 @@ export class EvictionLimiters {
     if (before?.perSecond === perSecond) return;
     const bucket =
       perSecond === 0 ? undefined : new TokenBucket({ clock: this.#clock, perSecond, burst: 1 });
-    // A zone whose previous limiter would not have let a node through begins with an empty bucket. Otherwise each change of state
-    // would evict a node at once, and a zone that goes back and forth would evict all of them.
+    // A zone whose previous limiter would not have let a node through begins with an empty bucket.
+    // Otherwise each change of state would evict a node at once, and a zone that goes back and
+    // forth would evict all of them.
     if (before !== undefined && before.bucket?.tryTake() !== true) bucket?.tryTake();
     this.#zones.set(zone, { perSecond, bucket });
   }

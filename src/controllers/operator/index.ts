@@ -1,4 +1,4 @@
-// Controllers of other programs, in a few lines.
+// The public API for controllers of other programs.
 
 export { defineController, ownerReference, runController } from './operator.ts';
 export type {

@@ -1,18 +1,23 @@
 // Controllers of other programs: defined in a few lines, run on any client.
 //
-// A definition declares what it watches and returns how one object is reconciled. The builder (../builder.ts) does the rest: informers,
-// a queue with back-off, workers, and an end without reconciles in flight.
+// A definition declares what it watches and returns how one object is reconciled. The builder
+// (../builder.ts) does the rest: informers, a queue with back-off, workers, and an end without
+// reconciles in flight.
 
 import { hostname } from 'node:os';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
-import { SharedInformerFactory, splitKey } from '#client/informers/index.ts';
-import type { Indexers, InformerOptions, SharedInformer } from '#client/informers/index.ts';
+import {
+  type Indexers,
+  type InformerOptions,
+  type SharedInformer,
+  SharedInformerFactory,
+  splitKey,
+} from '#client/informers/index.ts';
 import { LeaderElector } from '#client/leader-election.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { RateLimiter, ReconcileResult } from '#client/workqueue/index.ts';
+import { type RateLimiter, reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { systemClock, type Clock } from '#machinery/clock.ts';
 import { createLogger, type Logger } from '#machinery/log.ts';
 import { systemRandom, type Random } from '#machinery/random.ts';
@@ -20,7 +25,7 @@ import { ControllerBuilder } from '../builder.ts';
 import { controllerOf, newControllerRef } from '../controller-ref.ts';
 import type { Keys, Predicate } from '../predicate.ts';
 
-/** The object that is reconciled. It may be gone. */
+/** The object to reconcile. It may be deleted by now. */
 export interface Request {
   /** '' for cluster-scoped objects. */
   readonly namespace: string;
@@ -30,15 +35,16 @@ export interface Request {
 }
 
 /**
- * Brings the cluster to the state that the object asks for, from what is true now. Called for one object at most once at a time, after
- * any number of events, and after a restart. Throwing retries with back-off.
+ * Brings the cluster to the state that the object asks for, from the current state. Called for one
+ * object at most once at a time, after any number of events, and after a restart. An error is
+ * retried with back-off.
  */
 export type ReconcileObject = (
   request: Request,
   signal: AbortSignal,
 ) => Promise<ReconcileResult | void>;
 
-/** Which objects of a kind are cached, and which of their events count. */
+/** Selects the objects of a kind that are cached, and the events that count. */
 export interface SourceOptions<T> extends InformerOptions {
   readonly indexers?: Indexers<T>;
   /** Default: every event counts. */
@@ -52,19 +58,25 @@ export interface ControllerContext {
   readonly logger: Logger;
   /** Records events, with the controller's name as the reporter. */
   readonly recorder: Recorder;
-  /** Declares the kind that is reconciled: every change of an object puts it on the queue. Returns its cache. */
+  /**
+   * Declares the kind that is reconciled: every change of an object puts it on the queue. Returns
+   * its cache.
+   */
   for<T extends KubeObject>(
     type: ResourceType<T>,
     options?: SourceOptions<Immutable<T>>,
   ): SharedInformer<Immutable<T>>;
-  /** Declares a kind that the reconciled objects control (see `ownerReference`): every change of one puts its owner on the queue. */
+  /**
+   * Declares a kind that the reconciled objects control (see `ownerReference`): every change of one
+   * puts its owner on the queue.
+   */
   owns<T extends KubeObject>(
     type: ResourceType<T>,
     options?: SourceOptions<Immutable<T>>,
   ): SharedInformer<Immutable<T>>;
   /**
-   * Declares another kind: a change of an object puts the keys on the queue that `keysOf` returns. `maps`: of which versions of a changed
-   * object. Default: 'new'.
+   * Declares another kind: a change of an object puts the keys on the queue that `keysOf` returns.
+   * `maps`: the versions of a changed object that `keysOf` is called with. Default: 'new'.
    */
   watches<T extends KubeObject>(
     type: ResourceType<T>,
@@ -76,16 +88,21 @@ export interface ControllerContext {
     type: ResourceType<T>,
     options?: InformerOptions,
   ): SharedInformer<Immutable<T>>;
-  /** Runs a task beside the reconciles, from when the caches have synced until the signal aborts. */
+  /**
+   * Runs a task beside the reconciles, from when the caches have synced until the signal aborts.
+   */
   alongside(task: (signal: AbortSignal) => Promise<void>): void;
 }
 
 export interface ControllerOptions {
-  /** Objects that are reconciled at once. Default: 1. */
+  /** The number of objects that are reconciled at once. Default: 1. */
   readonly workers?: number;
   /** A failed object is dropped after this number of retries, until it changes. Default: never. */
   readonly maxRetries?: number;
-  /** Makes the back-off. Default: from 5 ms to 1,000 s for each object, and 10 a second for all, as client-go. */
+  /**
+   * Creates the back-off. Default: from 5 ms to 1,000 s for each object, and 10 a second for all,
+   * as client-go.
+   */
   readonly rateLimiter?: (clock: Clock) => RateLimiter<string>;
 }
 
@@ -105,12 +122,12 @@ export function defineController(
   return { name, setup, ...options };
 }
 
-/** One of several processes with the same lease is active. */
+/** Leader election: of the processes with the same lease, one is active. */
 export interface LeaderElectionOptions {
   readonly namespace: string;
   /** The name of the Lease. */
   readonly name: string;
-  /** Default: made from the host's name and chance. */
+  /** Default: the host's name and a random suffix. */
   readonly identity?: string;
   readonly leaseDurationMs?: number;
   readonly renewDeadlineMs?: number;
@@ -119,23 +136,24 @@ export interface LeaderElectionOptions {
 
 export interface RunControllerOptions {
   readonly client: Client;
-  /** Ends the run. */
+  /** Stops the controllers when it aborts. */
   readonly signal: AbortSignal;
   /** Default: every process is active. */
   readonly leaderElection?: LeaderElectionOptions;
-  /** Default: the system's. */
+  /** Default: the system's clock. */
   readonly clock?: Clock;
-  /** Default: the system's. */
+  /** Default: the system's source. */
   readonly random?: Random;
-  /** Default: text to stderr. */
+  /** Default: a logger that writes text to stderr. */
   readonly logger?: Logger;
   /** Freezes cached objects, so that modifying one throws. Default: false. */
   readonly detectMutations?: boolean;
 }
 
 /**
- * Runs controllers on one set of informers until the signal aborts; resolves when no reconcile is in flight. Rejects with what `setup`
- * throws, or if the lease is lost (a process then has to end or run again).
+ * Runs controllers on one set of informers until the signal aborts; resolves when no reconcile is
+ * in flight. Rejects with an error of `setup`, or if the lease is lost (the process then has to
+ * exit or run again).
  */
 export async function runController(
   definitions: ControllerDefinition | readonly ControllerDefinition[],
@@ -263,7 +281,7 @@ function build(
   return builder.complete();
 }
 
-/** Returns the key of the object's controller, if that is of the kind in question, in any version. */
+/** Returns the key of the object's controller if the controller has this kind, in any version. */
 function ownerKey(
   object: KubeObject,
   { group, kind, namespaced }: ResourceType,
@@ -275,7 +293,10 @@ function ownerKey(
   return namespaced ? `${object.metadata.namespace ?? ''}/${owner.name}` : owner.name;
 }
 
-/** Returns the reference that makes `owner` the controller of an object: the object is deleted with its owner. */
+/**
+ * Returns the reference that makes `owner` the controller of an object: the object is deleted with
+ * its owner.
+ */
 export function ownerReference(
   owner: KubeObject,
   { group, version, kind }: ResourceType,

@@ -1,12 +1,16 @@
-// Kubernetes' cases of what the binder makes of volumes and claims as it finds them: bound by their users, bound halfway when a
-// controller crashed, bound wrongly. What it is after all has come to rest.
+// Upstream's cases for the binder: pairs of volumes and claims in any initial state (bound by
+// users, half bound by a crashed controller, bound wrongly), and their final state.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { events, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  events,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '#api/groups/core/v1/index.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { PersistentVolumeBinder } from './index.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER } from './names.ts';
 import { newClaim, newVolume } from './testing/objects.ts';
@@ -16,7 +20,10 @@ const LABELS = { foo: 'true', bar: 'false' };
 interface VolumeCase {
   readonly name: string;
   readonly size?: string;
-  /** The claim that it refers to, and by which UID: 'own' is the claim's, another is somebody else's. */
+  /**
+   * The claim in claimRef, and its UID: 'own' is the UID of the test's claim, another value the UID
+   * of another claim.
+   */
   readonly claim?: string;
   readonly uid?: string;
   readonly phase?: PersistentVolume['status']['phase'];
@@ -46,7 +53,7 @@ beforeAll(async () => {
   cluster = await startTestCluster();
 });
 afterAll(() => cluster.stop());
-/** One server for all cases: each leaves nothing behind. */
+/** All cases share one server, so each removes its objects. */
 afterEach(async () => {
   await stopBinder();
   const claims = cluster.client.resource(persistentVolumeClaims).namespace('default');
@@ -62,7 +69,10 @@ afterEach(async () => {
   await cluster.client.resource(events).namespace('default').deleteCollection();
 });
 
-/** `volumes`: 'NAME PHASE CLAIM:UID'; `claim`: 'PHASE VOLUME SIZE'; both with what they are annotated with. */
+/**
+ * `volumes`: 'NAME PHASE CLAIM:UID'; `claim`: 'PHASE VOLUME SIZE'; both with the binder's
+ * annotations.
+ */
 test.each<
   [
     what: string,
@@ -73,7 +83,7 @@ test.each<
     told: string[],
   ]
 >([
-  // Claims that name no volume.
+  // Claims without a volume name.
   ['1-1 bind', [v('a')], c(), ['a Bound c:own ctl'], 'Bound a 1Gi ctl done', []],
   [
     '1-2 too small',
@@ -163,7 +173,7 @@ test.each<
     'Pending - -',
     ['Normal FailedBinding'],
   ],
-  // Claims that name one.
+  // Claims with a volume name.
   ['2-1 that is not there', [], c({ volume: 'a' }), [], 'Pending a -', []],
   ['2-2 and is Bound', [], c({ volume: 'a', phase: 'Bound' }), [], 'Pending a -', []],
   ['2-3 that is free', [v('a')], c({ volume: 'a' }), ['a Bound c:own ctl'], 'Bound a 1Gi done', []],

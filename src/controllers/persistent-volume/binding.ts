@@ -1,5 +1,5 @@
-// What volumes and claims look like when they are bound to each other, and when they are not any more. Each answers the object as
-// it should be: the very same if nothing is to change.
+// Builds volumes and claims as they should be when they are bound to each other, and after. Each
+// function returns the object as it should be: the same object if nothing changes.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -49,7 +49,9 @@ export function boundClaim(claim: ReadClaim, volume: ReadVolume): ReadClaim {
   };
 }
 
-/** One that its user had bound stays meant for its claim. */
+/**
+ * Returns the volume without a claim. A volume that a user had bound stays reserved for its claim.
+ */
 export function unboundVolume(volume: ReadVolume): ReadVolume {
   const { claimRef, ...spec } = volume.spec;
   if (claimRef === undefined) return volume;
@@ -69,7 +71,10 @@ export function volumeInPhase(volume: ReadVolume, phase: VolumePhase, message = 
   return { ...volume, status: { ...status, phase, ...(message !== '' && { message }) } };
 }
 
-/** `volume`: the one that the claim has; undefined for none. Throws for a volume that does not say how large it is. */
+/**
+ * Returns the claim in this phase. `volume`: its volume; undefined for none. Throws if the volume
+ * has no capacity.
+ */
 export function claimInPhase(
   claim: ReadClaim,
   phase: ClaimPhase,
@@ -86,7 +91,7 @@ export function claimInPhase(
   }
   const { accessModes } = volume.spec;
   const sameModes = semanticEqual(status.accessModes ?? [], accessModes ?? []);
-  // Later the capacities may differ for good reasons, and the class is the resizer's to write.
+  // Once bound, the capacities may differ for good reasons, and the resizer maintains the class.
   if (status.phase === phase)
     return sameModes ? claim : { ...claim, status: { ...status, accessModes } };
   const becomesBound = status.phase === 'Pending' && phase === 'Bound';

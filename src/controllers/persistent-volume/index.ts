@@ -1,4 +1,4 @@
-// The controller that binds claims to volumes.
+// The persistent volume binder.
 
 export { PersistentVolumeBinder } from './persistent-volume-binder.ts';
 export type { PersistentVolumeBinderConfig } from './persistent-volume-binder.ts';

@@ -1,9 +1,8 @@
-// Whether a volume is one for a claim.
+// Decides whether a volume fits a claim.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { parseQuantity } from '#machinery/text/quantity.ts';
-import type { Quantity } from '#machinery/text/quantity.ts';
+import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import { classOfClaim, classOfVolume } from './storage-classes.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
@@ -30,7 +29,9 @@ function offersAccessModes(volume: ReadVolume, claim: ReadClaim): boolean {
   return (claim.spec.accessModes ?? []).every((mode) => offered.has(mode));
 }
 
-/** The volume refers to the claim; one that was bound by its user may not know the claim's UID yet. */
+/**
+ * Reports whether the volume refers to the claim. A reference by a user may lack the claim's UID.
+ */
 export function refersTo({ spec }: ReadVolume, { metadata }: ReadClaim): boolean {
   const reference = spec.claimRef;
   if (
@@ -42,7 +43,10 @@ export function refersTo({ spec }: ReadVolume, { metadata }: ReadClaim): boolean
   return (reference.uid ?? '') === '' || reference.uid === metadata.uid;
 }
 
-/** Returns why a claim cannot have the volume that it names, as worded in events; undefined if it can. */
+/**
+ * Returns why a claim cannot have the volume that it names, in upstream's words for events;
+ * undefined if it can.
+ */
 export function mismatch(volume: ReadVolume, claim: ReadClaim): string | undefined {
   if (volume.metadata.deletionTimestamp !== undefined)
     return `the volume is marked for deletion "${volume.metadata.name}"`;

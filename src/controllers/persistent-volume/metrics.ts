@@ -1,9 +1,8 @@
-// Metrics of the binder about volumes and claims, with upstream's names.
+// Metrics of the binder, with upstream's names.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { countSamples } from '#machinery/metrics/instruments.ts';
-import type { Counter, Instruments } from '#machinery/metrics/instruments.ts';
+import { type Counter, countSamples, type Instruments } from '#machinery/metrics/instruments.ts';
 import { volumeMode } from './matching.ts';
 import { classOfClaim, classOfVolume } from './storage-classes.ts';
 
@@ -79,14 +78,14 @@ export class VolumeMetrics {
     this.#given.value++;
   }
 
-  /** It counts as a try, too. */
+  /** Counts a failed assignment of the default class, which counts as an attempt, too. */
   classFailed(): void {
     this.#given.value++;
     this.#failed.value++;
   }
 }
 
-/** By its full name; that of a CSI driver's volume says which driver. */
+/** Returns the plugin's full name; for a CSI volume it includes the driver. */
 export function pluginOf({ spec }: ReadVolume): string {
   if (spec.csi !== undefined) return `kubernetes.io/csi:${spec.csi.driver}`;
   if (spec.hostPath !== undefined) return 'kubernetes.io/host-path';

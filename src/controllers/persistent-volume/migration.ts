@@ -1,4 +1,5 @@
-// In-tree plugins of clouds that are gone: what names them is meant for the CSI drivers that have replaced them.
+// In-tree plugins of cloud providers do not exist any more: objects that name them are handed to
+// the CSI drivers that have replaced them.
 
 import { driverOfPlugin } from '#api/groups/core/v1/csi-migration/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
@@ -16,14 +17,17 @@ type ReadClaim = Immutable<PersistentVolumeClaim>;
 
 const IN_TREE = 'kubernetes.io/';
 
-/** Returns the provisioner for a class that names this one; undefined for plugins that do not exist. */
+/**
+ * Returns the provisioner for a class with this provisioner: the CSI driver that has replaced an
+ * in-tree plugin, or the name itself. Undefined for plugins that do not exist.
+ */
 export function provisionerOf(name: string): string | undefined {
   return driverOfPlugin(name) ?? (name.startsWith(IN_TREE) ? undefined : name);
 }
 
 /**
- * A volume that an in-tree plugin has made says which driver it belongs to now, and is not kept for the plugin any more. The very
- * same volume if nothing is to change.
+ * Returns the volume of an in-tree plugin with the annotation of its CSI driver, and without the
+ * plugin's finalizer; the same object if nothing changes.
  */
 export function migratedVolume(volume: ReadVolume): ReadVolume {
   const { annotations = {}, finalizers } = volume.metadata;
@@ -41,7 +45,10 @@ export function migratedVolume(volume: ReadVolume): ReadVolume {
   };
 }
 
-/** A claim for which an in-tree plugin was to make a volume says which driver is to make it. As with volumes. */
+/**
+ * Returns the claim with the annotation of the CSI driver that replaces its in-tree provisioner;
+ * the same object if nothing changes.
+ */
 export function migratedClaim(claim: ReadClaim): ReadClaim {
   const { [STORAGE_PROVISIONER]: today, [BETA_STORAGE_PROVISIONER]: before } =
     claim.metadata.annotations ?? {};
@@ -49,7 +56,7 @@ export function migratedClaim(claim: ReadClaim): ReadClaim {
   return provisioner === undefined ? claim : noting(claim, driverOfPlugin(provisioner));
 }
 
-/** `driver`: undefined for what has not been taken over. */
+/** Sets or removes the annotation. `driver`: undefined if no driver has replaced the plugin. */
 function noting<T extends ReadVolume | ReadClaim>(object: T, driver: string | undefined): T {
   const { [MIGRATED_TO]: present, ...others } = object.metadata.annotations ?? {};
   if (present === driver) return object;
@@ -57,12 +64,12 @@ function noting<T extends ReadVolume | ReadClaim>(object: T, driver: string | un
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
-/** A driver has taken it over, and does all that is to be done with it. */
+/** Reports whether a CSI driver has taken the volume over. The binder does nothing more with it. */
 export function isMigrated({ metadata }: Pick<ReadVolume, 'metadata'>): boolean {
   return (metadata.annotations?.[MIGRATED_TO] ?? '') !== '';
 }
 
-/** Reports whether an external provisioner has created the volume, and deletes it. */
+/** Reports whether an external provisioner created the volume and deletes it. */
 export function isExternal({ metadata, spec }: ReadVolume): boolean {
   if (isMigrated({ metadata })) return true;
   const provisioner = metadata.annotations?.[PROVISIONED_BY] ?? '';

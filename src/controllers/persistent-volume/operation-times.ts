@@ -1,5 +1,5 @@
-// How long it takes until a claim has the volume that was made for it, and until a volume is gone that was given back, whoever makes
-// and deletes it: from when the binder first asked for it. Under the names that Kubernetes' has.
+// Measures provisioning and deletion of volumes, by this program or an external provisioner: from
+// when the binder requests it until it is done. The metrics have upstream's names.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Counter, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
@@ -9,7 +9,7 @@ const LABELS = ['plugin_name', 'operation_name'];
 
 interface Operation {
   readonly labels: readonly [plugin: string, operation: 'provision' | 'delete'];
-  /** On the clock's monotonic scale. */
+  /** The start time, on the clock's monotonic scale. */
   readonly since: number;
 }
 
@@ -17,7 +17,7 @@ export class OperationTimes {
   readonly #clock: Clock;
   readonly #durations: Family<Histogram>;
   readonly #errors: readonly Family<Counter>[];
-  /** By the claim's key, or by the volume's name: none of these has a slash. */
+  /** By the claim's key or the volume's name; names of volumes have no slash. */
   readonly #running = new Map<string, Operation>();
 
   constructor(instruments: Instruments, clock: Clock) {
@@ -25,7 +25,7 @@ export class OperationTimes {
     const help = 'How long it took to make or delete a volume, from when it was asked for.';
     const durations = { name: 'volume_operation_total_seconds', help, labels: LABELS };
     this.#durations = instruments.histogram(durations, BUCKETS_SECONDS);
-    // The first is how it was called before.
+    // The first is the former name of the metric.
     this.#errors = ['volume_operation_total_errors', 'volume_operation_errors_total'].map((name) =>
       instruments.counter({
         name,
@@ -35,13 +35,13 @@ export class OperationTimes {
     );
   }
 
-  /** `plugin`: who makes or deletes it. Said again, it goes on. */
+  /** Begins an operation, or continues one in flight. `plugin`: the provisioner. */
   begin(key: string, plugin: string, operation: 'provision' | 'delete'): void {
     if (!this.#running.has(key))
       this.#running.set(key, { labels: [plugin, operation], since: this.#clock.monotonic() });
   }
 
-  /** It will be tried again. */
+  /** Counts a failure. The operation stays in flight, since it is retried. */
   failed(key: string): void {
     const running = this.#running.get(key);
     if (running !== undefined)
@@ -57,7 +57,7 @@ export class OperationTimes {
       .observe((this.#clock.monotonic() - running.since) / 1000);
   }
 
-  /** The claim is gone. */
+  /** Drops the operation of a deleted claim. */
   forget(key: string): void {
     this.#running.delete(key);
   }

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
-import { storageClasses } from '#api/groups/storage/v1/index.ts';
-import type { StorageClass } from '#api/groups/storage/v1/index.ts';
+import { type StorageClass, storageClasses } from '#api/groups/storage/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { PersistentVolumeBinder } from './index.ts';
 import { newClaim, newVolume } from './testing/objects.ts';
 
@@ -46,7 +49,7 @@ const said = async () =>
   (await eventsOf(cluster.client)).map(
     ({ type, reason, message }) => `${type} ${reason}: ${message}`,
   );
-/** What is bound to what, and in which phase. */
+/** Returns the references and phases of volumes and claims. */
 const state = async () => [
   ...(await volumes().list()).items.map(
     ({ metadata, spec, status }) =>
@@ -58,7 +61,7 @@ const state = async () => [
 ];
 
 describe('a claim', () => {
-  test('is bound to the smallest volume that fits, and both say so', async () => {
+  test('is bound to the smallest volume that fits, and both refer to each other', async () => {
     await create(newVolume('large', {}, {}, '5Gi'), newVolume('small'), newClaim('c'));
     const [volume, claim] = [await volumes().get('small'), await claims().get('c')];
     expect(volume.metadata.annotations).toEqual({ 'pv.kubernetes.io/bound-by-controller': 'yes' });
@@ -81,7 +84,7 @@ describe('a claim', () => {
     expect(await state()).toEqual(['large Available -', 'small Bound c', 'c Bound small']);
   });
 
-  test('waits for a volume, and says so once', async () => {
+  test('waits for a volume, and records this once', async () => {
     await create(newClaim('c'));
     expect(await said()).toEqual([
       'Normal FailedBinding: no persistent volumes available for this claim and no storage class is set',
@@ -91,7 +94,7 @@ describe('a claim', () => {
     expect(await said()).toHaveLength(1);
   });
 
-  test('of several goes to the one that has waited the longest, and the next volume to the next', async () => {
+  test('that has waited longest gets the volume, and the next claim the next volume', async () => {
     await create(newClaim('large', {}, '5Gi'), newClaim('first'), newClaim('second'));
     await create(newVolume('v'));
     expect(await state()).toEqual([
@@ -110,7 +113,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('gets the volume that it names, when it is there', async () => {
+  test('gets the volume that it names, once the volume exists', async () => {
     await create(newClaim('c', { volumeName: 'v' }));
     expect(await state()).toEqual(['c Pending v']);
     await create(newVolume('v'));
@@ -133,7 +136,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('does not get the volume of another, until that is free', async () => {
+  test('does not get the volume of another claim until that is released', async () => {
     await create(
       newVolume('v'),
       newClaim('a', { volumeName: 'v' }),
@@ -152,7 +155,7 @@ describe('a claim', () => {
     expect(await state()).toEqual(['v Bound b', 'b Bound v']);
   });
 
-  test('is lost with its volume, and found with it', async () => {
+  test('is Lost without its volume, and Bound again with it', async () => {
     await create(newVolume('v'), newClaim('c'));
     await volumes().patch('v', MERGE, { metadata: { finalizers: null } });
     await volumes().delete('v');
@@ -166,7 +169,7 @@ describe('a claim', () => {
     expect(await state()).toEqual(['v Bound c', 'c Bound v']);
   });
 
-  test('that shares a volume with another by mistake is lost', async () => {
+  test('that shares a volume with another claim by mistake is Lost', async () => {
     await create(newVolume('v'), newClaim('a'));
     const annotations = { 'pv.kubernetes.io/bind-completed': 'yes' };
     await create(newClaim('b', { volumeName: 'v' }, '1Gi', { annotations }));
@@ -176,7 +179,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('is bound once, to one volume, however many there are', async () => {
+  test('is bound once, to one of several matching volumes', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `n${i}`);
     await Promise.all(names.map((name) => volumes().create(newVolume(name))));
     await Promise.all(names.map((name) => claims().create(newClaim(name))));
@@ -188,7 +191,7 @@ describe('a claim', () => {
 });
 
 describe('a claim of a class', () => {
-  test('is provisioned for by whom the class names', async () => {
+  test('is provisioned by the provisioner of its class', async () => {
     await classes().create(storageClass());
     await create(newClaim('c', { storageClassName: 'x' }));
     expect((await claims().get('c')).metadata.annotations).toEqual({
@@ -198,7 +201,7 @@ describe('a claim of a class', () => {
     expect(await said()).toEqual([
       "Normal ExternalProvisioning: Waiting for a volume to be created either by the external provisioner 'example.com/disk' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.",
     ]);
-    // What a provisioner makes.
+    // Acts as the external provisioner.
     const { uid } = (await claims().get('c')).metadata;
     const claimRef = {
       apiVersion: 'v1',
@@ -216,7 +219,7 @@ describe('a claim of a class', () => {
     await create(newVolume('pvc-1', spec, { annotations }));
     expect(await state()).toEqual(['pvc-1 Bound c', 'c Bound pvc-1']);
     expect((await volumes().get('pvc-1')).metadata.annotations).toEqual(annotations);
-    // Whoever has made it deletes it.
+    // The external provisioner deletes the volume, not the binder.
     await claims().patch('c', MERGE, { metadata: { finalizers: null } });
     await claims().delete('c');
     await settle();
@@ -224,7 +227,7 @@ describe('a claim of a class', () => {
     expect(await said()).toHaveLength(1);
   });
 
-  test('that names a plugin which is gone is provisioned for by the driver in its place', async () => {
+  test('with a removed in-tree plugin is provisioned by the CSI driver that replaces it', async () => {
     await classes().create(storageClass({ provisioner: 'kubernetes.io/aws-ebs' }));
     await create(newClaim('c', { storageClassName: 'x' }));
     expect((await claims().get('c')).metadata.annotations).toHaveProperty(
@@ -253,7 +256,7 @@ describe('a claim of a class', () => {
       ...annotations,
       'pv.kubernetes.io/migrated-to': 'ebs.csi.aws.com',
     });
-    // The driver has a finalizer of its own.
+    // The driver uses a finalizer of its own.
     expect(metadata.finalizers).not.toContain('kubernetes.io/pv-controller');
     expect(metadata.finalizers).toContain('example.com/keep');
     await claims().patch('c', MERGE, { metadata: { finalizers: null } });
@@ -262,7 +265,7 @@ describe('a claim of a class', () => {
     expect(await state()).toEqual(['v Released c']);
   });
 
-  test('for which a plugin was to provision says who does so now', async () => {
+  test('waiting for a removed in-tree plugin gets the annotation of its CSI driver', async () => {
     for (const key of [
       'volume.kubernetes.io/storage-provisioner',
       'volume.beta.kubernetes.io/storage-provisioner',
@@ -309,7 +312,7 @@ describe('a claim of a class', () => {
     });
     await settle();
     expect((await said()).at(-1)).toContain('ExternalProvisioning');
-    // The scheduler may as well choose a volume that is there.
+    // The scheduler may also choose an existing volume.
     const { uid } = (await claims().get('c')).metadata;
     await volumes().patch('v', MERGE, {
       metadata: { annotations: { 'pv.kubernetes.io/bound-by-controller': 'yes' } },
@@ -340,7 +343,7 @@ describe('a claim of a class', () => {
     expect((await said()).at(-1)).toContain('ExternalProvisioning');
   });
 
-  test('that becomes the default gets the claims that have named none', async () => {
+  test('that becomes the default is assigned to claims without a class', async () => {
     await create(newClaim('c'), newClaim('none', { storageClassName: '' }));
     await classes().create(storageClass());
     await settle();
@@ -356,7 +359,7 @@ describe('a claim of a class', () => {
 });
 
 describe('a volume', () => {
-  test('is kept for the claim that it is meant for', async () => {
+  test('is reserved for the claim that it names', async () => {
     await create(
       newVolume('v', { claimRef: { namespace: 'default', name: 'mine' } }),
       newClaim('other'),
@@ -367,7 +370,7 @@ describe('a volume', () => {
     expect((await volumes().get('v')).metadata.annotations).toBeUndefined();
   });
 
-  test('that refers to a claim which has another is free again', async () => {
+  test('with a claim that has another volume becomes available again', async () => {
     await create(newVolume('v'), newClaim('c'));
     const { uid } = (await claims().get('c')).metadata;
     const claimRef = {
@@ -413,13 +416,13 @@ describe('a volume', () => {
     await settle();
     expect(await state()).toEqual([`v ${phase} c`]);
     expect(await said()).toEqual(told);
-    // Another of the same name does not get it.
+    // A new claim with the same name does not get the volume.
     await create(newClaim('c'));
     expect(await state()).toEqual([`v ${phase} c`, 'c Pending -']);
   });
 });
 
-test('bindings end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('bindings reach the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new PersistentVolumeBinder(config),
     steps: [

@@ -1,18 +1,28 @@
-// Binds claims to volumes: one that is asked for by name, or the smallest that fits, or one that a provisioner is asked to make.
-// Says of both in which phase they are, and does with volumes that are given back what their reclaim policy says.
+// Binds claims to volumes: to the volume that the claim names, to the smallest that fits, or to one
+// that a provisioner creates on request. Writes the phases of both, and applies the reclaim policy
+// to released volumes.
 //
-// Binding writes the volume first, then the claim. A volume that refers to a claim which has another is unbound again.
+// Binding writes the volume first, then the claim. A volume that refers to a claim with another
+// volume is unbound again.
 
-import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Pod,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { storageClasses } from '#api/groups/storage/v1/index.ts';
-import type { StorageClass } from '#api/groups/storage/v1/index.ts';
+import { type StorageClass, storageClasses } from '#api/groups/storage/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
@@ -45,7 +55,7 @@ import {
   classOfVolume,
   defaultClass,
   isDefaultClass,
-  saysNoClass,
+  hasUnsetClass,
   waitsForConsumer,
 } from './storage-classes.ts';
 import { isFree, VolumeIndex } from './volume-index.ts';
@@ -56,7 +66,7 @@ type ReadClaim = Immutable<PersistentVolumeClaim>;
 type ReadClass = Immutable<StorageClass>;
 
 export interface PersistentVolumeBinderConfig extends ControllerConfig {
-  /** So many claims, and so many volumes, are worked on at a time. Default: 5. */
+  /** The number of claims, and of volumes, that are reconciled at once. Default: 5. */
   readonly workers?: number;
 }
 
@@ -76,12 +86,12 @@ export class PersistentVolumeBinder implements Controller {
   readonly #waiting = new WaitingClaims();
   readonly #claimQueue: RateLimitingQueue;
   readonly #volumeQueue: RateLimitingQueue;
-  /** Storage classes that have volumes for which a claim may wait. */
+  /** Storage classes with free volumes that waiting claims may get. */
   readonly #classQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #metrics: VolumeMetrics;
   readonly #times: OperationTimes;
-  /** By UID: the reason why a claim waits, as it was recorded last. */
+  /** By UID: the last recorded reason why a claim waits. */
   readonly #recordedReasons = new Map<string, string>();
 
   constructor(config: PersistentVolumeBinderConfig) {
@@ -124,7 +134,7 @@ export class PersistentVolumeBinder implements Controller {
     this.#classes = builder.watches(storageClasses, (changed) =>
       this.#claimsWaitingForClass(changed),
     );
-    // The reason why a claim waits changes with its first pod and with its last.
+    // The reason changes with the first and the last pod of the claim.
     this.#pods = builder.watches(
       pods,
       (pod) => byClaim(pod).filter((key) => this.#isWaiting(key)),
@@ -176,11 +186,13 @@ export class PersistentVolumeBinder implements Controller {
 
   #claimsWaitingForClass(changed: ReadClass): readonly string[] {
     const waiting = this.#waiting.ofClass(changed.metadata.name);
-    const classless = isDefaultClass(changed) ? this.#waiting.ofClass('').filter(saysNoClass) : [];
+    const classless = isDefaultClass(changed)
+      ? this.#waiting.ofClass('').filter(hasUnsetClass)
+      : [];
     return [...waiting, ...classless].map(objectKey);
   }
 
-  /** Volumes of a class are free: of the claims that wait for one, as many are looked at as there are volumes. */
+  /** Wakes claims of a storage class with free volumes: as many as there are free volumes. */
   async #wakeClaims(storageClass: string): Promise<ReconcileResult> {
     let left = this.#index.free(storageClass);
     for (const claim of this.#waiting.ofClass(storageClass)) {
@@ -197,7 +209,7 @@ export class PersistentVolumeBinder implements Controller {
     return name === '' ? undefined : this.#classes.lister.get('', name);
   }
 
-  /** The scheduler chooses its volume. */
+  /** Reports whether the scheduler chooses the claim's volume. */
   #isDelayed(claim: ReadClaim): boolean {
     return waitsForConsumer(this.#classOf(claim));
   }
@@ -228,29 +240,29 @@ export class PersistentVolumeBinder implements Controller {
       if (isFor || (volume.spec.claimRef === undefined && why === undefined))
         return await this.#bind(volume, claim, signal);
       if (why !== undefined) {
-        this.#tell(
+        this.#recordOnce(
           claim,
           'Warning',
           'VolumeMismatch',
           `Cannot bind to requested volume "${volumeName}": ${why}`,
         );
       } else {
-        this.#tell(
+        this.#recordOnce(
           claim,
           'Warning',
           'FailedBinding',
           `volume "${volumeName}" already bound to a different claim.`,
         );
-        // The annotation that it was bound was removed by another writer: the status stays.
+        // Another writer removed the annotation bind-completed: the status stays.
         if (isAnnotated(claim, BOUND_BY_CONTROLLER)) return;
       }
     }
     await this.#setClaimPhase(claim, 'Pending', undefined, signal);
   }
 
-  /** There is no volume for the claim. */
+  /** Handles a claim without a matching volume. */
   async #wait(claim: ReadClaim, signal: AbortSignal): Promise<void> {
-    if (saysNoClass(claim)) {
+    if (hasUnsetClass(claim)) {
       const given = defaultClass(this.#classes.lister.list());
       if (given !== undefined) {
         try {
@@ -270,7 +282,7 @@ export class PersistentVolumeBinder implements Controller {
     else if (classOfClaim(claim) !== '') return await this.#askProvisioner(claim, signal);
     else {
       const message = 'no persistent volumes available for this claim and no storage class is set';
-      this.#tell(claim, 'Normal', 'FailedBinding', message);
+      this.#recordOnce(claim, 'Normal', 'FailedBinding', message);
     }
     await this.#setClaimPhase(claim, 'Pending', undefined, signal);
   }
@@ -282,7 +294,7 @@ export class PersistentVolumeBinder implements Controller {
       .map(({ metadata }) => metadata.name)
       .sort();
     if (waiting.length === 0) {
-      this.#tell(
+      this.#recordOnce(
         claim,
         'Normal',
         'WaitForFirstConsumer',
@@ -290,7 +302,7 @@ export class PersistentVolumeBinder implements Controller {
       );
     } else {
       const which = waiting.length === 1 ? 'pod' : 'pods';
-      this.#tell(
+      this.#recordOnce(
         claim,
         'Normal',
         'WaitForPodScheduled',
@@ -303,12 +315,12 @@ export class PersistentVolumeBinder implements Controller {
     const storageClass = this.#classOf(claim);
     if (storageClass === undefined) {
       const message = `storageclass.storage.k8s.io "${classOfClaim(claim)}" not found`;
-      this.#tell(claim, 'Warning', 'ProvisioningFailed', message);
+      this.#recordOnce(claim, 'Warning', 'ProvisioningFailed', message);
       return;
     }
     const provisioner = provisionerOf(storageClass.provisioner);
     if (provisioner === undefined) {
-      this.#tell(
+      this.#recordOnce(
         claim,
         'Warning',
         'ProvisioningFailed',
@@ -323,7 +335,7 @@ export class PersistentVolumeBinder implements Controller {
     } catch (error) {
       this.#times.failed(key);
       if (!signal.aborted && !apierrors.isConflict(error) && !apierrors.isNotFound(error)) {
-        this.#tell(
+        this.#recordOnce(
           claim,
           'Warning',
           'ProvisioningFailed',
@@ -335,7 +347,7 @@ export class PersistentVolumeBinder implements Controller {
     const message =
       `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system ` +
       'administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.';
-    this.#tell(claim, 'Normal', 'ExternalProvisioning', message);
+    this.#recordOnce(claim, 'Normal', 'ExternalProvisioning', message);
   }
 
   async #syncBound(claim: ReadClaim, signal: AbortSignal): Promise<void> {
@@ -345,7 +357,7 @@ export class PersistentVolumeBinder implements Controller {
         'Bound claim has lost reference to PersistentVolume. Data on the volume is lost!';
       return await this.#lose(claim, 'ClaimLost', message, signal);
     }
-    // A claim that the cache does not show yet is not lost.
+    // A volume that the cache does not show yet does not make the claim Lost.
     const volume =
       this.#volumes.get(volumeName) ??
       (await unlessMissing(
@@ -392,7 +404,7 @@ export class PersistentVolumeBinder implements Controller {
       throw error;
     } finally {
       release();
-      // Claims that were not offered the volume meanwhile get it, if it is still free.
+      // Waiting claims that were not woken get the volume, if it is still free.
       const now = this.#volumes.get(name);
       if (now !== undefined && isFree(now)) this.#classQueue.add(classOfVolume(now));
     }
@@ -416,14 +428,14 @@ export class PersistentVolumeBinder implements Controller {
     if (volumeName === volume.metadata.name) {
       await this.#setVolumePhase(volume, 'Bound', signal);
     } else if (volumeName === undefined) {
-      // The claim's own turn, unless it can never have this one.
+      // The claim's own reconcile decides, unless it can never have this volume.
       if (volumeMode(claim) === volumeMode(volume)) this.#claimQueue.add(objectKey(claim));
       else this.#tellOfModes(volume, claim);
     } else if (
       isAnnotated(volume, PROVISIONED_BY) &&
       volume.spec.persistentVolumeReclaimPolicy === 'Delete'
     ) {
-      // Made for a claim that has got another.
+      // The volume was provisioned for a claim that has another volume.
       await this.#release(volume, signal);
     } else {
       const unbound = await this.#updateVolume(unboundVolume(volume), signal, volume);
@@ -431,13 +443,13 @@ export class PersistentVolumeBinder implements Controller {
     }
   }
 
-  /** The claim that a volume is bound to; undefined if it is gone for certain. */
+  /** Returns the claim that a volume is bound to; undefined if it is certainly gone. */
   async #claimOf(volume: ReadVolume, signal: AbortSignal): Promise<ReadClaim | undefined> {
     const { namespace = '', name = '', uid } = volume.spec.claimRef ?? {};
     const known = this.#claims.get(`${namespace}/${name}`);
     if (known?.metadata.uid === uid) return known;
     if (known === undefined && isGivenBack(volume)) return undefined;
-    // The component that has bound it may have newer information than the cache.
+    // The component that bound the volume may have newer information than the cache.
     const live = await unlessMissing(
       this.#config.client
         .resource(persistentVolumeClaims)
@@ -455,10 +467,10 @@ export class PersistentVolumeBinder implements Controller {
       case 'Delete':
         if (isMigrated(released)) return;
         this.#times.begin(released.metadata.name, this.#deleterOf(released), 'delete');
-        // Otherwise its external provisioner deletes it.
+        // An external volume is deleted by its provisioner.
         if (!isExternal(released)) {
           const { name } = released.metadata;
-          // Known as failed, it is not tried again.
+          // A failed deletion is recorded once and not retried.
           if (released.status.phase !== 'Failed') this.#times.failed(name);
           const why = `error getting deleter volume plugin for volume "${name}": no deletable volume plugin matched`;
           await this.#fail(released, 'VolumeFailedDelete', why, signal);
@@ -503,7 +515,7 @@ export class PersistentVolumeBinder implements Controller {
     const message = `Cannot bind PersistentVolume to requested PersistentVolumeClaim "${claim.metadata.name}" due to incompatible volumeMode.`;
     this.#recorder.event(regarding, 'Warning', 'VolumeMismatch', message);
     const { name } = volume.metadata;
-    this.#tell(
+    this.#recordOnce(
       claim,
       'Warning',
       'VolumeMismatch',
@@ -511,8 +523,8 @@ export class PersistentVolumeBinder implements Controller {
     );
   }
 
-  /** Once for as long as the claim waits for the same thing. */
-  #tell(
+  /** Records an event, once as long as the claim waits for the same reason. */
+  #recordOnce(
     { metadata }: ReadClaim,
     type: 'Normal' | 'Warning',
     reason: string,
@@ -587,12 +599,18 @@ export class PersistentVolumeBinder implements Controller {
   }
 }
 
-/** A volume that could not be reclaimed stays Failed for people to see. */
+/**
+ * Reports whether the volume is released. A volume that could not be reclaimed stays Failed, so
+ * that an administrator sees it.
+ */
 function isGivenBack({ status }: ReadVolume): boolean {
   return status.phase === 'Released' || status.phase === 'Failed';
 }
 
-/** Another writer was first: it is retried with the new state. Nothing is to be done for an object that is gone. */
+/**
+ * Handles write errors: a conflict is retried with the new state, and an object that is gone needs
+ * nothing.
+ */
 async function settled(work: Promise<void>): Promise<ReconcileResult> {
   try {
     await work;

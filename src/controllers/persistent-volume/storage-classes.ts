@@ -1,4 +1,4 @@
-// Which storage class claims and volumes are of, and what classes say.
+// The storage class of claims and volumes, and properties of classes.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -12,18 +12,21 @@ const DEFAULT_MARKS = [
   'storageclass.beta.kubernetes.io/is-default-class',
 ];
 
-/** '' for none. */
+/** Returns '' for a volume without a class. */
 export function classOfVolume({ metadata, spec }: Immutable<PersistentVolume>): string {
   return metadata.annotations?.[BETA_STORAGE_CLASS] ?? spec.storageClassName ?? '';
 }
 
-/** '' for one that has none, or says nothing about it (see `saysNoClass`). */
+/** Returns '' for a claim with an empty class or without one (see `hasUnsetClass`). */
 export function classOfClaim({ metadata, spec }: Immutable<PersistentVolumeClaim>): string {
   return metadata.annotations?.[BETA_STORAGE_CLASS] ?? spec.storageClassName ?? '';
 }
 
-/** It may be given the default class, also long after it was made. */
-export function saysNoClass({ metadata, spec }: Immutable<PersistentVolumeClaim>): boolean {
+/**
+ * Reports whether the claim names no class. It may be assigned the default class, even long after
+ * its creation.
+ */
+export function hasUnsetClass({ metadata, spec }: Immutable<PersistentVolumeClaim>): boolean {
   return (
     metadata.annotations?.[BETA_STORAGE_CLASS] === undefined && spec.storageClassName === undefined
   );
@@ -33,7 +36,7 @@ export function isDefaultClass({ metadata }: ReadClass): boolean {
   return DEFAULT_MARKS.some((mark) => metadata.annotations?.[mark] === 'true');
 }
 
-/** Returns the newest of several default classes; of the same age, the first by name. */
+/** Returns the newest default class; of the same age, the first by name. */
 export function defaultClass(classes: readonly ReadClass[]): ReadClass | undefined {
   const [first] = classes.filter(isDefaultClass).sort((a, b) => {
     const [of, to] = [a.metadata, b.metadata];
@@ -44,7 +47,9 @@ export function defaultClass(classes: readonly ReadClass[]): ReadClass | undefin
   return first;
 }
 
-/** The scheduler chooses the volume, or the node for which one is made. */
+/**
+ * Reports whether the scheduler chooses the volume, or the node for which a volume is provisioned.
+ */
 export function waitsForConsumer(storageClass: ReadClass | undefined): boolean {
   return storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
 }

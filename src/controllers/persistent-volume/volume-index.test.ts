@@ -112,12 +112,12 @@ describe('the volume for a claim', () => {
     expect(named(indexOf(...volumes).find(wanted, false))).toBe(expected);
   });
 
-  test('is not chosen here where the scheduler chooses, unless it refers to the claim', () => {
+  test('is not chosen by the binder if the scheduler chooses, unless it refers to the claim', () => {
     expect(indexOf(volume('a')).find(claim(), true)).toBeUndefined();
     expect(named(indexOf(volume('a', referring)).find(claim(), true))).toBe('a');
   });
 
-  test('is offered to nobody else while it is reserved', () => {
+  test('is not offered to another claim while it is reserved', () => {
     const index = indexOf(volume('a'), volume('b', {}, '2Gi'));
     const release = index.reserve('a');
     expect(named(index.find(claim(), false))).toBe('b');
@@ -126,7 +126,7 @@ describe('the volume for a claim', () => {
   });
 });
 
-test('the index answers as a look at all volumes does, while they come, change and go', () => {
+test('the index returns the same as a scan of all volumes, under random changes', () => {
   const random = new SeededRandom(7);
   const pick = <T>(values: readonly T[]): T => values[random.int(values.length)] as T;
   const sizes = ['1Gi', '1024Mi', '2Gi', '3Gi', '1500Mi'];

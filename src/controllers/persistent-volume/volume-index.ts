@@ -1,4 +1,5 @@
-// Volumes, so that the best one for a claim is found without looking at all: by access modes, by what has to be equal, by size.
+// An index of volumes that finds the best one for a claim without a scan: by access modes, by the
+// properties that have to be equal, and by size.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -15,35 +16,41 @@ interface Entry {
   readonly size: Quantity;
 }
 
-/** Volumes that have the same access modes. */
+/** Volumes with the same access modes. */
 interface Group {
   readonly modes: ReadonlySet<string>;
-  /** By what a claim has to agree on: those that anybody may have, the smallest first. No empty lists. */
+  /**
+   * Free volumes by the properties that a claim must match, the smallest first. It has no empty
+   * lists.
+   */
   readonly free: Map<string, Entry[]>;
 }
 
 export class VolumeIndex {
   /** By access modes. */
   readonly #groups = new Map<string, Group>();
-  /** By the key of the claim that they refer to. No empty maps at the inner level. */
+  /** By the key of the claim that the volumes refer to. It has no empty inner maps. */
   readonly #referring = new Map<string, Map<string, ReadVolume>>();
-  /** Free volumes by storage class. */
+  /** The number of free volumes by storage class. */
   readonly #freeOfClass = new Map<string, number>();
-  /** Volumes that are being given to a claim. */
+  /** Names of volumes that are being bound to a claim. */
   readonly #reserved = new Set<string>();
 
-  /** `undefined` for what was not there before, or is not any more. */
+  /**
+   * Replaces a version of a volume. `before` is undefined for a new volume, `after` for a deleted
+   * one.
+   */
   replace(before: ReadVolume | undefined, after: ReadVolume | undefined): void {
     if (before !== undefined) this.#remove(before);
     if (after !== undefined) this.#add(after);
   }
 
-  /** Volumes whose reference names the claim ('namespace/name'), whatever UID they know. */
+  /** Returns the volumes whose reference names the claim ('namespace/name'), with any UID. */
   referringTo(claimKey: string): readonly ReadVolume[] {
     return [...(this.#referring.get(claimKey)?.values() ?? [])];
   }
 
-  /** How many volumes of the storage class anybody may have. */
+  /** Returns the number of free volumes of the storage class. */
   free(storageClass: string): number {
     return this.#freeOfClass.get(storageClass) ?? 0;
   }
@@ -55,8 +62,9 @@ export class VolumeIndex {
   }
 
   /**
-   * The volume for a claim: of those with the fewest access modes beyond what it asks for the one that refers to it, else the
-   * smallest that is large enough. `onlyReferring`: no other than one that refers to it.
+   * Returns the volume for a claim: of the volumes with the fewest additional access modes, the one
+   * that refers to the claim, or else the smallest that is large enough. `onlyReferring`: only a
+   * volume that refers to the claim.
    */
   find(claim: ReadClaim, onlyReferring: boolean): ReadVolume | undefined {
     const wanted = claim.spec.accessModes ?? [];
@@ -130,7 +138,10 @@ export class VolumeIndex {
   }
 }
 
-/** Reports whether the volume is free. Pending volumes are those that the binder has not reconciled yet: they are available, too. */
+/**
+ * Reports whether the volume is free. The phase Pending means that the binder has not reconciled
+ * the volume yet: it is available, too.
+ */
 export function isFree({ metadata, spec, status: { phase = 'Pending' } }: ReadVolume): boolean {
   return (
     spec.claimRef === undefined &&
@@ -139,7 +150,10 @@ export function isFree({ metadata, spec, status: { phase = 'Pending' } }: ReadVo
   );
 }
 
-/** A volume that refers to a claim is not asked for its class. */
+/**
+ * Reports whether the volume fits the claim. The class of a volume that refers to the claim is not
+ * compared.
+ */
 function isFor(volume: ReadVolume, claim: ReadClaim, size: Quantity): boolean {
   return (
     refersTo(volume, claim) &&
@@ -165,7 +179,7 @@ function referenceKey({ spec }: ReadVolume): string | undefined {
     : `${reference.namespace ?? ''}/${reference.name ?? ''}`;
 }
 
-/** Where a volume of that size and name is, or belongs. */
+/** Returns the position of the first volume that is not before one with this size and name. */
 function firstOf(list: readonly Entry[], size: Quantity, name: string): number {
   let from = 0;
   let to = list.length;

@@ -1,4 +1,4 @@
-// Claims that have no volume yet, by the storage class that they are of.
+// Claims without a volume, by storage class.
 
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -14,10 +14,15 @@ export function isWaiting(claim: ReadClaim): boolean {
 }
 
 export class WaitingClaims {
-  /** By class, then by key, those first that have waited the longest. No empty maps at the inner level. */
+  /**
+   * By class, then by key, the claims that have waited longest first. It has no empty inner maps.
+   */
   readonly #byClass = new Map<string, Map<string, ReadClaim>>();
 
-  /** Answers the class of which one less waits than before, if so. */
+  /**
+   * Replaces a version of a claim. Returns the class in which a claim stopped waiting; undefined if
+   * none did.
+   */
   replace(before: ReadClaim | undefined, after: ReadClaim | undefined): string | undefined {
     const from = before !== undefined && isWaiting(before) ? classOfClaim(before) : undefined;
     const to = after !== undefined && isWaiting(after) ? classOfClaim(after) : undefined;
@@ -33,7 +38,10 @@ export class WaitingClaims {
     return from === to ? undefined : from;
   }
 
-  /** '' for claims of no class. */
+  /**
+   * Returns the claims of a class, those that have waited longest first. '': claims without a
+   * class.
+   */
   ofClass(storageClass: string): readonly ReadClaim[] {
     return [...(this.#byClass.get(storageClass)?.values() ?? [])];
   }

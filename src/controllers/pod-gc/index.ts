@@ -1,4 +1,4 @@
-// The collector of pods that no other component removes.
+// The pod garbage collector.
 
 export { PodGcController } from './pod-gc-controller.ts';
 export type { PodGcConfig } from './pod-gc-controller.ts';

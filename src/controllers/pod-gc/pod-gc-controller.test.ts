@@ -1,11 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
-import { PodGcController } from './index.ts';
-import type { PodGcConfig } from './index.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
+import { type PodGcConfig, PodGcController } from './index.ts';
 import { terminatedOverLimit } from './pod-gc-controller.ts';
 
 let cluster: TestCluster;
@@ -34,7 +31,7 @@ const names = async () =>
   (await podClient().list()).items.map(({ metadata }) => metadata.name).sort();
 
 describe('PodGcController', () => {
-  test('removes pods of a node that is gone, after a while, and lets them fail first', async () => {
+  test('deletes pods of a missing node after the quarantine, and sets their phase to Failed first', async () => {
     await add('here', 'n1');
     await add('lost', 'n2');
     await add('kept', 'n2', ['example.com/wait']);
@@ -58,7 +55,7 @@ describe('PodGcController', () => {
     });
   });
 
-  test('does not trust a cache that has lost a node', async () => {
+  test('asks the server before it acts on a node that is missing in the cache', async () => {
     cluster.faults.hold('/api/v1/nodes');
     await start();
     await cluster.client.resource(nodes).create({ metadata: { name: 'n2' } });
@@ -67,7 +64,7 @@ describe('PodGcController', () => {
     expect(await names()).toEqual(['fine']);
   });
 
-  test('removes terminating pods of a node that is out of service, and finished ones over the limit', async () => {
+  test('deletes terminating pods of an out-of-service node, and finished pods over the threshold', async () => {
     await add('stuck', 'n1');
     await podClient().delete('stuck');
     for (const name of ['old', 'middle', 'new']) {
@@ -90,7 +87,7 @@ describe('PodGcController', () => {
     expect(await names()).toEqual(['middle', 'new']);
   });
 
-  test('lets pods fail that go for another reason, without saying more', async () => {
+  test('sets the phase Failed without a condition for other reasons', async () => {
     await add('unplaced', undefined, ['example.com/wait']);
     await podClient().delete('unplaced');
     await start();

@@ -1,15 +1,14 @@
-// Removes pods that no other component removes: of nodes that are gone, deleted before they had a node, on nodes out of service, and
-// finished ones when there are too many.
+// Deletes pods that no other component deletes: pods of missing nodes, pods that were deleted
+// before they had a node, terminating pods on out-of-service nodes, and finished pods over the
+// threshold.
 
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import { type Node, nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as wait from '#machinery/wait.ts';
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family } from '#machinery/metrics/instruments.ts';
+import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { readyStatus } from '../node-lifecycle/node-taints.ts';
 import { disruptionTarget } from '../disruption-target.ts';
@@ -19,15 +18,18 @@ import { TAINT_OUT_OF_SERVICE } from '../taints.ts';
 type ReadPod = Immutable<Pod>;
 
 export interface PodGcConfig extends ControllerConfig {
-  /** How often to look. Default: 20 s. */
+  /** The time between two passes. Default: 20 s. */
   readonly periodMs?: number;
-  /** A node is missing for this long before its pods go. Default: 40 s. */
+  /** How long a node must be missing before its pods are deleted. Default: 40 s. */
   readonly quarantineMs?: number;
-  /** Finished pods that may stay; the oldest of more go. 0 or less: all may stay. Default: 12500. */
+  /**
+   * The number of finished pods that are kept; of more, the oldest are deleted. 0 or less: all are
+   * kept. Default: 12500.
+   */
   readonly terminatedPodThreshold?: number;
 }
 
-/** As metrics say it. */
+/** The reason, as a label of metrics. */
 type Reason = 'terminated' | 'unscheduled' | 'out-of-service' | 'orphaned';
 
 export class PodGcController implements Controller {
@@ -37,7 +39,10 @@ export class PodGcController implements Controller {
   readonly #nodes: SharedInformer<Immutable<Node>>;
   readonly #deleted: Family<Counter>;
   readonly #failed: Family<Counter>;
-  /** Nodes that pods name and that do not exist, and since when that is known, on the monotonic clock. */
+  /**
+   * Missing nodes that pods name, with the time since when they are missing, on the monotonic
+   * clock.
+   */
   readonly #missing = new Map<string, number>();
 
   constructor(config: PodGcConfig) {
@@ -90,7 +95,10 @@ export class PodGcController implements Controller {
     return node.spec.taints?.some(({ key }) => key === TAINT_OUT_OF_SERVICE) ?? false;
   }
 
-  /** Missing from the cache for long enough, and not there when asked for. */
+  /**
+   * Returns the nodes that are missing in the cache for long enough, and that the server does not
+   * have.
+   */
   async #nodesThatAreGone(
     all: readonly ReadPod[],
     signal: AbortSignal,
@@ -116,14 +124,17 @@ export class PodGcController implements Controller {
     return gone;
   }
 
-  /** A pod that has not finished fails first, so that its controller sees why it went. */
+  /**
+   * Deletes the pod. A pod that has not finished first gets the phase Failed, so that its
+   * controller sees the reason.
+   */
   async #remove(pod: ReadPod, reason: Reason, signal: AbortSignal): Promise<void> {
     const { client, clock, logger } = this.#config;
     const { name, namespace = '', uid, generation } = pod.metadata;
     const scoped = client.resource(pods).namespace(namespace);
     try {
       if (!isPodTerminal(pod)) {
-        // The others are being deleted already.
+        // Pods with other reasons are being deleted already, so they get no condition.
         const conditions =
           reason === 'orphaned'
             ? [
@@ -147,7 +158,7 @@ export class PodGcController implements Controller {
       logger.info('a pod was removed', { pod: `${namespace}/${name}`, reason });
     } catch (error) {
       if (signal.aborted) throw error;
-      // Gone, or another by that name.
+      // The pod is gone, or another pod has its name.
       if (apierrors.isNotFound(error) || apierrors.isConflict(error)) return;
       this.#failed.with(namespace, reason).value++;
       logger.warn('a pod could not be removed, will retry', {

@@ -61,7 +61,7 @@ const pod = (name: string, traits: Traits = {}): Immutable<Pod> => {
   } as unknown as Immutable<Pod>;
 };
 
-/** The order in which the pods would go. */
+/** Returns the names of the pods in the order of their deletion. */
 const order = (pods: Immutable<Pod>[], related = pods): string[] => {
   const names: string[] = [];
   let left = pods;
@@ -99,7 +99,7 @@ describe('choosePodsToDelete', () => {
     expect(order([b, a])).toEqual(['a', 'b']);
   });
 
-  test('takes from crowded nodes first, whoever of the related crowds them', () => {
+  test('prefers nodes with many related pods, of any related ReplicaSet', () => {
     const [a, b, c] = [
       pod('a', { node: 'n1' }),
       pod('b', { node: 'n2' }),
@@ -115,14 +115,14 @@ describe('choosePodsToDelete', () => {
     expect(order([a, b, c], [a, b, c, others[2] as Immutable<Pod>])[2]).toBe('a');
   });
 
-  test('lets the UID decide among pods whose ages are of one magnitude', () => {
+  test('decides by UID among pods with ages of the same magnitude', () => {
     const young = pod('young', { uid: '2', readyAgoMs: 10 * HOUR });
     const old = pod('old', { uid: '1', readyAgoMs: 11 * HOUR });
     expect(order([young, old])).toEqual(['old', 'young']);
     expect(order([pod('young', { uid: '2', readyAgoMs: HOUR }), old])).toEqual(['young', 'old']);
   });
 
-  test('answers all if all are to go, and is stable where nothing differs', () => {
+  test('returns all pods if all are to be deleted, and is stable for equal pods', () => {
     const all = [pod('a', { uid: '1' }), pod('b', { uid: '2' })];
     expect(choosePodsToDelete(all, all, 2, NOW)).toBe(all);
     expect(order(all)).toEqual(['a', 'b']);

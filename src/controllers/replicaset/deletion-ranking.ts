@@ -1,5 +1,5 @@
-// Which pods go first when there are too many: those that are missed least.
-// The order is that of Kubernetes (pkg/controller/controller_utils.go, ActivePodsWithRanks).
+// Ranks the pods of a ReplicaSet for deletion: the pod whose loss costs least comes first. The
+// order is upstream's (pkg/controller/controller_utils.go, ActivePodsWithRanks).
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -10,7 +10,7 @@ type ReadPod = Immutable<Pod>;
 
 export const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** A phase that comes first goes first; any other counts as Pending. */
+/** Pods with a lower value are deleted first; other phases count as Pending. */
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 
 /** The properties that the order depends on, read once per pod. */
@@ -20,17 +20,17 @@ interface Candidate {
   readonly phase: number;
   readonly ready: boolean;
   readonly deletionCost: number;
-  /** Active pods, of this controller and related ones, on the same node. */
+  /** The number of active pods on the same node, of this controller and related ones. */
   readonly colocated: number;
-  /** Milliseconds since the epoch; undefined if not known. */
+  /** Milliseconds since the epoch; undefined if unknown. */
   readonly readySince: number | undefined;
   readonly restarts: readonly [regular: number, sidecar: number];
   readonly createdAt: number | undefined;
 }
 
 /**
- * The `count` pods to delete. `related`: all pods whose crowding on a node counts (those of the same controller, and of
- * ReplicaSets that share a Deployment with it). `nowMs`: since the epoch.
+ * Returns the `count` pods to delete. `related`: all pods that count for the ranking by node (pods
+ * of this controller, and of ReplicaSets with the same Deployment). `nowMs`: since the epoch.
  */
 export function choosePodsToDelete(
   pods: readonly ReadPod[],
@@ -53,8 +53,9 @@ export function choosePodsToDelete(
 }
 
 /**
- * How many times as old as the youngest ready pod each of the chosen that are ready is. By order of magnitude the younger go
- * first, so this should stay below 2. Nothing where the youngest has no age yet. `nowMs`: since the epoch.
+ * Returns the age of each chosen ready pod, divided by the age of the youngest ready pod. Younger
+ * pods are deleted first by order of magnitude, so the ratio should stay below 2. Empty if the
+ * youngest pod has no age yet. `nowMs`: since the epoch.
  */
 export function ageRatios(
   pods: readonly ReadPod[],
@@ -83,7 +84,7 @@ function candidate(pod: ReadPod, colocated: number): Candidate {
   };
 }
 
-/** Negative: `a` goes before `b`. */
+/** Orders pods. Negative: `a` is deleted before `b`. */
 function compare(a: Candidate, b: Candidate, nowMs: number): number {
   return (
     Number(a.assigned) - Number(b.assigned) ||
@@ -99,8 +100,9 @@ function compare(a: Candidate, b: Candidate, nowMs: number): number {
 }
 
 /**
- * The younger first, but only by order of magnitude: among pods of like age the UID decides, which is as good as chance, so
- * that a scale-down does not always hit the same (newest) failure domain. 0 only if both times are the same.
+ * Orders by age, the younger first, but only by order of magnitude. Among pods of similar age the
+ * UID decides at random, so that a scale-down does not always hit the same (newest) failure domain.
+ * Returns 0 only if both times are equal.
  */
 function compareAges(
   a: number | undefined,
@@ -110,7 +112,7 @@ function compareAges(
   nowMs: number,
 ): number {
   if (a === b) return 0;
-  // Unknown counts as youngest.
+  // A pod without a time counts as the youngest.
   if (a === undefined) return -1;
   if (b === undefined) return 1;
   const difference = magnitude(nowMs - a) - magnitude(nowMs - b);
@@ -118,12 +120,12 @@ function compareAges(
   return podA.metadata.uid < podB.metadata.uid ? -1 : 1;
 }
 
-/** The binary logarithm of the age in nanoseconds, in whole numbers. */
+/** Returns the rounded binary logarithm of the age in nanoseconds. */
 function magnitude(ageMs: number): number {
   return ageMs > 0 ? Math.floor(Math.log2(ageMs * 1e6)) : -1;
 }
 
-/** An invalid value counts as 0. Validation rejects it. */
+/** Returns the pod's deletion cost. An invalid value counts as 0; validation rejects it. */
 function deletionCost(pod: ReadPod): number {
   const text = pod.metadata.annotations?.[DELETION_COST];
   return text !== undefined && /^(0|-?[1-9][0-9]*)$/.test(text) ? Number(text) : 0;

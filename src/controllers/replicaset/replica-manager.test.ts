@@ -1,14 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { ReplicaSet } from '#api/groups/apps/v1/index.ts';
-import { events, pods, replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type ReplicaSet, replicaSets } from '#api/groups/apps/v1/index.ts';
+import { events, type Pod, pods, replicationControllers } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { ControllerConfig } from '../controller.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './index.ts';
 
 let cluster: TestCluster;
@@ -60,7 +57,7 @@ async function setReady(pod: Immutable<Pod>, ready: boolean): Promise<void> {
   await cluster.clock.settle();
 }
 
-/** «reason message» of the events about an object, sorted; a name's random end is cut off. */
+/** Returns the events of an object as 'reason message', sorted, without random name suffixes. */
 async function eventsOf(name: string): Promise<string[]> {
   const { items } = await cluster.client.resource(events).namespace('default').list();
   return items
@@ -73,7 +70,7 @@ async function eventsOf(name: string): Promise<string[]> {
 }
 
 describe('ReplicaManager', () => {
-  test('makes the pods that are missing, as the template says, and reports it', async () => {
+  test('creates missing pods from the template, and records events', async () => {
     await cluster.run(manager);
     await sets().create(
       replicaSet(2, {
@@ -123,7 +120,7 @@ describe('ReplicaManager', () => {
     expect(cluster.logger.records.filter(({ level }) => level !== 'debug')).toEqual([]);
   });
 
-  test('follows the replicas up and down, and replaces pods that are deleted or finish', async () => {
+  test('follows replicas up and down, and replaces pods that are deleted or end', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(1));
     await cluster.clock.settle();
@@ -168,7 +165,7 @@ describe('ReplicaManager', () => {
     expect((await sets().get('web')).status).toMatchObject({ replicas: 1, terminatingReplicas: 1 });
   });
 
-  test('counts ready pods, and available ones after minReadySeconds without any event', async () => {
+  test('counts ready pods, and available pods after minReadySeconds without an event', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(2, { minReadySeconds: 30 }));
     await cluster.clock.settle();
@@ -189,7 +186,7 @@ describe('ReplicaManager', () => {
     });
   });
 
-  test('deletes the pods that are missed least', async () => {
+  test('deletes pods by rank', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(4));
     await cluster.clock.settle();
@@ -201,7 +198,7 @@ describe('ReplicaManager', () => {
     expect(names.sort()).toEqual([before[1]?.metadata.name, before[2]?.metadata.name].sort());
   });
 
-  test('adopts pods that match and belong to nobody, and releases those that no longer match', async () => {
+  test('adopts matching pods without a controller, and releases pods that no longer match', async () => {
     const orphan: New<Pod> = {
       metadata: { name: 'orphan', labels: { app: 'web' } },
       spec: template({}).spec,
@@ -245,7 +242,7 @@ describe('ReplicaManager', () => {
     expect((await podList()).length).toBe(2);
   });
 
-  test('gives no pod to a ReplicaSet that is gone, though the cache still shows it', async () => {
+  test('adopts no pod for a deleted ReplicaSet that the cache still shows', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(0));
     await cluster.clock.settle();
@@ -257,7 +254,7 @@ describe('ReplicaManager', () => {
     });
     await cluster.clock.settle();
     expect((await podClient().get('orphan')).metadata.ownerReferences).toBeUndefined();
-    // The same with another ReplicaSet under the name.
+    // The same with a new ReplicaSet that has the same name.
     await sets().create(replicaSet(0));
     await cluster.clock.advance('1s');
     expect((await podClient().get('orphan')).metadata.ownerReferences).toBeUndefined();
@@ -266,16 +263,16 @@ describe('ReplicaManager', () => {
     );
     cluster.faults.release(SET_PATH);
     await cluster.clock.advance('1s');
-    // The new one may have it, and has one too many then.
+    // The new ReplicaSet may adopt the pod, and then deletes it as surplus.
     expect(await podList()).toEqual([]);
   });
 
-  test('does not decide on a cache that is behind its own writes', async () => {
+  test('waits until the cache shows its own writes', async () => {
     await cluster.run(manager);
     cluster.faults.hold(POD_PATH);
     await sets().create(replicaSet(3));
     await cluster.clock.settle();
-    // Every change wakes it, and its cache still shows no pods.
+    // Every change wakes the key, and the cache still shows no pods.
     await scale(4);
     await scale(3);
     await cluster.clock.advance('1m');
@@ -294,7 +291,7 @@ describe('ReplicaManager', () => {
     expect((await podList()).length).toBe(2);
   });
 
-  test('goes on by itself when expectations expire, five minutes after their event was lost', async () => {
+  test('continues when expectations expire, five minutes after a lost event', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(1));
     await cluster.clock.settle();
@@ -306,7 +303,8 @@ describe('ReplicaManager', () => {
     cluster.faults.release(POD_PATH);
     await cluster.clock.settle();
     expect((await podList()).length).toBe(3);
-    // A creation that the server made but never reported as such: seen only as the pod that it is.
+    // The server creates the pod, but the response is lost: the controller only sees the pod's
+    // event.
     cluster.faults.fail(
       'POST',
       /\/pods$/,
@@ -326,7 +324,7 @@ describe('ReplicaManager', () => {
     cluster.faults.fail('POST', /\/pods$/, refused, { times: 2 });
     await sets().create(replicaSet(100));
     await cluster.clock.settle();
-    // One attempt, and one more since the status was written; not a hundred.
+    // One attempt, and one more after the status update; not a hundred.
     expect(
       cluster.faults.requests.filter(
         (request) => request === 'POST /api/v1/namespaces/default/pods',
@@ -353,7 +351,7 @@ describe('ReplicaManager', () => {
     });
   });
 
-  test('writes its status again when somebody else wrote first', async () => {
+  test('retries its status update after a conflict', async () => {
     await cluster.run(manager);
     cluster.faults.hold(SET_PATH);
     await sets().create(replicaSet(2));
@@ -366,7 +364,7 @@ describe('ReplicaManager', () => {
     expect(cluster.logger.records.filter(({ level }) => level !== 'debug')).toEqual([]);
   });
 
-  test('does nothing new after a restart', async () => {
+  test('writes nothing after a restart', async () => {
     const stop = await cluster.run(manager);
     await sets().create(replicaSet(3));
     await cluster.clock.settle();
@@ -379,7 +377,7 @@ describe('ReplicaManager', () => {
     expect((await sets().get('web')).metadata.resourceVersion).toBe(resourceVersion);
   });
 
-  test('goes on where it was stopped in the middle', async () => {
+  test('continues after an interruption', async () => {
     const stop = await cluster.run(manager);
     cluster.faults.fail('POST', /\/pods$/, () => apierrors.serviceUnavailable('stopped'), {
       times: 1000,
@@ -395,7 +393,7 @@ describe('ReplicaManager', () => {
     expect((await podList()).length).toBe(5);
   });
 
-  test('keeps keys apart: one that waits holds up no other', async () => {
+  test('reconciles keys independently: a waiting key delays no other', async () => {
     await cluster.run(manager);
     cluster.faults.hold(POD_PATH);
     await sets().create(replicaSet(1));

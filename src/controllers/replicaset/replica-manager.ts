@@ -1,18 +1,22 @@
-// Keeps the number of pods of every ReplicaSet, or of every ReplicationController, at what it says.
+// Keeps the number of pods of every ReplicaSet, or of every ReplicationController, at its
+// spec.replicas.
 //
-// A key is reconciled from the informers' caches alone, which run behind this controller's own writes: expectations
-// (client/expectations.ts) keep it from deciding before they have caught up. Keys do not wait for each other.
+// A key is reconciled from the informers' caches alone, which lag behind this controller's own
+// writes: expectations (client/expectations.ts) delay decisions until the caches have caught up.
+// Keys do not wait for each other.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeueAfter } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Histogram } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import { decideClaims } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -31,9 +35,12 @@ type ReadPod = Immutable<Pod>;
 
 export interface ReplicaManagerConfig<T extends KubeObject> extends ControllerConfig {
   readonly kind: ReplicaKind<T>;
-  /** Keys that are reconciled at once. Default: 32: each waits for the disk several times, and is no work while it waits. */
+  /**
+   * The number of keys that are reconciled at once. Default: 32, because a reconcile spends most of
+   * its time waiting for writes.
+   */
   readonly workers?: number;
-  /** Pods that one reconcile creates or deletes at most. Default: 500. */
+  /** The maximum number of pods that one reconcile creates or deletes. Default: 500. */
   readonly burstReplicas?: number;
 }
 
@@ -50,7 +57,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
   readonly #pods: Dependents<T, Pod>;
   readonly #expectations: ControllerExpectations;
   readonly #podControl: PodControl;
-  /** Counts reconciles that left the pods alone because the cache lacked some of what was done to them. */
+  /** Counts reconciles that changed no pods because the cache lacked own writes. */
   readonly #skips: Counter;
   readonly #ageRatios: Histogram;
   readonly #batching = new PodBatching();
@@ -114,7 +121,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     return this.#next(key, owner, active, nowMs);
   }
 
-  /** When to look again if nothing happens until then. */
+  /** Returns when to reconcile again if no event arrives until then. */
   #next(
     key: string,
     owner: ReplicaOwner,
@@ -129,7 +136,9 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     return delays.length === 0 ? reconciled : requeueAfter(Math.min(...delays));
   }
 
-  /** Creates or deletes what is missing or too much. Answers what that failed with; undefined if all went well. */
+  /**
+   * Creates missing pods or deletes surplus ones. Returns the first error; undefined on success.
+   */
   async #manage(
     key: string,
     owner: ReplicaOwner,
@@ -155,9 +164,9 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     const { successes, failure } = await slowStartBatch(count, INITIAL_BATCH, () =>
       this.#podControl.create(owner, owner.template, reference, signal),
     );
-    // Failed or skipped writes will not be observed.
+    // Failed or skipped creations will not be observed.
     for (let i = successes; i < count; i++) this.#expectations.creationObserved(key);
-    // Nothing can be created in a namespace that goes away, and trying again would not help.
+    // Nothing can be created in a terminating namespace, so a retry would not help.
     return isNamespaceTerminating(failure) ? undefined : failure;
   }
 
@@ -183,7 +192,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
         } catch (error) {
           // No event of this deletion will come.
           this.#expectations.deletionObserved(key, pod.metadata.uid);
-          // Gone already, or another pod has its name: that is what was wanted.
+          // The pod is gone, or another pod has its name: the deletion has its effect.
           if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) throw error;
         }
       }),
@@ -191,7 +200,10 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     return results.find((result) => result.status === 'rejected')?.reason;
   }
 
-  /** The pods that count when pods are crowded on a node: also those of the other ReplicaSets of the same Deployment. */
+  /**
+   * Returns the pods that count for the ranking by node: also the pods of the other ReplicaSets of
+   * the same Deployment.
+   */
   #siblingPods(owner: ReplicaOwner, active: readonly ReadPod[]): readonly ReadPod[] {
     const controller = controllerOf(owner);
     if (controller === undefined) return active;
@@ -202,7 +214,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     return [...found.values()];
   }
 
-  /** Writes the changed status; after a conflict, once more on top of the new version. */
+  /** Writes a changed status. After a conflict, retries once with the new version. */
   async #writeStatus(
     object: Immutable<T>,
     owner: ReplicaOwner,
@@ -227,7 +239,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
         throw readError;
       }
       if (fresh.metadata.uid !== owner.metadata.uid) return;
-      // observedGeneration stays that of the object that was acted on.
+      // observedGeneration stays the generation that was reconciled.
       await client.updateStatus(this.#kind.withStatus(fresh, status), { signal });
     }
   }

@@ -1,16 +1,18 @@
-// The view of a ReplicaSet or a ReplicationController that the replica manager works with: what differs between the two kinds
-// is here, and nowhere else.
+// The replica manager's view of a ReplicaSet or ReplicationController. Only this file knows the
+// differences between the two kinds.
 
-import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import type { ReplicaSet, ReplicaSetStatus } from '#api/groups/apps/v1/index.ts';
-import { replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { PodTemplateSpec, ReplicationController } from '#api/groups/core/v1/index.ts';
+import { type ReplicaSet, replicaSets, type ReplicaSetStatus } from '#api/groups/apps/v1/index.ts';
+import {
+  type PodTemplateSpec,
+  type ReplicationController,
+  replicationControllers,
+} from '#api/groups/core/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import type { PodOwner } from '../pod-control.ts';
 
-/** `T` is the object that is viewed. */
+/** An owner of replicas. `T`: the type of the object. */
 export interface ReplicaOwner extends PodOwner {
   readonly replicas: number;
   readonly minReadySeconds: number;
@@ -19,17 +21,19 @@ export interface ReplicaOwner extends PodOwner {
   readonly status: Immutable<ReplicaSetStatus>;
 }
 
-/** One of the kinds whose objects are kept at a number of replicas. */
+/** A kind with a number of replicas. */
 export interface ReplicaKind<T extends KubeObject> {
   readonly type: ResourceType<T>;
   readonly apiVersion: string;
-  /** As events name the reporter. */
+  /** The reporter of events. */
   readonly component: string;
-  /** As metrics name its queue. */
+  /** The name of the queue in metrics. */
   readonly queueName: string;
-  /** Throws if the selector cannot be read; validation keeps such objects out. */
+  /** Returns the view. Throws if the selector is invalid, which validation prevents. */
   view(object: Immutable<T>): ReplicaOwner;
-  /** A copy with another status. What the kind's status does not have is left out. */
+  /**
+   * Returns a copy with another status. Fields that the kind's status does not have are left out.
+   */
   withStatus(object: Immutable<T>, status: Immutable<ReplicaSetStatus>): Immutable<T>;
 }
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { pods, replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { Scenario } from '../testing/robustness.ts';
-import { disturb } from '../testing/robustness.ts';
+import { disturb, type Scenario } from '../testing/robustness.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './index.ts';
@@ -14,7 +13,10 @@ const template = {
 };
 const MERGE = 'application/merge-patch+json';
 
-/** A pod that is there before, one that is let go by its labels, and one that somebody deletes. */
+/**
+ * The faults hit these steps: an orphan exists, a pod is released by its labels, and a pod is
+ * deleted by another client.
+ */
 const orphan = async ({ client }: TestCluster) => {
   const { spec } = template;
   await client

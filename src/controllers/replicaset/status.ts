@@ -14,13 +14,13 @@ type ReadStatus = Immutable<ReplicaSetStatus>;
 
 export interface StatusInput {
   readonly owner: ReplicaOwner;
-  /** Its active pods. */
+  /** The owner's active pods. */
   readonly active: readonly ReadPod[];
-  /** How many of its pods are being deleted. */
+  /** The number of terminating pods. */
   readonly terminating: number;
   /** The error of creating or deleting pods. */
   readonly failure: unknown;
-  /** Since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
@@ -55,7 +55,10 @@ export function calculateStatus({
   };
 }
 
-/** ReplicaFailure appears with the first failure and goes with the next success; another failure meanwhile changes nothing. */
+/**
+ * Returns the conditions. ReplicaFailure is added with the first failure and removed with the next
+ * success; a different failure in between changes nothing.
+ */
 function conditionsAfter(
   owner: ReplicaOwner,
   active: number,
@@ -93,7 +96,10 @@ export function sameStatus(a: ReadStatus, b: ReadStatus): boolean {
   );
 }
 
-/** In how many milliseconds the next ready pod becomes available; undefined if none is about to. */
+/**
+ * Returns in how many milliseconds the next ready pod becomes available; undefined if there is
+ * none.
+ */
 export function nextAvailability(
   active: readonly ReadPod[],
   minReadySeconds: number,

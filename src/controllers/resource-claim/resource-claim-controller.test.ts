@@ -3,8 +3,7 @@ import { events, pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { resourceClaims, resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ResourceClaimController } from './index.ts';
 
 const spec = { devices: { requests: [{ name: 'gpu', exactly: { deviceClassName: 'gpu' } }] } };
@@ -37,7 +36,7 @@ describe('claims of pods', () => {
   const claims = async () =>
     (await cluster.client.resource(resourceClaims).namespace('default').list()).items;
 
-  test('are made from their template, noted in the pod, and go when it has ended', async () => {
+  test('are created from their template, recorded in the pod’s status, and deleted when it has ended', async () => {
     await createTemplate(cluster.client);
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
@@ -57,7 +56,7 @@ describe('claims of pods', () => {
     expect(await claims()).toEqual([]);
   });
 
-  test('are given up for pods that are gone: the allocation goes with the last of them, and with it what protects the claim', async () => {
+  test('release the reservation of a deleted pod; the last one also frees the allocation and the finalizer', async () => {
     const client = cluster.client.resource(resourceClaims).namespace('default');
     const created = await client.create({ metadata: { name: 'shared' }, spec });
     const using = await cluster.client.resource(pods).create({
@@ -89,7 +88,7 @@ describe('claims of pods', () => {
     expect([given.status, given.metadata.finalizers]).toEqual([{}, undefined]);
   });
 
-  test('wait for their template, and say so', async () => {
+  test('wait for their template, and record an event', async () => {
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.advance('1s');
     expect(await claims()).toEqual([]);
@@ -107,7 +106,7 @@ describe('claims of pods', () => {
   });
 });
 
-test('claims end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+test('reach the same outcome after every fault', { timeout: 60_000 }, async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new ResourceClaimController(config),
     steps: [

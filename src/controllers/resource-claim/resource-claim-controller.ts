@@ -1,20 +1,31 @@
-// ResourceClaims of pods: made from the templates that pods name, noted in the pods' status, given up by pods that have ended, and
-// removed with them.
+// ResourceClaims of pods: creates them from the templates that pods name, records them in the pods'
+// status, removes the reservations of ended pods, and deletes the claims with their pods.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod, PodResourceClaim } from '#api/groups/core/v1/index.ts';
+import { type Pod, type PodResourceClaim, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceClaims, resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
-import type { ResourceClaim, ResourceClaimTemplate } from '#api/groups/resource/v1/index.ts';
+import {
+  type ResourceClaim,
+  resourceClaims,
+  type ResourceClaimTemplate,
+  resourceClaimTemplates,
+} from '#api/groups/resource/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { countSamples, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  countSamples,
+  type Family,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef } from '../controller-ref.ts';
@@ -39,7 +50,7 @@ export class ResourceClaimController implements Controller {
   readonly #claimQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #creations: Family<Counter>;
-  /** By the pod's key: claims made for it. */
+  /** By the pod's key: claims that were created for it. */
   readonly #writes: OwnWrites;
 
   constructor(config: ControllerConfig) {
@@ -164,7 +175,10 @@ export class ResourceClaimController implements Controller {
     }
   }
 
-  /** The claim that the template has become for this pod, made if it has not. */
+  /**
+   * Returns the claim that was created from the template for this pod. Creates it if it does not
+   * exist.
+   */
   async #claimFor(
     pod: ReadPod,
     podClaim: Immutable<PodResourceClaim>,
@@ -209,7 +223,10 @@ export class ResourceClaimController implements Controller {
     }
   }
 
-  /** The kubelet and the scheduler find the claims through the pod's status. `made`: by the name in the pod. */
+  /**
+   * Records the claims in the pod's status, from which the kubelet and the scheduler read them.
+   * `made`: by the claim's name in the pod.
+   */
   async #noteIn(
     pod: ReadPod,
     made: ReadonlyMap<string, string>,
@@ -261,7 +278,7 @@ export class ResourceClaimController implements Controller {
       }
       const isFree =
         claim.status.allocation === undefined && (claim.status.reservedFor ?? []).length === 0;
-      // Otherwise it may be there for the scheduler, which sets it before it writes the devices.
+      // Otherwise the scheduler may have added the finalizer, which it writes before the devices.
       if (isFree && (released || goes) && claim.metadata.finalizers?.includes(FINALIZER) === true) {
         const finalizers = claim.metadata.finalizers.filter((finalizer) => finalizer !== FINALIZER);
         claim = await client.update(
@@ -273,7 +290,7 @@ export class ResourceClaimController implements Controller {
       if (owner?.kind !== 'Pod' || claim.metadata.deletionTimestamp !== undefined)
         return reconciled;
       const pod = this.#pods.lister.get(namespace, owner.name);
-      // The garbage collector deletes the claims of pods that are gone.
+      // The garbage collector deletes the claims of deleted pods.
       if (pod?.metadata.uid === owner.uid && isDone(pod))
         await client.delete(name, { preconditions: { uid }, signal });
     } catch (error) {
@@ -290,7 +307,7 @@ export class ResourceClaimController implements Controller {
   ): Promise<boolean> {
     const cached = this.#pods.lister.get(namespace, consumer.name);
     if (cached?.metadata.uid === consumer.uid) return !isDone(cached);
-    // The cache may be behind.
+    // The cache may be stale.
     try {
       const live = await this.#config.client
         .resource(pods)
@@ -304,7 +321,7 @@ export class ResourceClaimController implements Controller {
   }
 }
 
-/** It has run to its end, or will never begin. */
+/** Reports whether the pod has ended, or will never start. */
 function isDone(pod: ReadPod): boolean {
   return isPodTerminal(pod) || (pod.metadata.deletionTimestamp !== undefined && !pod.spec.nodeName);
 }
@@ -334,7 +351,10 @@ function asksForAdminAccess({ devices }: ReadClaim['spec']): boolean {
   return (devices?.requests ?? []).some(({ exactly }) => exactly?.adminAccess === true);
 }
 
-/** Whether it has devices, whether it asks for those of others, and who has made it. */
+/**
+ * Returns the labels of metrics: whether the claim is allocated, requests admin access, and how it
+ * was created.
+ */
 function metricLabels({
   metadata: { annotations = {} },
   spec,

@@ -10,8 +10,7 @@ import {
 import { resourceClaims } from '#api/groups/resource/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ResourceQuotaController } from './index.ts';
 
 const spec = {
@@ -38,7 +37,7 @@ describe('the quota controller', () => {
     await cluster.clock.settle();
   };
 
-  test('counts what there is', async () => {
+  test('counts existing objects', async () => {
     await podClient().create(pod('one'));
     await cluster.client
       .resource(configMaps)
@@ -82,14 +81,14 @@ describe('the quota controller', () => {
         pods: '1',
         'requests.memory': '64Mi',
         'requests.storage': '5Gi',
-        // The cluster's own is there too.
+        // The service `kubernetes` counts, too.
         services: '2',
         'services.nodeports': '1',
       },
     });
   });
 
-  test('counts devices by class: of alternatives the most, of all as many as a claim may have', async () => {
+  test('counts devices by class: the maximum of alternatives, and the maximum of a claim for `all`', async () => {
     const claims = cluster.client.resource(resourceClaims).namespace('default');
     const exactly = (deviceClassName: string, more: object = {}) => ({
       exactly: { deviceClassName, ...more },
@@ -140,12 +139,12 @@ describe('the quota controller', () => {
     );
   });
 
-  test('counts what the server has', async () => {
+  test('counts the server’s own objects', async () => {
     await limit({ 'count/deployments.apps': '3', 'count/widgets.example.com': '1' });
     expect((await status()).used).toEqual({ 'count/deployments.apps': '0' });
   });
 
-  test('gives back what is deleted or has ended', async () => {
+  test('releases what deleted and ended objects used', async () => {
     await limit({ pods: '2', 'count/pods': '5', cpu: '1' });
     await podClient().create(pod('one'));
     await podClient().create(pod('two'));
@@ -164,7 +163,7 @@ describe('the quota controller', () => {
     expect((await status()).used).toEqual({ 'count/pods': '1', cpu: '0', pods: '0' });
   });
 
-  test('follows limits that change', async () => {
+  test('follows changes of limits', async () => {
     await podClient().create(pod('one'));
     await limit({ pods: '2' });
     await client().patch('q', 'application/merge-patch+json', {
@@ -177,14 +176,14 @@ describe('the quota controller', () => {
     });
   });
 
-  test('counts in its scopes only', async () => {
+  test('counts only objects in its scopes', async () => {
     await podClient().create(pod('one'));
     await podClient().create(pod('two', { activeDeadlineSeconds: 60 }));
     await limit({ pods: '5' }, { scopes: ['Terminating'] });
     expect((await status()).used).toEqual({ pods: '1' });
   });
 
-  test('counts again when an object moves from one scope to another', async () => {
+  test('counts again when an object moves to another scope', async () => {
     const quotas = cluster.client.resource(resourceQuotas).namespace('default');
     const usedOf = async (name: string) => (await quotas.get(name)).status.used;
     const create = (name: string, spec: object) => quotas.create({ metadata: { name }, spec });
@@ -223,7 +222,7 @@ describe('the quota controller', () => {
     ]);
   });
 
-  test('gives back what was charged and never made', async () => {
+  test('releases what was charged but never created', async () => {
     await limit({ 'count/deployments.apps': '3' });
     const labels = { app: 'd' };
     const deployment = {
@@ -247,7 +246,7 @@ describe('the quota controller', () => {
   });
 });
 
-test('quotas end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+test('reach the same outcome after every fault', { timeout: 60_000 }, async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new ResourceQuotaController(config),
     steps: [
@@ -281,7 +280,7 @@ test('quotas end the same, whatever goes wrong', { timeout: 60_000 }, async () =
 describe('discovery', () => {
   const hard = { 'count/deployments.apps': '3', pods: '1' };
 
-  test('is waited for, and tried again', async () => {
+  test('is awaited, and retried', async () => {
     const cluster = await startTestCluster();
     const quotas = cluster.client.resource(resourceQuotas).namespace('default');
     cluster.faults.fail('GET', /^\/apis$/, () => apierrors.serviceUnavailable('away'), {
@@ -299,7 +298,7 @@ describe('discovery', () => {
     await cluster.stop();
   });
 
-  test('of one group may fail; what it has is counted once it is found', async () => {
+  test('of one group may fail; its resources are counted once they are discovered', async () => {
     const cluster = await startTestCluster();
     const quotas = cluster.client.resource(resourceQuotas).namespace('default');
     cluster.faults.fail('GET', /^\/apis\/apps\/v1$/, () => apierrors.serviceUnavailable('away'), {

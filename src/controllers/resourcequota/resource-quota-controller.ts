@@ -1,10 +1,10 @@
-// ResourceQuotas: what is in force, and how much of it is used. Admission charges what is made; here is counted what there is, so
-// that what is deleted, has ended, or was charged and never made is given back.
+// ResourceQuotas: writes the limits in force and the usage. Admission charges new objects; this
+// controller counts existing objects, so that the usage of objects that were deleted, have ended,
+// or were charged but never created is released.
 //
-// That last leaves no trace in any object. So, unlike elsewhere, every quota is counted again from time to time.
+// A charge without an object leaves no event. So every quota is also recounted periodically.
 
-import { pods, resourceQuotas } from '#api/groups/core/v1/index.ts';
-import type { Pod, ResourceQuota } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods, type ResourceQuota, resourceQuotas } from '#api/groups/core/v1/index.ts';
 import {
   addAmounts,
   amountsOf,
@@ -22,41 +22,47 @@ import {
 } from '#api/groups/core/v1/quota/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { abortable, LinkedAbort } from '#client/abort.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import {
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   requeue,
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { newQuantity } from '#machinery/text/quantity.ts';
 import * as wait from '#machinery/wait.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
+import {
+  apiVersionOf,
+  type DiscoveredResource,
+  discoverResources,
+  hasVerbs,
+} from '../discovery.ts';
 import { isPodTerminal } from '../pod-state.ts';
 
 type ReadQuota = Immutable<ResourceQuota>;
 type ReadObject = Immutable<KubeObject>;
 
 export interface ResourceQuotaControllerConfig extends ControllerConfig {
-  /** Keys that are reconciled at once. Default: 5. */
+  /** The number of keys that are reconciled at once. Default: 5. */
   readonly workers?: number;
-  /** How often a quota is counted again though nothing seems to have changed. Default: 5 minutes. */
+  /** The time after which a quota is recounted without an event. Default: 5 minutes. */
   readonly recountMs?: number;
-  /** How often the resources of the server are discovered. Default: 30 seconds. */
+  /** The time between two discoveries of the server's resources. Default: 30 seconds. */
   readonly discoveryPeriodMs?: number;
 }
 
-/** So many objects may be deleted at once, and are then counted once. */
+/** Events within this time lead to one recount: many objects may be deleted at once. */
 const COLLECT_MS = 100;
-/** Charged objects appear in the cache with a delay. Until then, a lower count is not trusted. */
+/** Charged objects appear in the cache with a delay: until then, a lower count is not written. */
 const SETTLE_MS = 1000;
-/** How long a quota waits for the first list of a resource: the resource may have been removed from the server. */
+/**
+ * How long a quota waits for the first list of a resource. The server may no longer have the
+ * resource.
+ */
 const SYNC_TIMEOUT_MS = 30_000;
 
 interface Counted {
@@ -69,16 +75,19 @@ export class ResourceQuotaController implements Controller {
   readonly #config: ResourceQuotaControllerConfig;
   readonly #quotas: SharedInformer<ReadQuota>;
   readonly #queue: RateLimitingQueue;
-  /** By `countName` and version: the resources that some quota limits. Informers are made when the first does. */
+  /**
+   * By `countName` and version: the resources that some quota limits. The informer of a resource
+   * starts with the first such quota.
+   */
   readonly #counted = new Map<string, Counted>();
-  /** By `countName`: the resources that can be counted, as discovered last. */
+  /** By `countName`: the countable resources, from the last discovery. */
   #types: ReadonlyMap<string, DiscoveredResource> = new Map();
   /** Resolves when the resources have been discovered for the first time. */
   readonly #ready: Promise<void>;
   #resolveReady: () => void = () => undefined;
-  /** Quota's UID → when its use last grew, on the clock's monotonic scale. */
+  /** The quota's UID → when its usage last grew, on the clock's monotonic scale. */
   readonly #chargedAt = new Map<string, number>();
-  /** For informers that are made later. */
+  /** The signal of the run, for informers that start later. */
   #running: AbortSignal = AbortSignal.abort();
 
   constructor(config: ResourceQuotaControllerConfig) {
@@ -96,7 +105,7 @@ export class ResourceQuotaController implements Controller {
       onUpdate: (before, quota) => {
         const charged = growth(amountsOf(quota.status.used), amountsOf(before.status.used));
         if (charged.size > 0) this.#chargedAt.set(quota.metadata.uid, config.clock.monotonic());
-        // The amounts that admission has charged are correct.
+        // The amounts that admission charged are correct as they are.
         if (
           before.metadata.uid !== quota.metadata.uid ||
           !sameLists(before.spec.hard, quota.spec.hard)
@@ -135,7 +144,7 @@ export class ResourceQuotaController implements Controller {
         if (hasVerbs(resource, 'create', 'delete', 'list', 'watch'))
           types.set(countName(resource), resource);
       }
-      // A group that cannot be asked right now has not lost its resources.
+      // Discovery of the group failed, so its resources are kept.
       for (const [name, resource] of this.#types)
         if (failures.has(apiVersionOf(resource))) types.set(name, resource);
       this.#use(types);
@@ -149,7 +158,7 @@ export class ResourceQuotaController implements Controller {
     const hasNew = [...types.keys()].some((name) => !this.#types.has(name));
     this.#types = types;
     this.#resolveReady();
-    // A quota may limit what could not be counted until now.
+    // A quota may limit a resource that could not be counted before.
     if (hasNew) for (const quota of this.#quotas.lister.list()) this.#queue.add(objectKey(quota));
   }
 
@@ -182,7 +191,7 @@ export class ResourceQuotaController implements Controller {
         .resource(resourceQuotas)
         .updateStatus({ ...quota, status }, { signal });
     } catch (error) {
-      // Something was charged meanwhile: it has to be counted too.
+      // Admission charged the quota meanwhile: the new charge must be counted, too.
       if (apierrors.isConflict(error)) return requeue;
       if (apierrors.isNotFound(error)) return reconciled;
       throw error;
@@ -206,7 +215,10 @@ export class ResourceQuotaController implements Controller {
     return sum;
   }
 
-  /** The resources that the quota limits, with all their objects in the cache. Resources that cannot be listed are left out. */
+  /**
+   * Returns the resources that the quota limits, with all their objects in the cache. Resources
+   * that cannot be listed are left out.
+   */
   async #countedBy({ spec }: ReadQuota, signal: AbortSignal): Promise<readonly Counted[]> {
     const found = new Map<string, Counted>();
     for (const limit of Object.keys(spec.hard ?? {})) {
@@ -258,7 +270,9 @@ export class ResourceQuotaController implements Controller {
     }
   }
 
-  /** Queues the quotas of the object's namespace that limit the resource: some of it has been given back. */
+  /**
+   * Queues the quotas of the object's namespace that limit the resource: some usage was released.
+   */
   #wake(object: ReadObject, resource: GroupResource): void {
     const { tracks } = evaluatorOf(resource);
     for (const quota of this.#quotas.lister.list(object.metadata.namespace ?? '')) {
@@ -268,7 +282,10 @@ export class ResourceQuotaController implements Controller {
   }
 }
 
-/** Reports whether the update may move the object from one scope to another. Status updates of pods, which are frequent, do not. */
+/**
+ * Reports whether the update may move the object from one scope to another. Status updates of pods,
+ * which are frequent, do not.
+ */
 function mayMove(
   { group, resource }: GroupResource,
   before: ReadObject,
@@ -279,13 +296,13 @@ function mayMove(
   return resource === 'persistentvolumeclaims';
 }
 
-/** Reports whether the object took more before the update than after it. */
+/** Reports whether the update decreased the object's usage. */
 function tookMore(type: GroupResource, before: ReadObject, object: ReadObject): boolean {
   if (type.group !== '') return false;
   if (type.resource === pods.resource) {
     const [then, now] = [before as Immutable<Pod>, object as Immutable<Pod>];
     if (isPodTerminal(now)) return !isPodTerminal(then);
-    // A resize.
+    // A resize of the pod.
     if (then.metadata.generation === now.metadata.generation) return false;
   }
   const { usage } = evaluatorOf(type);

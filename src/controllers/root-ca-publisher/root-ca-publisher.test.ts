@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { RootCaPublisher } from './index.ts';
 
 let cluster: TestCluster;
@@ -14,7 +13,7 @@ const maps = (namespace = 'default') => cluster.client.resource(configMaps).name
 const NAME = 'kube-root-ca.crt';
 
 describe('RootCaPublisher', () => {
-  test('publishes the authority in every namespace, and puts right what is changed', async () => {
+  test('publishes the CA in every namespace, and reverts changes', async () => {
     await cluster.run((config) => new RootCaPublisher({ ...config, rootCa: 'PEM' }));
     const published = await maps().get(NAME);
     expect(published.data).toEqual({ 'ca.crt': 'PEM' });
@@ -39,7 +38,7 @@ describe('RootCaPublisher', () => {
     expect((await maps().get(NAME)).data).toEqual({ 'ca.crt': 'PEM' });
   });
 
-  test('publishes another authority after a restart with one', async () => {
+  test('publishes a new CA after a restart', async () => {
     const stop = await cluster.run((config) => new RootCaPublisher({ ...config, rootCa: 'old' }));
     const { resourceVersion } = (await maps().get(NAME)).metadata;
     await stop();

@@ -1,14 +1,23 @@
-// Every namespace has a ConfigMap with the certificates by which pods know the API server.
+// Maintains a ConfigMap in every namespace with the CA certificates by which pods verify the API
+// server.
 
-import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap, Namespace } from '#api/groups/core/v1/index.ts';
+import {
+  type ConfigMap,
+  configMaps,
+  type Namespace,
+  namespaces,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
@@ -20,7 +29,7 @@ const DESCRIPTION =
   'service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.';
 
 export interface RootCaPublisherConfig extends ControllerConfig {
-  /** PEM. */
+  /** The root CA, as PEM. */
   readonly rootCa: string;
 }
 
@@ -99,7 +108,7 @@ export class RootCaPublisher implements Controller {
         );
       }
     } catch (error) {
-      // There already, or its namespace is going away.
+      // The ConfigMap exists, or its namespace is terminating.
       if (
         !apierrors.isAlreadyExists(error) &&
         !apierrors.isNotFound(error) &&

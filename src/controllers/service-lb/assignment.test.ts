@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { assign } from './assignment.ts';
-import type { Wish } from './assignment.ts';
+import { assign, type Wish } from './assignment.ts';
 
 const wish = (key: string, port: number, eligible: string, held = ''): Wish => ({
   key,
@@ -26,7 +25,7 @@ test.each<[string, Wish[], Record<string, string>]>([
   ).toEqual(expected);
 });
 
-test('all its ports must be free', () => {
+test('every port of the service must be free', () => {
   const both = { ...wish('b', 80, 'x'), ports: ['TCP/80', 'TCP/443'] };
   expect(assign([wish('a', 443, 'x'), both], new Set(), 3).has('b')).toBe(false);
   expect(

@@ -1,14 +1,14 @@
-// Which addresses of nodes the services of type LoadBalancer get. An address serves a port for one service only, so all services
-// are looked at together.
+// Assigns addresses of nodes to services of type LoadBalancer. A port of an address serves one
+// service only, so all services are assigned together.
 
 export interface Wish {
   /** 'namespace/name'. */
   readonly key: string;
-  /** 'TCP/80' … */
+  /** For example 'TCP/80'. */
   readonly ports: readonly string[];
-  /** That it may have, the preferred ones first. */
+  /** The addresses that the service may have, preferred ones first. */
   readonly eligible: readonly string[];
-  /** That it has. */
+  /** The addresses that the service has. */
   readonly held: readonly string[];
 }
 
@@ -16,8 +16,9 @@ export interface Wish {
 export type Reserved = ReadonlySet<string>;
 
 /**
- * What is held stays, as long as it may; then the others get what is left, the first wishes first. At most `most` addresses each.
- * A key that is missing in the answer has none.
+ * Returns the addresses of each service. Valid present addresses are kept; the remaining ones are
+ * assigned in the order of the wishes. At most `most` addresses each. A key that is missing in the
+ * result has no address.
  */
 export function assign(
   wishes: readonly Wish[],

@@ -1,4 +1,4 @@
-// The load balancer of clusters without a cloud.
+// The load balancer for clusters without a cloud provider.
 
 export { ServiceLbController } from './service-lb-controller.ts';
 export type { ServiceLbConfig } from './service-lb-controller.ts';

@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { events, nodes, services } from '#api/groups/core/v1/index.ts';
-import type { Service } from '#api/groups/core/v1/index.ts';
+import { events, nodes, type Service, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ServiceLbController } from './index.ts';
 
 let cluster: TestCluster;
@@ -48,7 +46,7 @@ const eventsOf = async (name: string) =>
     .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 
 describe('ServiceLbController', () => {
-  test('gives addresses of the nodes, and says so', async () => {
+  test('assigns addresses of nodes, and records events', async () => {
     await addNode(cluster, 'a', { '10.0.0.1': 'InternalIP', a: 'Hostname' });
     await addNode(cluster, 'b', { '10.0.0.2': 'InternalIP', '203.0.113.2': 'ExternalIP' });
     await addNode(
@@ -59,14 +57,14 @@ describe('ServiceLbController', () => {
     );
     await inDefault().create(balanced('web', 80));
     expect(await ingressOf('web')).toBe('10.0.0.1 VIP, 203.0.113.2 VIP');
-    // Of one millisecond, whose names are in no order.
+    // Events within one millisecond have no defined order.
     expect((await eventsOf('web')).sort()).toEqual([
       'Normal EnsuredLoadBalancer: Ensured load balancer',
       'Normal EnsuringLoadBalancer: Ensuring load balancer',
     ]);
   });
 
-  test('nodes that are lost serve nobody, and come back', async () => {
+  test('removes the addresses of lost nodes, and assigns them again later', async () => {
     await inDefault().create(balanced('web', 80));
     expect(await ingressOf('web')).toBe('');
     expect(await eventsOf('web')).toEqual([
@@ -84,7 +82,7 @@ describe('ServiceLbController', () => {
     expect(await ingressOf('web')).toBe('');
   });
 
-  test('a port of an address is one service’s; that of the kubelet nobody’s', async () => {
+  test('a port of an address serves one service; ports of the kubelet are reserved', async () => {
     await addNode(cluster, 'a', { '10.0.0.1': 'InternalIP' });
     await inDefault().create(balanced('web', 80));
     await inDefault().create(balanced('other', 81));
@@ -100,7 +98,7 @@ describe('ServiceLbController', () => {
     expect(await ingressOf('late')).toBe('10.0.0.1 VIP');
   });
 
-  test('of another class, or of another type: left alone, or taken back', async () => {
+  test('services of another class or type: left alone, or released', async () => {
     await addNode(cluster, 'a', { '10.0.0.1': 'InternalIP' });
     await inDefault().create(balanced('web', 80));
     await inDefault().create(balanced('classy', 81, { loadBalancerClass: 'example.com/other' }));
@@ -119,7 +117,7 @@ describe('ServiceLbController', () => {
     expect([await ingressOf('web'), await ingressOf('classy')]).toEqual(['', '192.0.2.1 VIP']);
   });
 
-  test('one address, for who asks for it', async () => {
+  test('a service may request one address', async () => {
     await addNode(cluster, 'a', { '10.0.0.1': 'InternalIP' });
     await addNode(cluster, 'b', { '10.0.0.2': 'InternalIP' });
     await inDefault().create(balanced('web', 80, { loadBalancerIP: '10.0.0.2' }));
@@ -131,7 +129,7 @@ describe('ServiceLbController', () => {
     ]);
   });
 
-  test('only nodes with an endpoint, for who wants his traffic there', async () => {
+  test('with externalTrafficPolicy Local: only nodes with an endpoint', async () => {
     await addNode(cluster, 'a', { '10.0.0.1': 'InternalIP' });
     await addNode(cluster, 'b', { '10.0.0.2': 'InternalIP' });
     await inDefault().create(balanced('web', 80, { externalTrafficPolicy: 'Local' }));
@@ -151,7 +149,7 @@ describe('ServiceLbController', () => {
   });
 });
 
-test('addresses end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reach the same outcome after every fault', { timeout: 120_000 }, async () => {
   const {
     writes,
     events: seen,
@@ -174,7 +172,7 @@ test('addresses end the same, whatever goes wrong', { timeout: 120_000 }, async 
     rest: '1m',
   });
   expect([writes, seen].every((count) => count > 2)).toBe(true);
-  // Addresses and ports within the cluster are given by chance.
+  // Cluster IPs and node ports are random.
   const plain = (end: readonly unknown[]): unknown =>
     JSON.parse(
       JSON.stringify(end, (key, value: unknown) =>

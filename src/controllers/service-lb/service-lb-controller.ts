@@ -1,38 +1,37 @@
-// A load balancer for clusters without a cloud: a service of type LoadBalancer gets addresses of nodes, which the service proxy
-// of each node serves. Services with a loadBalancerClass belong to other controllers.
+// A load balancer for clusters without a cloud provider: a service of type LoadBalancer gets
+// addresses of nodes, at which the service proxy of each node serves it. Services with a
+// loadBalancerClass belong to other controllers.
 
-import { nodes, services } from '#api/groups/core/v1/index.ts';
-import type { Node, Service } from '#api/groups/core/v1/index.ts';
-import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import { type Node, nodes, type Service, services } from '#api/groups/core/v1/index.ts';
+import { type EndpointSlice, endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { SERVICE_NAME } from '../endpointslice/slice-metadata.ts';
-import { assign } from './assignment.ts';
-import type { Wish } from './assignment.ts';
+import { assign, type Wish } from './assignment.ts';
 
 type ReadNode = Immutable<Node>;
 type ReadService = Immutable<Service>;
 type ReadSlice = Immutable<EndpointSlice>;
 
 export interface ServiceLbConfig extends ControllerConfig {
-  /** Addresses that a service gets at most: so many nodes may be lost before clients have to look again. Default: 8. */
+  /**
+   * The maximum number of addresses per service: clients keep working as long as one of these nodes
+   * does. Default: 8.
+   */
   readonly maxAddresses?: number;
 }
 
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
-/** Services share addresses, so they are all reconciled together: the queue's one key. */
+/** The only key on the queue: services share addresses, so they are all reconciled together. */
 const ALL = 'services';
-/** So many changes as come within this time are looked at together. */
+/** Changes within this time are reconciled together. */
 const COLLECT_MS = 50;
 const BY_SERVICE = 'service-name';
 
@@ -84,7 +83,7 @@ export class ServiceLbController implements Controller {
           metadata.namespace ?? '',
           metadata.labels?.[SERVICE_NAME] ?? '',
         );
-        // The endpoints of the API server tell which ports services cannot have.
+        // The endpoints of the API server's service name ports that services cannot have.
         return service !== undefined && (isLocal(service) || isApiServer(service));
       }),
       enqueue,
@@ -145,7 +144,7 @@ export class ServiceLbController implements Controller {
     return eligible.filter(({ metadata }) => serving.has(metadata.name));
   }
 
-  /** The addresses and ports of the API server and the kubelets. */
+  /** Returns the addresses and ports of the API server and the kubelets. */
   #reserved(): ReadonlySet<string> {
     const reserved = new Set<string>();
     for (const { endpoints, ports } of this.#slices.lister.byIndex(
@@ -236,7 +235,7 @@ function isBalanced({ metadata, spec }: ReadService): boolean {
   );
 }
 
-/** Only nodes with a pod of its own serve it. */
+/** Reports whether only nodes with a local endpoint serve the service. */
 function isLocal({ spec }: ReadService): boolean {
   return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 }
@@ -255,7 +254,7 @@ function isEligible({ metadata, status }: ReadNode): boolean {
   return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 }
 
-/** Returns the external addresses of a node, if it has any. */
+/** Returns the external addresses of a node; without one, its internal addresses. */
 function addressesOf({ status }: ReadNode): readonly string[] {
   const of = (wanted: string): string[] =>
     (status.addresses ?? []).flatMap(({ type, address }) => (type === wanted ? [address] : []));

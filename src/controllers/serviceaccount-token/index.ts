@@ -1,4 +1,4 @@
-// The controller of tokens in Secrets.
+// The controllers of ServiceAccount tokens in Secrets.
 
 export { legacyTokenSigner } from './legacy-token.ts';
 export type { LegacyTokenOf } from './legacy-token.ts';

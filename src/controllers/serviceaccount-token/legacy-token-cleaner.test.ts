@@ -5,12 +5,11 @@ import { startTestServer } from '#apiserver/testing/server.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { disturb } from '../testing/robustness.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { LegacyTokenCleaner, legacyTokenSigner } from './index.ts';
 
 const HOUR_MS = 3_600_000;
-/** A year of one hour, looked at twice. */
+/** A clean-up period of one hour instead of a year, with two passes per period. */
 const soon = { cleanUpPeriodMs: HOUR_MS, lookPeriodMs: HOUR_MS / 2 };
 const LAST_USED = 'kubernetes.io/legacy-token-last-used';
 const INVALID_SINCE = 'kubernetes.io/legacy-token-invalid-since';
@@ -23,7 +22,7 @@ const namesOf = async (cluster: TestCluster) =>
   (await inDefault(cluster).list()).items.map(({ metadata: { name, labels } }) =>
     labels?.[INVALID_SINCE] === undefined ? name : `${name} (not taken)`,
   );
-/** `given`: to the account, without its asking. */
+/** Creates a Secret. `given`: it was generated for the account. */
 async function setUp(
   cluster: TestCluster,
   made: Record<string, { given: boolean; lastUsed?: string }>,
@@ -43,7 +42,7 @@ async function setUp(
     .create({ metadata: { name: TRACKING }, data: { since: '2025-12-31' } });
 }
 
-test('tokens that nobody asked for, mounts or uses are first not taken, then deleted', async () => {
+test('generated tokens that no pod mounts or uses are first invalidated, then deleted', async () => {
   const cluster = await startTestCluster();
   await setUp(cluster, {
     asked: { given: false },
@@ -63,7 +62,7 @@ test('tokens that nobody asked for, mounts or uses are first not taken, then del
   await cluster.clock.advance('50m');
   expect(await namesOf(cluster)).toEqual(['asked', 'mounted', 'unused', 'used', 'used-long-ago']);
   await cluster.clock.advance('45m');
-  // The day on which they are found: it is over an hour old when they are looked at again.
+  // The day on which the tokens were invalidated is more than an hour ago at the next pass.
   expect(await namesOf(cluster)).toEqual([
     'asked',
     'mounted',
@@ -76,7 +75,7 @@ test('tokens that nobody asked for, mounts or uses are first not taken, then del
   await cluster.stop();
 });
 
-test('without knowing how long uses have been noted, nothing is done', async () => {
+test('without a known start of use tracking, nothing is changed', async () => {
   const cluster = await startTestCluster();
   await setUp(cluster, { unused: { given: true } });
   await cluster.client.resource(configMaps).namespace('kube-system').delete(TRACKING);
@@ -86,7 +85,7 @@ test('without knowing how long uses have been noted, nothing is done', async () 
   await cluster.stop();
 });
 
-test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new LegacyTokenCleaner({ ...config, ...soon }),
     steps: [(cluster) => setUp(cluster, { asked: { given: false }, unused: { given: true } })],
@@ -98,7 +97,7 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });
 
-test('the API server notes uses once a day, says since when, and takes no token that is invalid', async () => {
+test('the API server records uses once a day, publishes since when, and rejects invalidated tokens', async () => {
   const signingKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .toString();

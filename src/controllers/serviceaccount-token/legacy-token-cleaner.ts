@@ -1,13 +1,20 @@
-// Tokens in Secrets that ServiceAccounts were once given without asking, and that nobody has used for a year: first they are not
-// taken any more, and when nobody has missed them for another year, they are deleted. Those that somebody asked for stay.
+// Cleans up generated tokens: Secrets that older versions created for each ServiceAccount. A token
+// that was unused for a year is invalidated, and after another year without use it is deleted.
+// Tokens that users requested stay.
 
-import { configMaps, pods, secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
-import type { Pod, Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  type Pod,
+  pods,
+  type Secret,
+  secrets,
+  type ServiceAccount,
+  serviceAccounts,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as wait from '#machinery/wait.ts';
 import { ControllerBuilder } from '../builder.ts';
@@ -16,9 +23,9 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 type ReadSecret = Immutable<Secret>;
 
 export interface LegacyTokenCleanerConfig extends ControllerConfig {
-  /** How long a token must be unused. Default: 365 days. */
+  /** The time for which a token must be unused, in milliseconds. Default: 365 days. */
   readonly cleanUpPeriodMs?: number;
-  /** Between two looks at all of them. Default: a day. */
+  /** The time between two passes over all tokens. Default: a day. */
   readonly lookPeriodMs?: number;
 }
 
@@ -27,7 +34,7 @@ const TYPE = 'kubernetes.io/service-account-token';
 const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 const LAST_USED = 'kubernetes.io/legacy-token-last-used';
 const INVALID_SINCE = 'kubernetes.io/legacy-token-invalid-since';
-/** The record of the API server about the tracking of uses. */
+/** The ConfigMap in which the API server records since when uses are tracked. */
 const TRACKING = {
   namespace: 'kube-system',
   name: 'kube-apiserver-legacy-service-account-token-tracking',
@@ -54,7 +61,7 @@ export class LegacyTokenCleaner implements Controller {
     this.#secrets = builder.informerFor(secrets, { fieldSelector: `type=${TYPE}` });
     this.#accounts = builder.informerFor(serviceAccounts);
     this.#pods = builder.informerFor(pods);
-    // Periods are counted in days, so that events need not wake anything: one pass on each day is enough.
+    // Periods are counted in days, so events wake nothing: one pass per day is enough.
     builder.alongside((signal) =>
       wait.until({ clock, signal, periodMs: lookPeriodMs }, async () => {
         for (const key of this.#secrets.lister.keys()) builder.queue.add(key);
@@ -79,19 +86,19 @@ export class LegacyTokenCleaner implements Controller {
         await inNamespace.delete(name, { preconditions: { uid, resourceVersion }, signal });
       }
     } catch (error) {
-      // It was used or changed meanwhile: look again.
+      // The token was used or changed meanwhile: check it again.
       if (apierrors.isConflict(error)) return requeue;
       if (!apierrors.isNotFound(error)) throw error;
     }
     return reconciled;
   }
 
-  /** The time from which unused tokens count. */
+  /** Returns the time before which a last use counts as unused. */
   #longAgo(): number {
     return this.#config.clock.now() - this.#periodMs;
   }
 
-  /** Its account was given it without asking, no pod has it, and it has not been used for long. */
+  /** Reports whether the token was generated, no pod mounts it, and its last use is long ago. */
   #isUnused(secret: ReadSecret): boolean {
     const {
       name,
@@ -111,7 +118,7 @@ export class LegacyTokenCleaner implements Controller {
     return !this.#pods.lister.list(namespace).some((pod) => mentions(pod, name));
   }
 
-  /** Reports whether uses have been tracked for that long. Earlier uses are unknown. */
+  /** Reports whether uses have been tracked for the whole period. Earlier uses are unknown. */
   async #isTracked(signal: AbortSignal): Promise<boolean> {
     try {
       const { data } = await this.#config.client
@@ -127,7 +134,10 @@ export class LegacyTokenCleaner implements Controller {
   }
 }
 
-/** The beginning of a day like 2026-01-31, in milliseconds since the epoch; undefined if it is none. */
+/**
+ * Returns the beginning of a day such as 2026-01-31, in milliseconds since the epoch; undefined for
+ * invalid text.
+ */
 function dayMs(day: string | undefined): number | undefined {
   return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day)
     ? parseTime(`${day}T00:00:00Z`)

@@ -1,4 +1,5 @@
-// The token that a Secret of type kubernetes.io/service-account-token is given: a JSON web token without an end.
+// Signs the token of a Secret of type kubernetes.io/service-account-token: a JSON web token without
+// an expiration.
 
 import { tokenSigner } from '#machinery/token-keys.ts';
 
@@ -8,7 +9,10 @@ export interface LegacyTokenOf {
   readonly serviceAccount: { readonly name: string; readonly uid: string };
 }
 
-/** `key`: PEM, a private key. Throws TypeError for one that tokens cannot be signed with. */
+/**
+ * Returns a function that signs tokens. `key`: a private key as PEM. Throws TypeError for a key
+ * that cannot sign tokens.
+ */
 export function legacyTokenSigner(key: string): (of: LegacyTokenOf) => string {
   const signer = tokenSigner(key);
   return ({ namespace, secret, serviceAccount }) =>

@@ -6,8 +6,7 @@ import { tokenKeysOf } from '#machinery/token-keys.ts';
 import { LegacyServiceAccountTokens } from '#apiserver/authentication/legacy-service-account-tokens.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { legacyTokenSigner, TokensController } from './index.ts';
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -58,7 +57,7 @@ describe('tokens in secrets', () => {
     await cluster.clock.settle();
   };
 
-  test('are made on request, say who bears them, and are good as long as their secret is', async () => {
+  test('are created on request, name their account, and are valid as long as their secret exists', async () => {
     await create();
     const { data, metadata } = await client().get('token');
     const account = await accounts().get('default');
@@ -79,7 +78,7 @@ describe('tokens in secrets', () => {
     expect(await authenticator.authenticateToken(token, [])).toBeUndefined();
   });
 
-  test('go with their account, and are not those of another by its name', async () => {
+  test('are deleted with their account, and do not belong to a new account with its name', async () => {
     await accounts().create({ metadata: { name: 'builder' } });
     await create('builder');
     const token = text((await client().get('token')).data?.['token']);
@@ -90,7 +89,7 @@ describe('tokens in secrets', () => {
     expect(await authenticator.authenticateToken(token, [])).toBeUndefined();
   });
 
-  test('of nobody are removed; an account does not name a secret that is gone', async () => {
+  test('without an account are deleted; an account does not name a deleted secret', async () => {
     await create('nobody');
     expect((await client().list()).items).toEqual([]);
     await accounts().create({
@@ -104,26 +103,30 @@ describe('tokens in secrets', () => {
   });
 });
 
-test('secrets and accounts end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
-  const { outcome, disturbed } = await disturb({
-    subject: (config) => new TokensController({ ...config, sign: () => 'token' }),
-    steps: [
-      async ({ client }) => {
-        await client
-          .resource(serviceAccounts)
-          .create({ metadata: { name: 'builder', namespace: 'default' } });
-        await client.resource(secrets).create(secret('builder'));
-        await client.resource(secrets).create({
-          ...secret('default'),
-          metadata: { ...secret('default').metadata, name: 'kept' },
-        });
-      },
-      async ({ client }) =>
-        void (await client.resource(serviceAccounts).namespace('default').delete('builder')),
-    ],
-    outcome: [secrets, serviceAccounts],
-    rest: '1m',
-  });
-  expect(outcome).toHaveLength(2);
-  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
-});
+test(
+  'secrets and accounts reach the same outcome after every fault',
+  { timeout: 60_000 },
+  async () => {
+    const { outcome, disturbed } = await disturb({
+      subject: (config) => new TokensController({ ...config, sign: () => 'token' }),
+      steps: [
+        async ({ client }) => {
+          await client
+            .resource(serviceAccounts)
+            .create({ metadata: { name: 'builder', namespace: 'default' } });
+          await client.resource(secrets).create(secret('builder'));
+          await client.resource(secrets).create({
+            ...secret('default'),
+            metadata: { ...secret('default').metadata, name: 'kept' },
+          });
+        },
+        async ({ client }) =>
+          void (await client.resource(serviceAccounts).namespace('default').delete('builder')),
+      ],
+      outcome: [secrets, serviceAccounts],
+      rest: '1m',
+    });
+    expect(outcome).toHaveLength(2);
+    for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+  },
+);

@@ -1,13 +1,15 @@
-// Tokens in Secrets, for who asks for them by making such a Secret: it is filled with a token of the ServiceAccount that it names,
-// and goes with that ServiceAccount.
+// Fills Secrets of type service-account-token: a user creates such a Secret, this controller adds a
+// token of the ServiceAccount that it names, and deletes the Secret with the ServiceAccount.
 
-import { secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
-import type { Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import {
+  type Secret,
+  secrets,
+  type ServiceAccount,
+  serviceAccounts,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey, splitKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer, splitKey } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -18,8 +20,8 @@ type ReadAccount = Immutable<ServiceAccount>;
 
 export interface TokensControllerConfig extends ControllerConfig {
   readonly sign: (of: LegacyTokenOf) => string;
-  /** PEM. Default: Secrets get none. */
-  readonly rootCa?: string | undefined;
+  /** The root CA, as PEM. Default: Secrets contain no CA. */
+  readonly rootCa?: string;
 }
 
 const TYPE = 'kubernetes.io/service-account-token';
@@ -41,7 +43,7 @@ export class TokensController implements Controller {
       workers: 5,
       reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    // Accounts that may name a Secret that is gone: 'namespace/account/secret'.
+    // Accounts that may still name a deleted Secret: 'namespace/account/secret'.
     const references = builder.addQueue({
       queue: 'serviceaccount_tokens_service',
       workers: 1,
@@ -88,7 +90,7 @@ export class TokensController implements Controller {
     return reconciled;
   }
 
-  /** The account that the Secret is for; undefined if there is none any more. */
+  /** Returns the account of the Secret; undefined if it is gone. */
   async #accountOf(
     { metadata }: ReadSecret,
     name: string,
@@ -100,7 +102,7 @@ export class TokensController implements Controller {
       uid === undefined || uid === '' || account.metadata.uid === uid;
     const cached = this.#accounts.lister.get(namespace, name);
     if (cached !== undefined && isMeant(cached)) return cached;
-    // The cache may be behind, and a Secret that is deleted does not come back.
+    // The cache may be stale, and a deleted Secret cannot be restored.
     try {
       const live = await this.#config.client
         .resource(serviceAccounts)
@@ -142,7 +144,7 @@ export class TokensController implements Controller {
       const account = await client.get(name, { signal });
       const kept = account.secrets?.filter((reference) => reference.name !== secretName);
       if (kept === undefined || kept.length === account.secrets?.length) return reconciled;
-      // There is another by that name again.
+      // A new Secret has the name.
       if (this.#secrets.lister.get(namespace, secretName) !== undefined) return reconciled;
       const { secrets: _, ...rest } = account;
       await client.update(kept.length === 0 ? rest : { ...rest, secrets: kept }, { signal });
@@ -159,7 +161,7 @@ function byAccount({ metadata }: ReadSecret): readonly string[] {
   return account === undefined ? [] : [`${metadata.namespace}/${account}`];
 }
 
-/** Returns 'namespace/account/secret' for a Secret that names its account. */
+/** Returns 'namespace/account/secret' for a Secret that its account may name. */
 function referenceTo({ metadata }: ReadSecret): string | undefined {
   const account = metadata.annotations?.[ACCOUNT_NAME];
   return account === undefined ? undefined : `${metadata.namespace}/${account}/${metadata.name}`;

@@ -3,7 +3,7 @@ import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { ServiceAccountsController } from './index.ts';
 
-test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new ServiceAccountsController(config),
     steps: [
@@ -15,7 +15,7 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
     outcome: [serviceAccounts],
     rest: '1m',
   });
-  // One for each namespace that every cluster has but `default`, which has its own here; and twice for x.
+  // One account for each initial namespace except `default`, which has its own here; and two for x.
   expect(writes).toBe(5);
   expect(outcome).toHaveLength(5);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ServiceAccountsController } from './index.ts';
 
 let cluster: TestCluster;
@@ -16,7 +15,7 @@ const accounts = async () =>
     .sort();
 
 describe('ServiceAccountsController', () => {
-  test('sees to a default ServiceAccount in every namespace, also when it is deleted', async () => {
+  test('maintains a default ServiceAccount in every namespace, also after its deletion', async () => {
     await cluster.run((config) => new ServiceAccountsController(config));
     const existing = (await cluster.client.resource(namespaces).list()).items.map(
       ({ metadata }) => metadata.name,
@@ -31,7 +30,7 @@ describe('ServiceAccountsController', () => {
     expect(await accounts()).toContain('x/default');
   });
 
-  test('makes none in a namespace that is going away', async () => {
+  test('creates none in a terminating namespace', async () => {
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
     await cluster.client.resource(namespaces).delete('x');
     await cluster.run(

@@ -1,18 +1,21 @@
-// Every namespace has a ServiceAccount named default, for pods that do not choose one.
+// Maintains a ServiceAccount named default in every namespace, for pods that name no account.
 
-import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
-import type { Namespace, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import {
+  type Namespace,
+  namespaces,
+  type ServiceAccount,
+  serviceAccounts,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
 
 export interface ServiceAccountsControllerConfig extends ControllerConfig {
-  /** The names to make in every namespace. Default: default. */
+  /** The names of the accounts to create in every namespace. Default: default. */
   readonly serviceAccounts?: readonly string[];
 }
 
@@ -51,7 +54,7 @@ export class ServiceAccountsController implements Controller {
       try {
         await client.create({ metadata: { name, namespace } }, { signal });
       } catch (error) {
-        // There already, or its namespace is going away.
+        // The account exists, or its namespace is terminating.
         if (
           !apierrors.isAlreadyExists(error) &&
           !apierrors.isNotFound(error) &&

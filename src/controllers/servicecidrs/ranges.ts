@@ -2,15 +2,21 @@
 
 import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { containsRange, isHostOf, overlaps, parseCidr, parseIp } from '#machinery/net/ip.ts';
-import type { IpRange } from '#machinery/net/ip.ts';
+import {
+  containsRange,
+  type IpRange,
+  isHostOf,
+  overlaps,
+  parseCidr,
+  parseIp,
+} from '#machinery/net/ip.ts';
 
 export type ReadServiceCIDR = Immutable<ServiceCIDR>;
 
 export const rangesOf = ({ spec }: ReadServiceCIDR): readonly IpRange[] =>
   (spec.cidrs ?? []).flatMap((cidr) => parseCidr(cidr) ?? []);
 
-/** `address`: as text; what is none is in no range. */
+/** Reports whether a range of the ServiceCIDR contains the address. Invalid text is in no range. */
 export function hasAddress(object: ReadServiceCIDR, address: string): boolean {
   const ip = parseIp(address);
   return ip !== undefined && rangesOf(object).some((range) => isHostOf(range, ip));
@@ -20,8 +26,8 @@ export const touch = (a: ReadServiceCIDR, b: ReadServiceCIDR): boolean =>
   rangesOf(a).some((range) => rangesOf(b).some((other) => overlaps(range, other)));
 
 /**
- * Whether a ServiceCIDR may go: others have all of its ranges, or at least each of the addresses that are in use. `others`: all
- * that stay.
+ * Reports whether a ServiceCIDR may be deleted: `others` (all that stay) contain all of its ranges,
+ * or each of its addresses in use.
  */
 export function canGo(
   object: ReadServiceCIDR,

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { services } from '#api/groups/core/v1/index.ts';
-import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
-import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
+import { ipAddresses, type ServiceCIDR, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { canGo } from './ranges.ts';
 import { SERVICE_CIDR_FINALIZER, ServiceCidrController } from './service-cidr-controller.ts';
 
@@ -45,7 +43,7 @@ describe('a range', () => {
   const IN_USE =
     'False Terminating There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR';
 
-  test('gets the finalizer, and is ready; that of the cluster, too', async () => {
+  test('gets the finalizer and becomes ready; the default range, too', async () => {
     await add(cluster, 'more', '10.0.0.0/24');
     await cluster.clock.settle();
     for (const name of ['more', 'kubernetes']) {
@@ -65,7 +63,7 @@ describe('a range', () => {
     expect((await find('more'))?.metadata.resourceVersion).toBe(before);
   });
 
-  test('that nobody uses goes, when all servers have had the time to hear of it', async () => {
+  test('without addresses in use is deleted after the grace period for the API servers', async () => {
     await add(cluster, 'more', '10.0.0.0/24');
     await cluster.clock.settle();
     await remove(cluster, 'more');
@@ -75,7 +73,7 @@ describe('a range', () => {
     expect(await find('more')).toBeUndefined();
   });
 
-  test('stays while a service has an address of it', async () => {
+  test('stays while a service has one of its addresses', async () => {
     await add(cluster, 'more', '10.0.0.0/24', 'fd00::/120');
     await cluster.clock.settle();
     await serve(cluster, 'web', '10.0.0.9');
@@ -87,7 +85,7 @@ describe('a range', () => {
     expect(await find('more')).toBeUndefined();
   });
 
-  test('goes when others have its ranges, or the addresses in use, later too', async () => {
+  test('is deleted once others contain its ranges, or its addresses in use', async () => {
     await add(cluster, 'more', '10.0.0.0/24');
     await serve(cluster, 'web', '10.0.0.9');
     await cluster.clock.settle();
@@ -104,7 +102,7 @@ describe('a range', () => {
     expect(await find('part')).toBeUndefined();
   });
 
-  test('is not kept by addresses that are not for services', async () => {
+  test('is not kept by addresses of other kinds', async () => {
     await add(cluster, 'more', '10.0.0.0/24');
     const spec = { parentRef: { group: 'example.org', resource: 'gateways', name: 'mine' } };
     await cluster.client.resource(ipAddresses).create({ metadata: { name: '10.0.0.9' }, spec });
@@ -115,7 +113,7 @@ describe('a range', () => {
   });
 });
 
-describe('may go', () => {
+describe('may be deleted', () => {
   const range = (...cidrs: string[]): ServiceCIDR =>
     ({ metadata: { name: cidrs.join() }, spec: { cidrs }, status: {} }) as ServiceCIDR;
   test.each([
@@ -158,7 +156,7 @@ describe('may go', () => {
   });
 });
 
-test('whatever goes wrong', async () => {
+test('after every fault', async () => {
   const { outcome, disturbed, writes } = await disturb({
     subject: make,
     outcome: [serviceCIDRs],

@@ -1,19 +1,21 @@
-// Guards the ranges of cluster IPs: a ServiceCIDR is ready once it has the finalizer by which it is kept, and it goes only when
-// no service has an address of it that no other ServiceCIDR has, too.
+// Protects ranges of cluster IPs: a ServiceCIDR becomes ready once it has the finalizer. It is
+// deleted only if every address in use is also covered by another ServiceCIDR.
 
-import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
-import type { IPAddress } from '#api/groups/networking/v1/index.ts';
+import { type IPAddress, ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { canGo, hasAddress, touch } from './ranges.ts';
-import type { ReadServiceCIDR } from './ranges.ts';
+import { canGo, hasAddress, type ReadServiceCIDR, touch } from './ranges.ts';
 
 export const SERVICE_CIDR_FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const NAME = 'service-cidr-controller';
@@ -22,7 +24,10 @@ const ALLOCATOR = 'ipallocator.k8s.io';
 
 const WORKERS = 5;
 const MAX_RETRIES = 15;
-/** Servers may give out addresses for a moment yet, before they all know that the range is to go. */
+/**
+ * The time that API servers may need to see the deletion; until then they may still allocate
+ * addresses.
+ */
 const DELETION_GRACE_MS = 10_000;
 
 type ReadIPAddress = Immutable<IPAddress>;
@@ -55,12 +60,12 @@ export class ServiceCidrController implements Controller {
     this.#recorder = builder.recorder(NAME);
     this.#ranges = builder.watches(serviceCIDRs, (range, before) => {
       const { name } = range.metadata;
-      // A range that is new, or gets another family, covers other addresses than before.
+      // A new range, or a range with a new family, covers other addresses than before.
       return before?.spec.cidrs?.length === range.spec.cidrs?.length
         ? name
         : [name, ...this.#neighboursOf(range)];
     });
-    // Only a range that is to be deleted waits for addresses.
+    // Only a range that is being deleted waits for addresses.
     this.#addresses = builder.watches(ipAddresses, (address) => this.#deletedRangesWith(address), {
       predicate: { update: false },
     });
@@ -88,7 +93,7 @@ export class ServiceCidrController implements Controller {
       return await (isGoing(range) ? this.#letGo(range, signal) : this.#keep(range, signal));
     } catch (error) {
       if (apierrors.isNotFound(error)) return reconciled;
-      // The cache is behind: it is tried again with what it knows then.
+      // The cache was stale: the retry decides with newer objects.
       if (apierrors.isConflict(error)) return requeue;
       throw error;
     }
@@ -98,7 +103,7 @@ export class ServiceCidrController implements Controller {
     if (!hasFinalizer(range))
       await this.#patchFinalizers(range, { finalizers: [SERVICE_CIDR_FINALIZER] }, signal);
     try {
-      await this.#tell(range, READY, signal);
+      await this.#writeCondition(range, READY, signal);
     } catch (error) {
       if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) {
         const subject = {
@@ -119,7 +124,7 @@ export class ServiceCidrController implements Controller {
     const { clock } = this.#config;
     const inUse = this.#addresses.lister.list().filter(isAllocated).map(nameOf);
     if (!canGo(range, othersThan(range, this.#ranges.lister.list()), inUse)) {
-      await this.#tell(range, IN_USE, signal);
+      await this.#writeCondition(range, IN_USE, signal);
       return reconciled;
     }
     const leftMs =
@@ -131,7 +136,7 @@ export class ServiceCidrController implements Controller {
     return reconciled;
   }
 
-  /** By what the store has, not the caches: it cannot be taken back. */
+  /** Decides from live objects instead of the cache, because a deletion cannot be undone. */
   async #canReallyGo(range: ReadServiceCIDR, signal: AbortSignal): Promise<boolean> {
     const { client } = this.#config;
     const [ranges, addresses] = await Promise.all([
@@ -155,8 +160,12 @@ export class ServiceCidrController implements Controller {
       .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
   }
 
-  /** Writes the condition if it says something else. */
-  async #tell(range: ReadServiceCIDR, verdict: Verdict, signal: AbortSignal): Promise<void> {
+  /** Writes the condition if it has changed. */
+  async #writeCondition(
+    range: ReadServiceCIDR,
+    verdict: Verdict,
+    signal: AbortSignal,
+  ): Promise<void> {
     const before = range.status.conditions?.find(({ type }) => type === 'Ready');
     const { status, reason, message } = verdict;
     if (before?.status === status && before.reason === reason && before.message === message) return;
@@ -187,7 +196,7 @@ const hasFinalizer = ({ metadata }: ReadServiceCIDR): boolean =>
 const isAllocated = ({ metadata }: ReadIPAddress): boolean =>
   metadata.labels?.[MANAGED_BY_LABEL] === ALLOCATOR;
 const nameOf = ({ metadata }: ReadIPAddress): string => metadata.name;
-/** Ranges that are being deleted do not cover the addresses of others. */
+/** Returns the other ranges. Ranges that are being deleted do not cover addresses. */
 const othersThan = (
   range: ReadServiceCIDR,
   all: readonly ReadServiceCIDR[],

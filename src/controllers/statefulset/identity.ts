@@ -1,4 +1,5 @@
-// The identity of a StatefulSet's pod: its ordinal, name, host name and claims, which outlive the pod.
+// The identity of a StatefulSet's pod: its ordinal, name, host name and claims, which outlive the
+// pod.
 
 import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
 import type {
@@ -31,7 +32,7 @@ export function isOrdinalWanted(set: ReadStatefulSet, ordinal: number): boolean 
   return ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + replicasOf(set);
 }
 
-/** undefined if the name is not one that a pod of the set has. */
+/** Returns the pod's ordinal; undefined if its name is not a name of the set's pods. */
 export function ordinalOf(set: ReadStatefulSet, { metadata }: ReadPod): number | undefined {
   const match = /^(.*)-(\d{1,10})$/.exec(metadata.name);
   if (match === null || match[1] !== set.metadata.name) return undefined;
@@ -39,7 +40,7 @@ export function ordinalOf(set: ReadStatefulSet, { metadata }: ReadPod): number |
   return ordinal < 2 ** 31 ? ordinal : undefined;
 }
 
-/** The name of its revision; undefined if it does not say. */
+/** Returns the name of the pod's revision; undefined if it has no label for it. */
 export function podRevision({ metadata }: ReadPod): string | undefined {
   return metadata.labels?.[REVISION_HASH];
 }
@@ -78,7 +79,10 @@ function identityLabels(set: ReadStatefulSet, ordinal: number): Readonly<Record<
   return { [POD_NAME]: podName(set, ordinal), [POD_INDEX]: String(ordinal) };
 }
 
-/** Each claim as a volume; it takes the place of one of the same name. */
+/**
+ * Returns the pod's volumes: one for each claim template, which replaces a volume with the same
+ * name.
+ */
 function volumesOf(
   set: ReadStatefulSet,
   ordinal: number,
@@ -95,7 +99,7 @@ function volumesOf(
 }
 
 export interface ClaimOfPod {
-  /** The name of its template, which is that of the pod's volume. */
+  /** The name of the claim template, which is the name of the pod's volume. */
   readonly template: string;
   readonly claim: NamedClaim;
 }
@@ -116,7 +120,10 @@ export function claimsOf(set: ReadStatefulSet, ordinal: number): readonly ClaimO
   }));
 }
 
-/** Returns the missing labels of the pod; undefined if it has all. Its name and volumes cannot change. */
+/**
+ * Returns the pod with its missing labels; undefined if it has all. A pod's name and volumes cannot
+ * change.
+ */
 export function withIdentity(
   set: ReadStatefulSet,
   ordinal: number,

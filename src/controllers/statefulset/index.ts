@@ -1,4 +1,4 @@
-// StatefulSets: pods with names and claims of their own, in order.
+// StatefulSets: ordered pods with stable names and claims.
 
 export { StatefulSetController } from './statefulset-controller.ts';
 export type { StatefulSetControllerConfig } from './statefulset-controller.ts';

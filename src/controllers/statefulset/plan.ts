@@ -1,7 +1,8 @@
-// Decides the next action on the pods of a StatefulSet, from their state.
+// Decides the next action on the pods of a StatefulSet.
 //
-// In order, unless the pods are managed in parallel: a pod is made when those before it are available, and deleted when those
-// behind it are gone. What is missing comes before what is too much, and that before what is out of date.
+// Unless pods are managed in parallel, they are ordered: a pod is created when all pods before it
+// are available, and deleted when all pods after it are gone. Missing pods come before surplus
+// pods, and these before outdated pods.
 
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -12,10 +13,11 @@ import {
   ordinalOf,
   podName,
   podRevision,
+  type ReadPod,
+  type ReadStatefulSet,
   replicasOf,
   withIdentity,
 } from './identity.ts';
-import type { ReadPod, ReadStatefulSet } from './identity.ts';
 import { isStale, ownershipOf } from './retention.ts';
 import { isAvailable, isTerminating, isUnavailable } from './status.ts';
 
@@ -25,23 +27,23 @@ export interface Situation {
   readonly set: ReadStatefulSet;
   /** The pods that the set controls. */
   readonly pods: readonly ReadPod[];
-  /** By name, in the set's namespace. */
+  /** Returns the claim with this name in the set's namespace. */
   readonly claim: (name: string) => ReadClaim | undefined;
-  /** The name of the revision that pods are to have. */
+  /** The name of the revision for new pods. */
   readonly updateRevision: string;
   readonly nowMs: number;
 }
 
-/** To be carried out in the order of the fields. */
+/** The actions, to be carried out in the order of the fields. */
 export interface Plan {
   /** Pods of which claims may be missing. */
   readonly provide: readonly ReadPod[];
-  /** Ordinals of pods to be made. */
+  /** Ordinals of pods to create. */
   readonly create: readonly number[];
-  /** Pods and claims as they should be. */
+  /** Pods to update: with their missing labels. */
   readonly relabel: readonly ReadPod[];
   readonly reclaim: readonly ReadClaim[];
-  /** Names of claims that must be released: another object controls them. */
+  /** Names of claims that the set must release, because another object controls them. */
   readonly foreign: readonly string[];
   readonly remove: readonly ReadPod[];
 }
@@ -89,7 +91,7 @@ export function plan(situation: Situation): Plan {
   return draft;
 }
 
-/** Whether those behind it have to wait. */
+/** Plans a pod that should exist. Returns whether the following pods have to wait. */
 function planWanted(
   draft: Draft,
   situation: Situation,
@@ -110,7 +112,7 @@ function planWanted(
     return true;
   }
   if (isPodTerminal(pod)) {
-    // Another is made when it is gone, never beside it.
+    // A failed pod is deleted first; its replacement is created once it is gone.
     if (!isTerminating(pod)) draft.remove.push(pod);
     return true;
   }
@@ -139,7 +141,7 @@ function reclaim(draft: Draft, { set, claim }: Situation, pod: ReadPod): void {
   }
 }
 
-/** The last pod goes, when all are well or it is the only one that is not. */
+/** Deletes the last surplus pod, if all others are available or it is the only unavailable one. */
 function planScaleDown(
   draft: Draft,
   { set, nowMs }: Situation,
@@ -160,8 +162,8 @@ function removeAll(draft: Draft, condemned: readonly ReadPod[]): boolean {
 }
 
 /**
- * The last pod of another revision goes, once those behind it are available. Those before it need not be: where pods are managed
- * in parallel, an update is what may heal them.
+ * Deletes the last pod of another revision once the pods after it are available. Pods before it
+ * need not be available: if pods are managed in parallel, an update may repair them.
  */
 function planUpdate(
   draft: Draft,
@@ -180,7 +182,7 @@ function planUpdate(
   }
 }
 
-/** Whether a pod of this ordinal, made now, is still one of the revision that is being left. */
+/** Reports whether a new pod with this ordinal still gets the previous revision. */
 export function isBelowPartition(set: ReadStatefulSet, ordinal: number): boolean {
   const { type, rollingUpdate } = set.spec.updateStrategy;
   return type === 'RollingUpdate' && ordinal < firstOrdinal(set) + (rollingUpdate?.partition ?? 0);

@@ -1,12 +1,17 @@
-// Whose a pod's claims are, so that the garbage collector deletes them when the retention policy says so: the set's if they go with
-// it, the pod's if they go with a pod that is not wanted any more, nobody's otherwise.
+// Sets the owners of a pod's claims, so that the garbage collector deletes claims by the retention
+// policy. A claim's owner is the set if it is deleted with the set, the pod if it is deleted at a
+// scale-down, and no object otherwise.
 
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable, OwnerReference } from '#api/machinery/meta/v1/index.ts';
-import { newControllerRef } from '../controller-ref.ts';
-import type { TypeName } from '../controller-ref.ts';
-import { isOrdinalWanted, ordinalOf, STATEFUL_SET } from './identity.ts';
-import type { ReadPod, ReadStatefulSet } from './identity.ts';
+import { newControllerRef, type TypeName } from '../controller-ref.ts';
+import {
+  isOrdinalWanted,
+  ordinalOf,
+  type ReadPod,
+  type ReadStatefulSet,
+  STATEFUL_SET,
+} from './identity.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 type Reference = Immutable<OwnerReference>;
@@ -22,7 +27,7 @@ function policyOf({ spec }: ReadStatefulSet): {
 }
 
 export interface Ownership {
-  /** The claim with the owners that it should have; undefined if it has them. */
+  /** The claim with its new owners; undefined if its owners are right. */
   readonly changed: ReadClaim | undefined;
   /** Another object controls the claim, so the set must not delete it. */
   readonly isForeign: boolean;
@@ -43,7 +48,7 @@ export function ownershipOf(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim
   const isForeign =
     (whenDeleted || whenScaled) &&
     (formers.length > 0 || others.some(({ controller }) => controller === true));
-  // Claims of a former set or pod of that name are deleted with it.
+  // Claims of a former set or pod with the same name are deleted with that owner.
   if (formers.length > 0) return { changed: undefined, isForeign };
   const isWanted = isOrdinalWanted(set, ordinalOf(set, pod) ?? -1);
   const wanted: OwnerReference[] = [];
@@ -63,7 +68,7 @@ export function ownershipOf(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim
   return { changed, isForeign };
 }
 
-/** By what it is called: whether it is that very one, its UID says. */
+/** Reports whether the reference has this type and name. The caller compares the UID. */
 function refersTo(reference: Reference, { name }: ReadPod['metadata'], type: TypeName): boolean {
   return (
     reference.apiVersion === type.apiVersion &&
@@ -72,7 +77,10 @@ function refersTo(reference: Reference, { name }: ReadPod['metadata'], type: Typ
   );
 }
 
-/** The claim is about to go with an earlier pod of that name: who needs it has to wait until it is gone, or free. */
+/**
+ * Reports whether the claim is about to be deleted with an earlier pod of that name: a new pod must
+ * wait until the claim is gone or released.
+ */
 export function isStale(set: ReadStatefulSet, name: string, claim: ReadClaim): boolean {
   if (!policyOf(set).whenScaled) return false;
   return (claim.metadata.ownerReferences ?? []).some(

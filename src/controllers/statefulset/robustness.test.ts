@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
-import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
+import { controllerRevisions, type StatefulSet, statefulSets } from '#api/groups/apps/v1/index.ts';
 import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
@@ -53,7 +52,7 @@ test.each([
       rest: '2m',
     });
     expect([writes, events].every((count) => count > 10)).toBe(true);
-    // The second claim stays, without a garbage collector.
+    // The second claim stays, since no garbage collector runs.
     expect(outcome).toHaveLength(1 + 1 + 1 + 2);
     for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
   },

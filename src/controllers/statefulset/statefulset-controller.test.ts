@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
-import { events, persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { events, persistentVolumeClaims, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { readyPods } from '../testing/ready-pods.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
 import { PvcProtectionController } from '../volume-protection/index.ts';
 import { StatefulSetController } from './index.ts';
 
@@ -50,7 +48,7 @@ async function patch(spec: object): Promise<void> {
 const setImage = (image: string, rest: object = {}) =>
   patch({ template: { spec: { containers: [{ name: 'c', image }] } }, ...rest });
 
-/** 'name image', by name. */
+/** Returns 'name image' of each pod, ordered by name. */
 async function running(): Promise<string[]> {
   const { items } = await podsOf().list();
   return items.map((pod) => `${pod.metadata.name} ${imageOf(pod)}`);
@@ -101,14 +99,14 @@ describe('StatefulSetController', () => {
       availableReplicas: 1,
     });
     const { items } = await cluster.client.resource(events).namespace('default').list();
-    // Of one millisecond, whose names are in no order.
+    // Events within one millisecond have no defined order.
     expect(items.map(({ reason, message }) => `${reason}: ${message}`).sort()).toEqual([
       'SuccessfulCreate: create Claim data-db-5 Pod db-5 in StatefulSet db success',
       'SuccessfulCreate: create Pod db-5 in StatefulSet db successful',
     ]);
   });
 
-  test('makes the next pod when those before it are available, and takes the last away first', async () => {
+  test('creates a pod when those before it are available, and deletes the last one first', async () => {
     await start();
     await create({ minReadySeconds: 60 });
     expect(await running()).toEqual(['db-0 one']);
@@ -169,13 +167,13 @@ describe('StatefulSetController', () => {
       1,
       true,
     ]);
-    // One below the partition that is made again is what it was.
+    // A pod below the partition is created again with its previous revision.
     await podsOf().delete('db-0');
     await settle();
     expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 two']);
     await setImage('bad', rollingUpdate(0));
     expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 bad']);
-    // What was there is a revision again, and the pod that fails has to be deleted by hand.
+    // The earlier revision is used again, and the failed pod has to be deleted by hand.
     await setImage('two');
     await podsOf().delete('db-2');
     await settle();
@@ -189,7 +187,7 @@ describe('StatefulSetController', () => {
     expect(items.map(({ revision }) => revision).toSorted((a, b) => a - b)).toEqual([1, 3, 4]);
   });
 
-  test('replaces pods that fail, in parallel, one after the other', async () => {
+  test('replaces failed pods one after the other, even in parallel', async () => {
     await start();
     await create({ podManagementPolicy: 'Parallel' });
     await setImage('bad');
@@ -207,7 +205,7 @@ describe('StatefulSetController', () => {
     expect(await running()).toEqual(['db-0 two', 'db-1 two', 'db-2 two']);
   });
 
-  test('leaves updates to who deletes pods, with OnDelete', async () => {
+  test('with OnDelete waits for users to delete pods', async () => {
     await start();
     await create({ updateStrategy: { type: 'OnDelete' } });
     await setImage('two');
@@ -217,7 +215,7 @@ describe('StatefulSetController', () => {
     expect(await running()).toEqual(['db-0 one', 'db-1 two', 'db-2 one']);
   });
 
-  test('makes no other pod of an ordinal while the old one may still run', async () => {
+  test('creates no second pod of an ordinal while the old one may still run', async () => {
     await start();
     await create({ podManagementPolicy: 'Parallel' });
     await podsOf().patch('db-1', 'application/merge-patch+json', {
@@ -234,7 +232,7 @@ describe('StatefulSetController', () => {
     expect((await podsOf().get('db-1')).metadata.uid).not.toBe(uid);
   });
 
-  test('makes pods again that have failed', async () => {
+  test('creates failed pods again', async () => {
     await start();
     await create();
     const { uid } = (await podsOf().get('db-1')).metadata;
@@ -250,7 +248,7 @@ describe('StatefulSetController', () => {
     expect(pod.status.phase).toBe('Running');
   });
 
-  test('gives claims to whom they go with', async () => {
+  test('sets the owners of claims by the retention policy', async () => {
     await start();
     await cluster.run((config) => new PvcProtectionController(config));
     const retention = (whenDeleted: string, whenScaled: string) => ({
@@ -262,7 +260,7 @@ describe('StatefulSetController', () => {
     expect(await owners()).toEqual(['data-db-0: ', 'data-db-1: ']);
     await patch({ ...retention('Delete', 'Delete'), replicas: 1 });
     expect(await owners()).toEqual(['data-db-0: db', 'data-db-1: db-1']);
-    // That claim goes, so a pod of its name waits for another.
+    // The claim is being deleted, so a new pod with its name waits for a new claim.
     await patch({ replicas: 2 });
     expect(await running()).toEqual(['db-0 one']);
     await claims().delete('data-db-1');
@@ -271,7 +269,7 @@ describe('StatefulSetController', () => {
     expect(await owners()).toEqual(['data-db-0: db', 'data-db-1: db']);
   });
 
-  test('gives up claims that somebody else controls, and leaves those of its former self', async () => {
+  test('releases claims that another object controls, and leaves claims of a former set alone', async () => {
     await start();
     await create({
       ...volumes,
@@ -287,7 +285,8 @@ describe('StatefulSetController', () => {
       });
       await settle();
     };
-    // One that only owns it does no harm; one that is no controller is made one.
+    // A second owner that is no controller does no harm; a reference of the set that is no
+    // controller becomes one.
     await set(reference, { ...mine, controller: false });
     const controllers = async () =>
       ((await claims().get('data-db-0')).metadata.ownerReferences ?? []).map(
@@ -309,7 +308,7 @@ describe('StatefulSetController', () => {
     expect((await claims().get('data-db-0')).metadata.ownerReferences?.[0]?.uid).toBe('former');
   });
 
-  test('adopts what is its own by name and labels, and nothing else', async () => {
+  test('adopts pods with its names and labels, and no others', async () => {
     const spec = { containers: [{ name: 'c', image: 'old' }] };
     for (const name of ['db-1', 'db-x'])
       await podsOf().create({ metadata: { name, labels: { app: 'db' } }, spec });

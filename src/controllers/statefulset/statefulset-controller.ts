@@ -1,18 +1,31 @@
-// StatefulSets: pods with a name, a host name and claims of their own, made and replaced in order.
+// StatefulSets: pods with a stable name, host name and claims, which are created and replaced in
+// order.
 //
-// No ordinal ever has two pods: its pod is made under its one name, so as long as the old one is there, even on a node that is
-// lost, the API server refuses another. Nothing is decided before the cache has this controller's own writes.
+// An ordinal never has two pods: a pod's name is unique, so as long as the old pod exists, even on
+// a lost node, the API server rejects a second one. No decision is made before the cache has this
+// controller's own writes.
 
-import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
-import type { ControllerRevision, StatefulSet } from '#api/groups/apps/v1/index.ts';
-import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type ControllerRevision,
+  controllerRevisions,
+  type StatefulSet,
+  statefulSets,
+} from '#api/groups/apps/v1/index.ts';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Pod,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { Lister, SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { type Lister, objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -21,23 +34,32 @@ import { ControllerBuilder } from '../builder.ts';
 import { claimantOf, selectorOf } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import type { Dependents } from '../dependents.ts';
-import { beyondLimit, History, templateData, templateOf } from '../history/index.ts';
-import type { ReadRevision } from '../history/index.ts';
+import {
+  beyondLimit,
+  History,
+  type ReadRevision,
+  templateData,
+  templateOf,
+} from '../history/index.ts';
 import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
 import { nextAvailability } from '../replicaset/status.ts';
 import { slowStartBatch } from '../slow-start.ts';
-import { claimsOf, newPod, ordinalOf, podRevision } from './identity.ts';
-import type { ReadPod, ReadStatefulSet } from './identity.ts';
-import { isBelowPartition, plan } from './plan.ts';
-import type { Plan } from './plan.ts';
-import { calculateStatus } from './status.ts';
-import type { ReadStatus } from './status.ts';
+import {
+  claimsOf,
+  newPod,
+  ordinalOf,
+  podRevision,
+  type ReadPod,
+  type ReadStatefulSet,
+} from './identity.ts';
+import { isBelowPartition, plan, type Plan } from './plan.ts';
+import { calculateStatus, type ReadStatus } from './status.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 
 export interface StatefulSetControllerConfig extends ControllerConfig {
-  /** Keys that are reconciled at once. Default: 5. */
+  /** The number of keys that are reconciled at once. Default: 5. */
   readonly workers?: number;
 }
 
@@ -77,7 +99,8 @@ export class StatefulSetController implements Controller {
     });
     const revisions = builder.owns<StatefulSet, ControllerRevision>(controllerRevisions, owner);
     this.#history = new History({ client, ownerType: statefulSets, revisions, writes });
-    // The name of a claim tells its StatefulSet; the owner reference depends on the retention policy.
+    // The name of a claim identifies its StatefulSet; its owner reference depends on the retention
+    // policy.
     this.#volumeClaims = builder.watches(
       persistentVolumeClaims,
       (volumeClaim) => this.#setsWith(volumeClaim),
@@ -93,7 +116,7 @@ export class StatefulSetController implements Controller {
     this.run = builder.complete();
   }
 
-  /** Returns the keys of the StatefulSets from whose templates the claim may have been made. */
+  /** Returns the keys of the StatefulSets whose claim templates match the claim's name. */
   #setsWith({ metadata: { name, namespace = '' } }: ReadClaim): readonly string[] {
     return this.#sets.lister
       .list(namespace)
@@ -116,9 +139,9 @@ export class StatefulSetController implements Controller {
     try {
       return await this.#sync(key, set, signal);
     } catch (error) {
-      // The object was written meanwhile, or a pod exists that the cache does not show yet.
+      // The object was written meanwhile, or the cache does not show the pod yet.
       if (apierrors.isConflict(error) || apierrors.isAlreadyExists(error)) return requeue;
-      // The set or its namespace is on the way out.
+      // The set or its namespace is being deleted.
       if (isNamespaceTerminating(error)) return reconciled;
       throw error;
     }
@@ -265,7 +288,7 @@ export class StatefulSetController implements Controller {
           .create(wanted, { signal });
         this.#writes.wrote(key, created, cachedAs(this.#volumeClaims, created));
       } catch (error) {
-        // It is there, and the cache will have it.
+        // The claim exists, and the cache will show it.
         if (apierrors.isAlreadyExists(error)) continue;
         const what = `create Claim ${name} for Pod ${pod} in StatefulSet ${set.metadata.name}`;
         this.#event(
@@ -283,7 +306,7 @@ export class StatefulSetController implements Controller {
     }
   }
 
-  /** Only this very pod, not another that has its name by now. */
+  /** Deletes the pod with this UID, never a new pod with its name. */
   async #deletePod(
     key: string,
     set: ReadStatefulSet,
@@ -337,7 +360,10 @@ export class StatefulSetController implements Controller {
     );
   }
 
-  /** Records an event, unless the failure is due to a terminating namespace or to the end of the controller. */
+  /**
+   * Records an event, unless the failure is due to a terminating namespace or to the end of the
+   * controller.
+   */
   #event(
     set: ReadStatefulSet,
     type: 'Normal' | 'Warning',
@@ -376,7 +402,10 @@ function cachedAs<T extends KubeObject>(
   return cached?.metadata.uid === object.metadata.uid ? cached : undefined;
 }
 
-/** A pod that goes gracefully is answered as it is now; of one that is gone the answer is another. */
+/**
+ * Reports whether the response to a deletion is the terminating pod. For a pod that is gone at
+ * once, the response is a Status.
+ */
 function isPodOf(answer: unknown, uid: string): answer is ReadPod {
   return (answer as Partial<ReadPod> | undefined)?.metadata?.uid === uid;
 }

@@ -3,8 +3,7 @@
 import type { StatefulSetStatus } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { isPodAvailable, isPodReady } from '../pod-state.ts';
-import { podRevision, replicasOf } from './identity.ts';
-import type { ReadPod, ReadStatefulSet } from './identity.ts';
+import { podRevision, type ReadPod, type ReadStatefulSet, replicasOf } from './identity.ts';
 
 export type ReadStatus = Immutable<StatefulSetStatus>;
 
@@ -13,23 +12,26 @@ export const isTerminating = ({ metadata }: ReadPod): boolean =>
 const isRunningAndReady = (pod: ReadPod): boolean =>
   pod.status.phase === 'Running' && isPodReady(pod);
 
-/** Runs, and has been ready for as long as the set asks. */
+/** Reports whether the pod runs and has been ready for the set's minReadySeconds. */
 export function isAvailable({ spec }: ReadStatefulSet, pod: ReadPod, nowMs: number): boolean {
   return isRunningAndReady(pod) && isPodAvailable(pod, spec.minReadySeconds ?? 0, nowMs);
 }
 
-/** A pod that updates have to reckon with. */
+/** Reports whether the pod counts as unavailable for rolling updates. */
 export function isUnavailable(set: ReadStatefulSet, pod: ReadPod, nowMs: number): boolean {
   return isTerminating(pod) || !isAvailable(set, pod, nowMs);
 }
 
 export interface Revisions {
-  /** Names of revisions: of what the pods were, and of what they are to be. */
+  /** The names of the revisions: of existing pods, and for new pods. */
   readonly current: string;
   readonly update: string;
 }
 
-/** `doomed`: pods that have been deleted just now, though they do not say so yet. */
+/**
+ * Returns the status. `doomed`: pods that were deleted in this reconcile and are not marked as
+ * terminating yet.
+ */
 export function calculateStatus(
   set: ReadStatefulSet,
   pods: readonly ReadPod[],

@@ -1,4 +1,4 @@
-// The status of a migration, and the order of migrations. Pure.
+// Pure functions for the status of a migration and the order of migrations.
 
 import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
 import type {
@@ -14,12 +14,15 @@ export const isTerminal = ({ status }: Migration): boolean =>
   isTrue(status, 'Succeeded') || isTrue(status, 'Failed');
 export const isRunning = ({ status }: Migration): boolean => isTrue(status, 'Running');
 
-/** 'group/resource'. */
+/** Returns 'group/resource'. */
 export function resourceKey({ spec: { resource } }: Migration): string {
   return `${resource.group}/${resource.resource}`;
 }
 
-/** The one of a resource that works, or is to begin: one at a time, in the order in which they were made. */
+/**
+ * Returns the migration of a resource that runs or has to begin: one at a time, in the order of
+ * creation.
+ */
 export function turnOf(migrations: readonly Migration[]): Migration | undefined {
   const open = migrations.filter((migration) => !isTerminal(migration));
   return open.find(isRunning) ?? open.toSorted(byAge)[0];
@@ -32,7 +35,7 @@ function byAge(a: Migration, b: Migration): number {
   return left < right ? -1 : 1;
 }
 
-/** The status with a condition that it did not have. `time`: now. */
+/** Returns the status with an additional condition. `time`: now. */
 export function withCondition(
   status: Status,
   type: MigrationConditionType,
@@ -68,12 +71,12 @@ export function withoutRunning(status: Status, time: string): Status {
 
 const WELL_FORMED = /^[1-9]\d*$/;
 
-/** Returns the problem of a revision; undefined if there is none. */
+/** Returns the problem with a resourceVersion; undefined if there is none. */
 export function versionProblem(version: string): string | undefined {
   return WELL_FORMED.test(version) ? undefined : `resource version is not well formed: ${version}`;
 }
 
-/** Compares well-formed revisions of any length. */
+/** Compares two valid resourceVersions of any length. */
 export function isNewer(a: string, b: string): boolean {
   return a.length === b.length ? a > b : a.length > b.length;
 }

@@ -11,8 +11,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import { readEncryptionConfiguration } from '#storage/encryption/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { StorageVersionMigrator } from './index.ts';
 
 const SERVED = { 'storagemigration.k8s.io/v1beta1': 'true' };
@@ -21,7 +20,7 @@ const ask = (cluster: TestCluster, name: string, resource: string, group = '') =
   inCluster(cluster).create({ metadata: { name }, spec: { resource: { group, resource } } });
 const statusOf = async (cluster: TestCluster, name: string) =>
   (await inCluster(cluster).get(name)).status;
-/** Each as 'Type=Status Reason Message'. */
+/** Returns the conditions as 'Type=Status Reason Message'. */
 const said = async (cluster: TestCluster, name: string): Promise<readonly string[]> =>
   ((await statusOf(cluster, name)).conditions ?? []).map(({ type, status, reason, message }) =>
     `${type}=${status} ${reason} ${message}`.trimEnd(),
@@ -43,7 +42,7 @@ async function versions(
   return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
 }
 
-/** A store whose encryption can be changed while it is in use, and what is in the store below. */
+/** Returns a store whose encryption can be changed at run time, and a view of the stored bytes. */
 function changeable() {
   let below: Storage | undefined;
   let current: Storage | undefined;
@@ -61,7 +60,7 @@ function changeable() {
         },
       });
     },
-    /** The first of the keys encrypts. */
+    /** Sets the keys; the first one encrypts. */
     encryptWith(...keys: readonly string[]): void {
       const providers = [{ aesgcm: { keys: keys.map(key) } }, { identity: {} }];
       const file = {
@@ -75,7 +74,7 @@ function changeable() {
         new SeededRandom('nonces'),
       );
     },
-    /** The first words of what is stored, each once. */
+    /** Returns the distinct first words of the stored values. */
     async forms(): Promise<readonly string[]> {
       const { items } = await (below as Storage).list('/registry/secrets/');
       const first = items.map(
@@ -87,10 +86,10 @@ function changeable() {
   };
 }
 
-test('after a change of keys every object is in the store as the key of now encrypts it, and only then written', async () => {
+test('after a key change every object is rewritten with the new key, and only objects that need it', async () => {
   const store = changeable();
   const cluster = await startTestCluster({ runtimeConfig: SERVED, wrapStorage: store.wrapStorage });
-  // Several pages.
+  // The objects need several pages.
   await cluster.run((config) => new StorageVersionMigrator({ ...config, pageSize: 3 }));
   await cluster.addNamespace('other');
   for (const namespace of ['default', 'other']) {
@@ -123,7 +122,7 @@ test('after a change of keys every object is in the store as the key of now encr
   await migrate('rotate');
   expect(await store.forms()).toEqual(['k8s:enc:aesgcm:v1:two:']);
 
-  // The old key is of no use any more.
+  // Values that are encrypted with the old key cannot be read any more.
   store.encryptWith('two');
   const { items } = await cluster.client.resource(secrets).list();
   expect(items).toHaveLength(9);
@@ -136,7 +135,7 @@ test('after a change of keys every object is in the store as the key of now encr
   await cluster.stop();
 });
 
-test('one at a time of each resource, in the order in which they were made', async () => {
+test('one migration of each resource at a time, in the order of creation', async () => {
   const cluster = await startTestCluster({ runtimeConfig: SERVED });
   for (const name of ['b', 'a']) {
     await ask(cluster, name, 'configmaps');
@@ -159,12 +158,12 @@ test('one at a time of each resource, in the order in which they were made', asy
   await reading;
   expect(begun.indexOf('a Running True')).toBeGreaterThan(begun.indexOf('b Succeeded True'));
   expect(await said(cluster, 'elsewhere')).toEqual(DONE);
-  // The revision of when it began, which is never 0.
+  // The revision at the start of the migration is never 0.
   expect((await statusOf(cluster, 'a')).resourceVersion).toMatch(/^[1-9]\d*$/);
   await cluster.stop();
 });
 
-test('what cannot be migrated fails, with the reason', async () => {
+test('a migration that is impossible fails, with the reason', async () => {
   const cluster = await startTestCluster({ runtimeConfig: SERVED });
   await cluster.run((config) => new StorageVersionMigrator(config));
   await ask(cluster, 'unknown', 'gadgets', 'example.com');
@@ -175,7 +174,7 @@ test('what cannot be migrated fails, with the reason', async () => {
       'resource "authorization.k8s.io/v1, Resource=subjectaccessreviews" does not support discovery operations: [update patch list]',
     ),
   );
-  // It may be known soon.
+  // The resource may be discovered soon.
   expect(await said(cluster, 'unknown')).toEqual([
     'Running=True MigrationRunning The migration is running',
   ]);
@@ -184,7 +183,7 @@ test('what cannot be migrated fails, with the reason', async () => {
   await cluster.stop();
 });
 
-test('a write that is refused ends it, one that may go better is tried again, one that lost against another is done', async () => {
+test('a rejected write fails the migration, a temporary error is retried, a conflict counts as migrated', async () => {
   const cluster = await startTestCluster({ runtimeConfig: SERVED });
   const access = cluster.client.resource(configMaps).namespace('default');
   for (const name of ['a', 'b']) await access.create({ metadata: { name } });
@@ -213,7 +212,7 @@ test('a write that is refused ends it, one that may go better is tried again, on
   await cluster.stop();
 });
 
-test('what is written again and has gone, or is another by now, is a conflict and nothing is made', async () => {
+test('an object that was deleted or replaced is a conflict, and is not created', async () => {
   const cluster = await startTestCluster();
   const access = cluster.client.resource(configMaps).namespace('default');
   const { uid, resourceVersion } = (await access.create({ metadata: { name: 'a' } })).metadata;
@@ -238,7 +237,7 @@ test('what is written again and has gone, or is another by now, is a conflict an
   await cluster.stop();
 });
 
-test('where migrations are not served, it asks now and then and does nothing else', async () => {
+test('if migrations are not served, the controller discovers periodically and does nothing else', async () => {
   const cluster = await startTestCluster();
   await cluster.run((config) => new StorageVersionMigrator(config));
   await cluster.clock.advance('5m');
@@ -249,7 +248,7 @@ test('where migrations are not served, it asks now and then and does nothing els
   await cluster.stop();
 });
 
-test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     cluster: { runtimeConfig: SERVED },
     subject: (config) => new StorageVersionMigrator(config),
@@ -276,7 +275,7 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
     outcome: [storageVersionMigrations, deployments],
     rest: '1m',
   });
-  // Of each: running, the revision, the one object, that it is done, and that it runs no more.
+  // Per migration: Running, the revision, the one object, Succeeded, and not Running.
   expect(writes).toBe(10);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });

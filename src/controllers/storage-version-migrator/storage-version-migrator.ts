@@ -1,12 +1,15 @@
-// Writes every object of a resource again, as it is, so that the store has it in the form of now: with the key that encrypts today, in
-// the version that is stored today. A migration waits for its turn among those of its resource, notes the revision of now, and then
-// writes the objects that are not newer than that. Objects that are written meanwhile are migrated by that.
+// Rewrites every object of a resource unchanged, so that the store has it in its current form:
+// encrypted with the current key, in the current storage version. A migration waits for its turn
+// among the migrations of its resource, records the current revision, and then rewrites the objects
+// that are not newer. Objects that are written meanwhile are migrated by that write.
 //
-// Migrations are beta: where the API server does not serve them, this waits until it does.
+// Migrations are a beta API: this controller waits until the API server serves it.
 
 import type { KubeObject, ListOf } from '#api/machinery/meta/v1/index.ts';
-import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
-import type { MigrationConditionType } from '#api/groups/storagemigration/v1beta1/index.ts';
+import {
+  type MigrationConditionType,
+  storageVersionMigrations,
+} from '#api/groups/storagemigration/v1beta1/index.ts';
 import type { ResourceClient } from '#client/client.ts';
 import type { Lister } from '#client/informers/index.ts';
 import { groupVersionPath } from '#client/request.ts';
@@ -14,43 +17,47 @@ import { formatTime, parseTime } from '#machinery/text/time.ts';
 import {
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   requeue,
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
-import type { DiscoveredResource } from '../discovery.ts';
+import {
+  apiVersionOf,
+  type DiscoveredResource,
+  discoverResources,
+  hasVerbs,
+} from '../discovery.ts';
 import { OwnWrites } from '../own-writes.ts';
 import {
   isNewer,
   isRunning,
   isTerminal,
+  type Migration,
   resourceKey,
   turnOf,
   versionProblem,
   withCondition,
   withoutRunning,
 } from './status.ts';
-import type { Migration } from './status.ts';
 
 export interface StorageVersionMigratorConfig extends ControllerConfig {
-  /** How often it is asked whether migrations are served by now. Default: one minute. */
+  /** The time between two discoveries of the migration API. Default: one minute. */
   readonly discoveryPeriodMs?: number;
-  /** Objects that are listed at a time. Default: 500. */
+  /** The page size of lists. Default: 500. */
   readonly pageSize?: number;
 }
 
 const NAME = 'storage-version-migrator-controller';
 const WORKERS = 5;
 const NEEDED = ['update', 'patch', 'list'] as const;
-/** No namespace can have this name: the list is empty, and says the revision of now. */
+/** An invalid namespace name: the list is empty, and returns the current revision. */
 const NO_NAMESPACE = '@fake:svm_ns!';
-/** A resource that is new may not be known yet. */
-const PATIENCE_MS = 60_000;
+/** A new resource may not be discovered yet: its migration fails only after this time. */
+const DISCOVERY_TIMEOUT_MS = 60_000;
 
 export class StorageVersionMigrator implements Controller {
   readonly name = NAME;
@@ -77,7 +84,7 @@ export class StorageVersionMigrator implements Controller {
       onUpdate: (_before, migration) => this.#seen(migration),
       onDelete: (migration) => {
         this.#own.gone(resourceKey(migration), migration);
-        this.#considerAll(resourceKey(migration));
+        this.#queueAll(resourceKey(migration));
       },
     });
     informers.start(signal);
@@ -105,11 +112,11 @@ export class StorageVersionMigrator implements Controller {
 
   #seen(migration: Migration): void {
     this.#own.seen(resourceKey(migration), migration);
-    this.#considerAll(resourceKey(migration));
+    this.#queueAll(resourceKey(migration));
   }
 
   /** At most one migration per resource runs at a time. */
-  #considerAll(key: string): void {
+  #queueAll(key: string): void {
     for (const migration of this.#lister?.list() ?? []) {
       if (resourceKey(migration) === key) this.#queue.add(migration.metadata.name);
     }
@@ -158,7 +165,7 @@ export class StorageVersionMigrator implements Controller {
     return this.#tell(migration, 'Succeeded', 'StorageVersionMigrationSucceeded', '', signal);
   }
 
-  /** In the version that the server prefers. Rejects if the server could not say. */
+  /** Returns the resource in the version that the server prefers. Rejects if discovery failed. */
   async #find(
     { spec: { resource } }: Migration,
     signal: AbortSignal,
@@ -178,7 +185,7 @@ export class StorageVersionMigrator implements Controller {
 
   async #missing(migration: Migration, signal: AbortSignal): Promise<ReconcileResult> {
     const age = this.#config.clock.now() - (parseTime(migration.metadata.creationTimestamp) ?? 0);
-    if (age < PATIENCE_MS) return requeue;
+    if (age < DISCOVERY_TIMEOUT_MS) return requeue;
     const begun = (migration.status.resourceVersion ?? '') !== '';
     const why = begun
       ? 'migration encountered unhandled error: unable to obtain GVR from discovery'
@@ -214,7 +221,10 @@ export class StorageVersionMigrator implements Controller {
     return reconciled;
   }
 
-  /** Answers what went wrong for good; rejects with what may go better next time. What is done already is not done again then. */
+  /**
+   * Rewrites the objects. Returns a permanent error; rejects with a temporary one. A retry repeats
+   * no finished write.
+   */
   async #migrate(
     resource: DiscoveredResource,
     until: string,
@@ -282,7 +292,7 @@ export class StorageVersionMigrator implements Controller {
         this.#lister?.getByKey(migration.metadata.name),
       );
     } catch (error) {
-      // It is not wanted any more.
+      // The kind is not served any more, or the object is gone.
       if (!apierrors.isNotFound(error)) throw error;
     }
   }
@@ -293,8 +303,9 @@ export class StorageVersionMigrator implements Controller {
 }
 
 /**
- * An apply of nothing, to the very object and version that was listed. A conflict says that somebody has written it since, that it
- * has gone, or that it is another by now: in each case nothing is left to do.
+ * An apply of nothing, to the very object and version that was listed. A conflict says that
+ * somebody has written it since, that it has gone, or that it is another by now: in each case
+ * nothing is left to do.
  */
 async function rewrite(
   all: ResourceClient<KubeObject>,

@@ -1,16 +1,16 @@
-// How long a pod may stay on a node, given the node's NoExecute taints and the pod's tolerations.
+// Decides how long a pod may stay on a node, from the node's NoExecute taints and the pod's
+// tolerations.
 
-import type { ReadTaint, ReadToleration } from '../taints.ts';
-import { toleratesTaint } from '../taints.ts';
+import { type ReadTaint, type ReadToleration, toleratesTaint } from '../taints.ts';
 
 export type Stay =
   | { readonly kind: 'forever' }
-  /** Not at all. */
+  /** The pod must be evicted at once. */
   | { readonly kind: 'evict' }
-  /** So long from the moment on at which this was first so. */
+  /** The pod may stay for this time after the taint was first seen. */
   | { readonly kind: 'limited'; readonly seconds: number };
 
-/** Other taints than NoExecute do not count. */
+/** Returns how long the pod may stay. Only NoExecute taints count. */
 export function mayStay(
   taints: readonly ReadTaint[],
   tolerations: readonly ReadToleration[],
@@ -19,7 +19,7 @@ export function mayStay(
   for (const taint of taints) {
     if (taint.effect !== 'NoExecute') continue;
     const fitting = tolerations.filter((toleration) => toleratesTaint(toleration, taint));
-    // Several tolerations of one taint: the first decides about it, as in Kubernetes.
+    // If several tolerations match a taint, the first one decides, as upstream.
     const [first] = fitting;
     if (first === undefined) return { kind: 'evict' };
     if (first.tolerationSeconds === undefined) continue;

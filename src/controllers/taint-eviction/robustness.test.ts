@@ -10,7 +10,7 @@ const tolerates = (tolerationSeconds?: number) => ({
   ...(tolerationSeconds !== undefined && { tolerationSeconds }),
 });
 
-test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new TaintEvictionController(config),
     steps: [
@@ -35,7 +35,7 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
     outcome: [pods],
     rest: '2m',
   });
-  // A condition and the deletion of each.
+  // A condition and a deletion for each pod.
   expect(writes).toBe(4);
   const leaving = outcome.filter(
     (pod) => 'deletionTimestamp' in (pod as { metadata: object }).metadata,

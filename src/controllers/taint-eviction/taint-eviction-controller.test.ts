@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Toleration } from '#api/groups/core/v1/index.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { events, nodes, pods, type Toleration } from '#api/groups/core/v1/index.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { mayStay } from './decision.ts';
 import { TaintEvictionController } from './index.ts';
 
@@ -99,7 +97,7 @@ describe('TaintEvictionController', () => {
     tolerationSeconds: 60,
   };
 
-  test('evicts what does not tolerate a taint at once, the rest when its time is over, and tells why', async () => {
+  test('evicts pods without a toleration at once, others after their tolerationSeconds, and records why', async () => {
     await cluster.run((config) => new TaintEvictionController(config));
     await add('none');
     await add('brief', briefly);
@@ -121,7 +119,7 @@ describe('TaintEvictionController', () => {
     ]);
   });
 
-  test('lets a pod stay when the taint goes in time, and counts anew when it comes back', async () => {
+  test('keeps a pod if the taint is removed in time, and restarts the countdown when it returns', async () => {
     await cluster.run((config) => new TaintEvictionController(config));
     await add('brief', briefly);
     await setTaints('bad');
@@ -137,7 +135,7 @@ describe('TaintEvictionController', () => {
     expect(await leaving()).toEqual(['brief']);
   });
 
-  test('does not begin again when other taints change meanwhile', async () => {
+  test('continues the countdown when other taints change', async () => {
     await cluster.run((config) => new TaintEvictionController(config));
     await add('brief', briefly, { key: 'other', operator: 'Exists' });
     await setTaints('bad');
@@ -147,7 +145,7 @@ describe('TaintEvictionController', () => {
     expect(await leaving()).toEqual(['brief']);
   });
 
-  test('evicts pods that are put on a tainted node, and those it finds when it starts', async () => {
+  test('evicts pods that are bound to a tainted node, and pods that are there at its start', async () => {
     await setTaints('bad');
     await add('first');
     await cluster.run((config) => new TaintEvictionController(config));

@@ -1,16 +1,17 @@
-// Deletes pods from nodes with a NoExecute taint that they do not tolerate, or not any longer.
+// Deletes pods from nodes with a NoExecute taint that they do not tolerate, or tolerate no longer.
 
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import { type Node, nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Histogram } from '#machinery/metrics/instruments.ts';
+import { type Counter, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { disruptionTarget } from '../disruption-target.ts';
@@ -21,14 +22,14 @@ import { mayStay } from './decision.ts';
 type ReadPod = Immutable<Pod>;
 
 export interface TaintEvictionConfig extends ControllerConfig {
-  /** Pods that are looked at at once. Default: 8. */
+  /** The number of pods that are reconciled at once. Default: 8. */
   readonly workers?: number;
 }
 
-/** A pod's time on its node is running out. */
+/** A pod with a limited time on its node. */
 interface Countdown {
   readonly uid: string;
-  /** When it began, on the monotonic clock. */
+  /** When the countdown began, on the monotonic clock. */
   readonly since: number;
 }
 
@@ -42,9 +43,9 @@ export class TaintEvictionController implements Controller {
   readonly #nodes: SharedInformer<Immutable<Node>>;
   readonly #recorder: EventRecorder;
   readonly #deletions: Counter;
-  /** From when its time was over to when it was deleted. */
+  /** The time from when a pod had to be evicted until it was deleted. */
   readonly #latency: Histogram;
-  /** By the pod's key. */
+  /** By the pod's key: the running countdown. */
   readonly #countdowns = new Map<string, Countdown>();
 
   constructor(config: TaintEvictionConfig) {
@@ -118,7 +119,7 @@ export class TaintEvictionController implements Controller {
     }
   }
 
-  /** The one that runs, or a new one that begins now. */
+  /** Returns the pod's running countdown, or starts one. */
   #countdown(key: string, pod: ReadPod): Countdown {
     const running = this.#countdowns.get(key);
     if (running?.uid === pod.metadata.uid) return running;
@@ -131,7 +132,7 @@ export class TaintEvictionController implements Controller {
     if (this.#countdowns.delete(key)) this.#event(pod, `Cancelling deletion of Pod ${key}`);
   }
 
-  /** `dueMs`: since when, on the monotonic clock. */
+  /** Evicts the pod. `dueMs`: since when the eviction is due, on the monotonic clock. */
   async #evict(
     key: string,
     pod: ReadPod,

@@ -1,5 +1,6 @@
-// Controllers as in a real cluster: each writes as a ServiceAccount of its own, with the role that the API server keeps for it, and
-// all read through the controller manager. A controller that exceeds its role is detected.
+// Clients for controllers as in a real cluster: each controller writes as its own ServiceAccount,
+// with the role that the API server has for it, and all informers read as the controller manager. A
+// controller that exceeds its role is detected.
 
 import type { ApiServer } from '#apiserver/server.ts';
 import type { UserInfo } from '#apiserver/request.ts';
@@ -10,13 +11,13 @@ import { CONTROLLER_NAMES, controllerEntry } from '../controllers.ts';
 
 const AUTHENTICATED = 'system:authenticated';
 const ADMIN: UserInfo = { name: 'system:admin', groups: ['system:masters', AUTHENTICATED] };
-/** A deletion of all objects of a resource in a namespace has no name. */
+/** The path of a deletion of all objects of a resource in a namespace. */
 const COLLECTION = /^\/(api|apis\/[^/]+)\/[^/]+\/namespaces\/[^/]+\/[^/]+$/;
-/** Paths behind a node are not objects. */
+/** Paths of the node proxy are not objects. */
 const PROXIED = /^\/api\/v1\/nodes\/[^/]+\/proxy\//;
 const MANAGER: UserInfo = { name: 'system:kube-controller-manager', groups: [AUTHENTICATED] };
 
-/** Which user a controller writes as; helpers of tests, which are none, are administrators. */
+/** Returns the user that a controller writes as; other clients of a test are administrators. */
 function userOf(controller: string): UserInfo {
   const name = CONTROLLER_NAMES.find(
     (known) => known === controller || controllerEntry(known).account === controller,
@@ -30,26 +31,29 @@ function userOf(controller: string): UserInfo {
 
 export class ControllerClients {
   readonly #server: ApiServer;
-  /** Requests that no role allows. */
+  /** Requests that no role allowed. */
   readonly #refused = new Set<string>();
-  /** Deletions that did not say of which object they were meant. */
+  /** Deletions without a UID precondition. */
   readonly #blind = new Set<string>();
 
   constructor(server: ApiServer) {
     this.#server = server;
   }
 
-  /** For the informers. */
+  /** The transport of the informers. */
   manager(): Transport {
     return this.#as(() => MANAGER);
   }
 
-  /** For a controller; `name` is asked at each request, since a controller is given its client before it can tell its name. */
+  /**
+   * The transport of a controller. `name` is called at each request, since a controller gets its
+   * client before it has a name.
+   */
   controller(name: () => string): Transport {
     return this.#as(() => userOf(name()));
   }
 
-  /** Throws if a controller tried what its role does not allow, or deleted by name alone. */
+  /** Throws if a controller exceeded its role, or deleted an object by name alone. */
   expectGoodManners(): void {
     if (this.#refused.size > 0)
       throw new Error(`beyond the controllers' roles:\n${[...this.#refused].join('\n')}`);

@@ -1,13 +1,13 @@
-// A transport with which a test can hold back watch events and make single requests fail: what a slow or broken network does.
+// A transport with faults: a test can hold back watch events and make single requests fail, as a
+// slow or broken network does.
 
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { Transport, TransportRequest, WatchEvent } from '#client/transport.ts';
 
 interface Fault {
   readonly matches: (request: TransportRequest) => boolean;
   readonly err: () => Error;
-  /** After the request was made: it took effect, but its answer is lost. */
+  /** The request fails after it took effect: only its response is lost. */
   readonly after: boolean;
   left: number;
 }
@@ -15,16 +15,19 @@ interface Fault {
 export class FaultyTransport implements Transport {
   readonly #inner: Transport;
   readonly #faults: Fault[] = [];
-  /** Paths whose events are held back, and what waits to be let through. */
+  /** Paths whose events are held back, with the pending deliveries. */
   readonly #held = new Map<string, (() => void)[]>();
-  /** 'METHOD /path' of every request, watches apart. */
+  /** 'METHOD /path' of every request except watches. */
   readonly requests: string[] = [];
 
   constructor(inner: Transport) {
     this.#inner = inner;
   }
 
-  /** The next `times` requests with this method and a path that fits throw; `after`: they take effect before. */
+  /**
+   * Makes the next `times` requests with this method and a matching path fail; `after`: they take
+   * effect first.
+   */
   fail(
     method: TransportRequest['method'],
     path: RegExp,
@@ -36,7 +39,7 @@ export class FaultyTransport implements Transport {
     this.#faults.push({ matches, err, after, left: times });
   }
 
-  /** Watch events of this path wait until `release`. */
+  /** Holds back watch events of this path until `release`. */
   hold(path: string): void {
     if (!this.#held.has(path)) this.#held.set(path, []);
   }
@@ -47,7 +50,7 @@ export class FaultyTransport implements Transport {
     for (const deliver of waiting) deliver();
   }
 
-  /** Another way to the server, through the same faults. */
+  /** Returns a transport over another connection, with the same faults. */
   over(inner: Transport): Transport {
     return {
       request: (request) => this.request(request, inner),

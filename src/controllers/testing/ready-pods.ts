@@ -1,14 +1,13 @@
-// Stands for scheduler and kubelets where a controller only waits for its pods: every pod runs and is ready at once. Pods without
-// a node go as soon as they are deleted.
+// Replaces scheduler and kubelets in tests of controllers that only wait for their pods: every pod
+// runs and is ready at once. Pods without a node are gone as soon as they are deleted.
 
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { Pod } from '#api/groups/core/v1/index.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
-/** `isReady`: which pods become ready. Default: all. */
+/** Makes pods ready. `isReady`: which pods. Default: all. */
 export function readyPods(
   isReady: (pod: Immutable<Pod>) => boolean = () => true,
 ): (config: ControllerConfig) => Controller {

@@ -1,10 +1,12 @@
-// Proves of a controller that what it leaves behind does not depend on its luck: a scenario is run undisturbed, and then again and
-// again with one thing going wrong, and every time the cluster has to end up the same.
+// Proves that the outcome of a controller does not depend on faults: a scenario runs without
+// faults, and then once for each possible fault. Every run must end in the same state.
 //
-//   - stopped after each of its writes in turn, before it sees the answer, and another one started in its place
-//   - with a cache that shows nothing until everything else has come to rest, and then all at once
-//   - with each of its watch events in turn lost with its connection
-//   - with every write answered by a conflict when it is first tried
+// The faults:
+// - The controller is stopped after each of its writes in turn, before it sees the response, and a
+//   new one is started.
+// - Its cache shows nothing until the other components are idle, and then everything at once.
+// - Each of its watch events in turn is lost with its connection.
+// - Each write fails with a conflict at its first attempt.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -13,46 +15,47 @@ import type { Client } from '#client/client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import type { Transport, TransportRequest, WatchEvent } from '#client/transport.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { startTestCluster } from './test-cluster.ts';
-import type { TestCluster, TestClusterConfig } from './test-cluster.ts';
+import { startTestCluster, type TestCluster, type TestClusterConfig } from './test-cluster.ts';
 
 type Make = (config: ControllerConfig) => Controller;
 
 export interface Scenario {
-  /** The controller that is put to the test. */
+  /** The controller under test. */
   readonly subject: Make;
-  /** Others that it takes, to which nothing happens. */
+  /** Other controllers that the scenario needs, without faults. */
   readonly others?: readonly Make[];
   /** The steps of the scenario. The cluster settles between steps. */
   readonly steps: readonly ((cluster: TestCluster) => Promise<void>)[];
   /** Kinds whose objects are the outcome. */
   readonly outcome: readonly ResourceType[];
   /**
-   * Of the subject's writes those that matter. Default: all. The others are not counted, and nothing is done to them: deletions of
-   * all objects of kinds of which there are none.
+   * Selects the subject's writes that count. Default: all. Other writes get no faults, for example
+   * deletions of all objects of a kind that has none.
    */
   readonly counts?: (request: TransportRequest) => boolean;
-  /** The cluster in which it happens. */
+  /** The configuration of the cluster. */
   readonly cluster?: TestClusterConfig;
-  /** How long a step is given. Default: '10m', so that every retry has happened. */
+  /** The time after each step. Default: '10m', so that every retry has happened. */
   readonly rest?: string;
 }
 
 export interface Robustness {
-  /** Writes of the subject in the undisturbed run. */
+  /** The number of the subject's writes in the run without faults. */
   readonly writes: number;
-  /** Watch events that it received. */
+  /** The number of watch events that it received. */
   readonly events: number;
   /** The final state of the cluster without faults. */
   readonly outcome: readonly unknown[];
-  /** By what went wrong: the outcome. */
+  /** By fault: the final state. */
   readonly disturbed: ReadonlyMap<string, readonly unknown[]>;
 }
 
-/** Run it in a test of its own, and expect every disturbed outcome to equal the undisturbed one. */
+/**
+ * Runs the scenario. Use it in a test of its own, and expect every disturbed outcome to equal the
+ * undisturbed one.
+ */
 export async function disturb(scenario: Scenario): Promise<Robustness> {
   const calm = await runWith(scenario, new Disturbance());
   const disturbed = new Map<string, readonly unknown[]>();
@@ -81,9 +84,9 @@ class Disturbance {
   readonly #held: (() => void)[] = [];
   writes = 0;
   events = 0;
-  /** Set by whoever runs the subject. */
+  /** Set by `runSubject`. */
   onStop: () => void = () => undefined;
-  /** Set by whoever runs the subject: see Scenario. */
+  /** Set by the runner of the subject: see Scenario. */
   counts: (request: TransportRequest) => boolean = () => true;
   /** Events wait until `release`. */
   holding = false;
@@ -177,7 +180,7 @@ async function runWith(
   }
 }
 
-/** The subject, and another one whenever it is stopped. */
+/** Runs the subject, and starts a new one whenever it is stopped. */
 function runSubject(
   cluster: TestCluster,
   make: Make,
@@ -246,12 +249,15 @@ async function outcomeOf(
   return outcome.sort().map((text) => JSON.parse(text) as unknown);
 }
 
-/** Fields that differ between runs: identities and times. */
+/** Fields that differ between runs: identities and versions. */
 const PASSING = new Set(['uid', 'resourceVersion', 'managedFields', 'generateName', 'apiVersion']);
 const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text);
 const isUid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
-/** Without what is passing. Generated names keep only what they begin with. */
+/**
+ * Returns the value without fields that differ between runs. Generated names keep their prefix
+ * only.
+ */
 function plain(value: unknown, key: string): unknown {
   if (typeof value === 'string') return isTime(value) ? 'TIME' : isUid(value) ? 'UID' : value;
   if (typeof value !== 'object' || value === null) return value;

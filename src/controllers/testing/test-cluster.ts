@@ -1,4 +1,5 @@
-// An API server on memory storage and a virtual clock, for controllers' tests: all of the real thing but the network.
+// An API server with memory storage and a virtual clock, for tests of controllers: everything is
+// real except the network.
 
 import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { ApiServer } from '#apiserver/server.ts';
@@ -8,10 +9,8 @@ import { SharedInformerFactory } from '#client/informers/index.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import type { Transport } from '#client/transport.ts';
 import { VirtualClock } from '#machinery/clock.ts';
-import { recordingLogger } from '#machinery/log.ts';
-import type { RecordingLogger } from '#machinery/log.ts';
-import { SeededRandom } from '#machinery/random.ts';
-import type { Random } from '#machinery/random.ts';
+import { recordingLogger, type RecordingLogger } from '#machinery/log.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ControllerClients } from './controller-clients.ts';
@@ -30,23 +29,26 @@ export interface TestCluster {
   /** The transport of the controllers' requests. The test's own client does not use it. */
   readonly faults: FaultyTransport;
   /**
-   * What a controller is given, and what it then works with: it writes as the account of its name, so that its role has to allow
-   * all that it does; its informers read as the controller manager.
+   * The clients of controllers: a controller writes as its own account, so that its role must allow
+   * all its writes; its informers read as the controller manager.
    */
   readonly controllers: ControllerClients;
-  /** Starts a controller with informers of its own; answers how to stop it. */
+  /** Starts a controller with its own informers. Returns the function that stops it. */
   run(make: (config: ControllerConfig) => Controller): Promise<() => Promise<void>>;
-  /** A namespace in which pods can be created: with its default ServiceAccount. */
+  /** Creates a namespace with its default ServiceAccount, so that pods can be created. */
   addNamespace(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface TestClusterConfig {
-  /** The time at which the clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
+  /**
+   * The time at which the clock starts, in milliseconds since the epoch. Default: the beginning of
+   * 2026.
+   */
   readonly startMs?: number;
-  /** The API versions that are served in addition. Default: stable versions. */
+  /** API versions that are served in addition. Default: stable versions only. */
   readonly runtimeConfig?: Readonly<Record<string, string>>;
-  /** Around the storage, such as encryption. Default: nothing. */
+  /** Wraps the storage, for example with encryption. Default: no wrapper. */
   readonly wrapStorage?: (storage: Storage) => Storage;
 }
 
@@ -57,7 +59,7 @@ export async function startTestCluster(config: TestClusterConfig = {}): Promise<
   const logger = recordingLogger();
   const memory = createMemoryStorage({ clock, logger });
   const storage = wrapStorage?.(memory) ?? memory;
-  // A node in a test is ready as soon as it is there, unless the test says otherwise.
+  // A node in a test is ready as soon as it exists, unless the test sets its conditions.
   const server = new ApiServer({
     storage,
     clock,

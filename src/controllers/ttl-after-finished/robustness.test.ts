@@ -7,7 +7,7 @@ import { disturb } from '../testing/robustness.ts';
 import { TtlAfterFinishedController } from './index.ts';
 
 test(
-  'jobs go when their time is up and not before, whatever goes wrong',
+  'jobs are deleted after their time to live and not before, after every fault',
   { timeout: 60_000 },
   async () => {
     const job = (name: string, ttlSecondsAfterFinished?: number) => ({

@@ -1,15 +1,12 @@
-// Jobs that say for how long they are kept after their end are deleted then.
+// Deletes finished jobs when their ttlSecondsAfterFinished is over.
 
-import { jobs } from '#api/groups/batch/v1/index.ts';
-import type { Job } from '#api/groups/batch/v1/index.ts';
+import { type Job, jobs } from '#api/groups/batch/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeueAfter } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Histogram } from '#machinery/metrics/instruments.ts';
+import { exponentialBuckets, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
@@ -50,7 +47,7 @@ export class TtlAfterFinishedController implements Controller {
     const { name, namespace = '', uid } = cached.metadata;
     const inNamespace = client.resource(jobs).namespace(namespace);
     try {
-      // The time may have been raised, and the cache not know yet.
+      // The TTL may have been increased, and the cache may be stale.
       const live = await inNamespace.get(name, { signal });
       const still = expiryOf(live);
       if (live.metadata.uid !== uid || still === undefined) return reconciled;
@@ -66,7 +63,10 @@ export class TtlAfterFinishedController implements Controller {
   }
 }
 
-/** In milliseconds since the epoch; undefined if it has not ended, is kept, or goes already. */
+/**
+ * Returns when the job expires, in milliseconds since the epoch; undefined if it has not ended, has
+ * no TTL, or is being deleted.
+ */
 function expiryOf({ metadata, spec, status }: ReadJob): number | undefined {
   const { ttlSecondsAfterFinished: ttl } = spec;
   if (ttl === undefined || metadata.deletionTimestamp !== undefined) return undefined;

@@ -17,7 +17,7 @@ test.each([
   expect(nextStep(step, count)).toBe(expected);
 });
 
-test('tells nodes, and tells all again when there are many more', async () => {
+test('annotates nodes, and updates all annotations when the number of nodes grows much', async () => {
   const cluster = await startTestCluster();
   try {
     await cluster.run((config) => new TtlController(config));
@@ -35,7 +35,7 @@ test('tells nodes, and tells all again when there are many more', async () => {
   }
 });
 
-test('it ends the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 60_000 }, async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new TtlController(config),
     steps: [

@@ -1,13 +1,15 @@
-// Tells nodes for how long they may keep what they have read of Secrets and ConfigMaps: the more nodes there are, the longer.
-// The annotation of the node has the time in seconds.
+// Annotates nodes with the time, in seconds, for which their kubelets may cache Secrets and
+// ConfigMaps: the more nodes there are, the longer.
 
-import { nodes } from '#api/groups/core/v1/index.ts';
-import type { Node } from '#api/groups/core/v1/index.ts';
+import { type Node, nodes } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -15,13 +17,16 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 export const TTL_ANNOTATION = 'node.alpha.kubernetes.io/ttl';
 
 interface Step {
-  /** With fewer nodes it is the step before; steps overlap, so that one node more or less does not change all of them. */
+  /**
+   * The step ends below this number of nodes. Steps overlap, so that one node more or less does not
+   * change the annotation of all nodes.
+   */
   readonly fewest: number;
   readonly most: number;
   readonly seconds: number;
 }
 
-/** As in Kubernetes (pkg/controller/ttl). */
+/** The steps are upstream's (pkg/controller/ttl). */
 const STEPS: readonly Step[] = [
   { fewest: 0, most: 100, seconds: 0 },
   { fewest: 90, most: 500, seconds: 15 },
@@ -31,7 +36,7 @@ const STEPS: readonly Step[] = [
   { fewest: 9000, most: Number.POSITIVE_INFINITY, seconds: 600 },
 ];
 
-/** The step for so many nodes, coming from another (an index of the table). */
+/** Returns the step (an index of the table) for this number of nodes, coming from another step. */
 export function nextStep(step: number, count: number): number {
   let next = step;
   while (count > (STEPS[next] as Step).most) next++;

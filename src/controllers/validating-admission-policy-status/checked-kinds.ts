@@ -1,4 +1,5 @@
-// The kinds that an admission policy is checked against: those of the scheme, and others as the server's OpenAPI documents describe them now.
+// The kinds that an admission policy is type-checked against: those of the scheme, and custom kinds
+// by the server's current OpenAPI documents.
 
 import type { CheckedKinds } from '#api/groups/admissionregistration/v1/type-checking.ts';
 import type { ValidatingAdmissionPolicy } from '#api/groups/admissionregistration/v1/index.ts';
@@ -12,7 +13,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 
 type Policy = Immutable<ValidatingAdmissionPolicy>;
 
-/** A policy that names more groups and versions is not checked against the others. */
+/** The maximum number of groups and versions per policy; further ones are not checked. */
 const MAX_GROUP_VERSIONS = 20;
 
 export class KindResolver {
@@ -24,7 +25,10 @@ export class KindResolver {
     this.#client = client;
   }
 
-  /** Returns the kinds that the policy names. Kinds that are not served, or have no schema, are not among them. */
+  /**
+   * Returns the kinds that the policy names. Kinds that are not served or have no schema are left
+   * out.
+   */
   async kindsOf(policy: Policy, signal: AbortSignal): Promise<CheckedKinds> {
     const resources = [...this.#scheme.schemas.resources()];
     const types = new Map<string, ReturnType<CheckedKinds['typeOf']>>();
@@ -46,7 +50,7 @@ export class KindResolver {
     };
   }
 
-  /** The groups and versions that the policy names, apart from those of the scheme. */
+  /** Returns the groups and versions that the policy names, without those of the scheme. */
   #customVersions({ spec }: Policy): readonly (readonly [group: string, version: string])[] {
     const builtIn = new Set(this.#scheme.schemas.resources().map(({ group }) => group));
     const found = new Map<string, readonly [string, string]>();

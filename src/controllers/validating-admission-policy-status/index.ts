@@ -1,3 +1,3 @@
-// Whether the expressions of admission policies fit the kinds that they are for.
+// The controller that type-checks the expressions of admission policies.
 
 export { ValidatingAdmissionPolicyStatusController } from './validating-admission-policy-status-controller.ts';

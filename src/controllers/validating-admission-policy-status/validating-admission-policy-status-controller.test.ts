@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { validatingAdmissionPolicies } from '#api/groups/admissionregistration/v1/index.ts';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { ValidatingAdmissionPolicyStatusController } from './index.ts';
 
 const rule = (apiGroups: string[], resources: string[], apiVersions = ['v1']) => ({
@@ -25,7 +24,7 @@ const create = (
     spec: { matchConstraints: { resourceRules: rules }, validations, ...more },
   });
 
-test('expressions that do not fit the kinds of their policy are told, once for each generation', async () => {
+test('expressions that do not fit the kinds of their policy are reported once per generation', async () => {
   const cluster = await startTestCluster();
   await cluster.run((config) => new ValidatingAdmissionPolicyStatusController(config));
   const warnings = async (name: string) => {
@@ -65,7 +64,7 @@ test('expressions that do not fit the kinds of their policy are told, once for e
       warning: expect.stringContaining("undefined field 'replica'"),
     },
   ]);
-  // Of each kind apart; of those that nobody names nothing is known.
+  // Each kind has its own warnings; a wildcard rule is not checked.
   const two = [rule([''], ['pods', 'configmaps', 'pods/status']), rule(['*'], ['*'], ['*'])];
   await create(cluster, 'two', two, [{ expression: 'object.spec.replicas > 1' }]);
   expect(await warnings('two')).toEqual([
@@ -89,7 +88,7 @@ test('expressions that do not fit the kinds of their policy are told, once for e
   await cluster.stop();
 });
 
-test('a policy is checked against the custom kinds that there are, and with parameters of a custom kind', async () => {
+test('a policy is checked against existing custom kinds, and with parameters of a custom kind', async () => {
   const cluster = await startTestCluster();
   await cluster.run((config) => new ValidatingAdmissionPolicyStatusController(config));
   const schema = (properties: object) => ({ openAPIV3Schema: { type: 'object', properties } });
@@ -129,7 +128,7 @@ test('a policy is checked against the custom kinds that there are, and with para
   await cluster.stop();
 });
 
-test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new ValidatingAdmissionPolicyStatusController(config),
     steps: [

@@ -1,14 +1,15 @@
-// Tells in the status of each admission policy which of its expressions do not fit the kinds that it is for. Each generation of a
-// policy is looked at once.
+// Reports in the status of each admission policy which of its expressions do not fit its kinds.
+// Each generation of a policy is checked once.
 
-import { validatingAdmissionPolicies } from '#api/groups/admissionregistration/v1/index.ts';
-import type { ValidatingAdmissionPolicy } from '#api/groups/admissionregistration/v1/index.ts';
+import {
+  validatingAdmissionPolicies,
+  type ValidatingAdmissionPolicy,
+} from '#api/groups/admissionregistration/v1/index.ts';
 import { typeCheckPolicy } from '#api/groups/admissionregistration/v1/type-checking.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';

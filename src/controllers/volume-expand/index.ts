@@ -1,3 +1,3 @@
-// The controller of claims that ask for more.
+// The volume expansion controller.
 
 export { VolumeExpandController } from './volume-expand-controller.ts';

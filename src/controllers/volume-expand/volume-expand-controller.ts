@@ -1,14 +1,18 @@
-// Claims that ask for more than they have: nothing here grows a volume itself, so that people are told who is waited for. What a
-// resizer has noted on a volume while its file system was still to be grown is taken off again when that is done.
+// Handles claims that request more than they have. This controller expands no volume itself: it
+// records an event that names the component which does. It also removes the pre-resize annotation
+// of a volume once the file system has been expanded.
 
 import { driverOfPlugin, pluginOfSource } from '#api/groups/core/v1/csi-migration/index.ts';
-import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import { ControllerBuilder } from '../builder.ts';
@@ -38,7 +42,7 @@ export class VolumeExpandController implements Controller {
     this.#claims = builder.for(persistentVolumeClaims, {
       predicate: {
         add: wantsMore,
-        // Only a change of the sizes: the event of a claim that waits is recorded once.
+        // Only changes of the sizes count: the event of a waiting claim is recorded once.
         update: (before, claim) =>
           requestedSize(claim).cmp(requestedSize(before)) > 0 ||
           statusSize(claim).cmp(statusSize(before)) !== 0,
@@ -72,12 +76,12 @@ export class VolumeExpandController implements Controller {
     return reconciled;
   }
 
-  /** The annotation for the component that expands such volumes. */
+  /** Annotates the claim for the component that expands such volumes. */
   async #leave(claim: ReadClaim, volume: ReadVolume, signal: AbortSignal): Promise<void> {
     const plugin = pluginOfSource(volume.spec);
     const driver = plugin === undefined ? undefined : driverOfPlugin(plugin);
     if (driver === undefined) {
-      // No component expands volumes of the other kinds.
+      // No component expands volumes of other kinds.
       const isKnown = volume.spec.csi !== undefined || isOurs(volume);
       this.#tell(
         claim,

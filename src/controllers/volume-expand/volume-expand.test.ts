@@ -6,8 +6,7 @@ import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { newClaim, newVolume } from '../persistent-volume/testing/objects.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { VolumeExpandController } from './index.ts';
 
 const MERGE = 'application/merge-patch+json';
@@ -36,7 +35,7 @@ const grow = async (client: Client, storage: string): Promise<void> => {
     .patch('c', MERGE, { status: { capacity: { storage } } }, { subresource: 'status' });
 };
 
-describe('a claim that asks for more', () => {
+describe('a claim that requests more', () => {
   let cluster: TestCluster;
   beforeEach(async () => {
     cluster = await startTestCluster();
@@ -63,7 +62,7 @@ describe('a claim that asks for more', () => {
     expect(await said()).toHaveLength(1);
   });
 
-  test('of a plugin that is gone is for the driver that has replaced it', async () => {
+  test('of a removed in-tree plugin is left to the CSI driver that replaces it', async () => {
     await createBound(cluster.client, {
       hostPath: null,
       awsElasticBlockStore: { volumeID: 'vol-1' },
@@ -83,7 +82,7 @@ describe('a claim that asks for more', () => {
     });
   });
 
-  test('has its volume rid of the note when it is as large', async () => {
+  test('loses the annotation of its volume when the expansion is done', async () => {
     await createBound(cluster.client, {});
     await cluster.clock.advance('1s');
     await cluster.client
@@ -100,7 +99,7 @@ describe('a claim that asks for more', () => {
   });
 });
 
-test('claims that grow end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+test('reach the same outcome after every fault', { timeout: 60_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new VolumeExpandController(config),
     others: [(config) => new PersistentVolumeBinder(config)],

@@ -1,33 +1,34 @@
-// The one finalizer by which an object is kept while it is used.
+// A finalizer that keeps an object as long as it is in use.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { only } from '../builder.ts';
-import type { Predicate } from '../builder.ts';
+import { only, type Predicate } from '../builder.ts';
 
 export const PVC_PROTECTION = 'kubernetes.io/pvc-protection';
 export const PV_PROTECTION = 'kubernetes.io/pv-protection';
 export const VAC_PROTECTION = 'kubernetes.io/vac-protection';
 
-/** Reports whether the object is to be deleted and kept by this finalizer. */
+/** Reports whether the object is being deleted and has this finalizer. */
 function isDeletionCandidate({ metadata }: KubeObject, finalizer: string): boolean {
   return (
     metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizer) === true
   );
 }
 
-/** Reports whether the object was created without the finalizer, which admission adds to every new object. */
+/**
+ * Reports whether the object was created without the finalizer, which admission adds to every new
+ * object.
+ */
 function lacksFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
   return (
     metadata.deletionTimestamp === undefined && metadata.finalizers?.includes(finalizer) !== true
   );
 }
 
-/** Returns the predicate for objects that lack the finalizer or are to be deleted and have it. */
+/** Returns the predicate for objects that lack the finalizer, or are being deleted and have it. */
 export function concernsProtection(finalizer: string): Predicate<KubeObject> {
   return {
     ...only(
@@ -41,11 +42,17 @@ export interface ProtectConfig<T extends KubeObject> {
   readonly client: Client;
   readonly type: ResourceType<T>;
   readonly finalizer: string;
-  /** Reports whether the object is used. Called only for objects that are to be deleted; the result must be certain. */
+  /**
+   * Reports whether the object is in use. Called only for objects that are being deleted; the
+   * result must be certain.
+   */
   readonly isUsed: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Adds the finalizer where it is missing, and removes it from an object that is to be deleted and is not used. */
+/**
+ * Adds the finalizer where it is missing, and removes it from an unused object that is being
+ * deleted.
+ */
 export async function protect<T extends KubeObject>(
   config: ProtectConfig<T>,
   object: Immutable<T>,
@@ -72,7 +79,7 @@ export async function protect<T extends KubeObject>(
     await (type.namespaced ? resource.namespace(namespace) : resource).update(changed, { signal });
   } catch (error) {
     if (apierrors.isNotFound(error)) return reconciled;
-    // The cache is behind: the next try sees more.
+    // The cache is stale: the retry sees a newer object.
     if (apierrors.isConflict(error)) return requeue;
     throw error;
   }

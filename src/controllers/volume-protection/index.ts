@@ -1,4 +1,4 @@
-// The controllers that keep claims and volumes for as long as they are used.
+// The controllers that keep claims and volumes as long as they are in use.
 
 export { PvProtectionController } from './pv-protection-controller.ts';
 export { PvcProtectionController } from './pvc-protection-controller.ts';

@@ -1,15 +1,12 @@
-// A volume that is deleted stays for as long as it is bound to a claim.
+// Keeps a deleted volume as long as it is bound to a claim.
 
-import { persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume } from '#api/groups/core/v1/index.ts';
+import { type PersistentVolume, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { protect, PV_PROTECTION } from './finalizers.ts';
-import { concernsProtection } from './finalizers.ts';
+import { concernsProtection, protect, PV_PROTECTION } from './finalizers.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
 
@@ -35,7 +32,7 @@ export class PvProtectionController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const volume = this.#volumes.lister.getByKey(key);
     if (volume === undefined) return reconciled;
-    // Certain enough: the write is refused if the volume has been bound since.
+    // The cache is good enough: the write fails if the volume was bound meanwhile.
     const isUsed = (): Promise<boolean> => Promise.resolve(volume.status.phase === 'Bound');
     const { client } = this.#config;
     return await protect(

@@ -1,19 +1,20 @@
-// A claim that is deleted stays until no pod that has a node refers to it any more.
+// Keeps a deleted claim as long as a pod with a node refers to it.
 
-import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Pod,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy } from '../controller-ref.ts';
 import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';
 import { isPodTerminal } from '../pod-state.ts';
-import { protect, PVC_PROTECTION } from './finalizers.ts';
-import { concernsProtection } from './finalizers.ts';
+import { concernsProtection, protect, PVC_PROTECTION } from './finalizers.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -37,7 +38,7 @@ export class PvcProtectionController implements Controller {
     });
     this.#pods = builder.watches(pods, byClaim, {
       indexers: { [BY_CLAIM]: byClaim },
-      // Only pods that are gone, have ended or were never given a node can let a claim go.
+      // Only a pod that is gone, has ended or never had a node can release a claim.
       predicate: {
         ...only((pod) => pod.spec.nodeName === undefined || isPodTerminal(pod) || isShutDown(pod)),
         delete: undefined,
@@ -58,7 +59,10 @@ export class PvcProtectionController implements Controller {
     );
   }
 
-  /** A pod may be newer than the cache: before a claim is let go, the API is asked. */
+  /**
+   * Reports whether a pod uses the claim. Reads the API after the cache, because a pod may be newer
+   * than the cache.
+   */
   async #isUsed(claim: ReadClaim, signal: AbortSignal): Promise<boolean> {
     if (this.#pods.lister.byIndex(BY_CLAIM, objectKey(claim)).some((pod) => uses(pod, claim)))
       return true;
@@ -70,17 +74,20 @@ export class PvcProtectionController implements Controller {
   }
 }
 
-/** A pod without a node does not count: the kubelet starts none whose claim is to be deleted. */
+/**
+ * Reports whether the pod uses the claim. A pod without a node does not: the kubelet starts no pod
+ * whose claim is being deleted.
+ */
 function uses(pod: ReadPod, claim: ReadClaim): boolean {
   if (pod.spec.nodeName === undefined) return false;
   return (pod.spec.volumes ?? []).some((volume) => {
     if (claimNameOf(pod, volume) !== claim.metadata.name) return false;
-    // The claim of an ephemeral volume goes with its pod, which may wait for it in turn.
+    // The claim of an ephemeral volume is deleted with its pod, which may wait for the claim.
     return volume.ephemeral === undefined || (!isShutDown(pod) && isControlledBy(claim, pod));
   });
 }
 
-/** The kubelet is done with it, or it was deleted by force. */
+/** Reports whether the kubelet has shut the pod down, or it was deleted by force. */
 function isShutDown({ metadata }: ReadPod): boolean {
   return (
     metadata.deletionTimestamp !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) === 0

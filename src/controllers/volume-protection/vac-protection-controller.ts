@@ -1,17 +1,21 @@
-// A volume attributes class that is deleted stays for as long as a claim or a volume names it.
+// Keeps a deleted volume attributes class as long as a claim or a volume names it.
 
-import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { volumeAttributesClasses } from '#api/groups/storage/v1/index.ts';
-import type { VolumeAttributesClass } from '#api/groups/storage/v1/index.ts';
+import {
+  type VolumeAttributesClass,
+  volumeAttributesClasses,
+} from '#api/groups/storage/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { protect, VAC_PROTECTION } from './finalizers.ts';
-import { concernsProtection } from './finalizers.ts';
+import { concernsProtection, protect, VAC_PROTECTION } from './finalizers.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 type ReadVolume = Immutable<PersistentVolume>;
@@ -37,7 +41,8 @@ export class VacProtectionController implements Controller {
     this.#classes = builder.for(volumeAttributesClasses, {
       predicate: concernsProtection(VAC_PROTECTION),
     });
-    // A class may go when the last claim or volume that named it is gone, or names another.
+    // A class is released when the last claim or volume with its name is gone, or names another
+    // class.
     this.#claims = builder.watches(persistentVolumeClaims, classesOfClaim, {
       indexers: { [BY_CLASS]: classesOfClaim },
       predicate: { add: false },
@@ -79,7 +84,7 @@ export class VacProtectionController implements Controller {
   }
 }
 
-/** The one that it wants, the one that it has, and the one on the way to which it is. */
+/** Returns the classes that the claim names: its wanted, its current, and its target class. */
 function classesOfClaim({ spec, status }: ReadClaim): readonly string[] {
   const names = [
     spec.volumeAttributesClassName,

@@ -1,13 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Pod,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { KubeObject, New } from '#api/machinery/meta/v1/index.ts';
 import { volumeAttributesClasses } from '#api/groups/storage/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import {
   PvcProtectionController,
   PvProtectionController,
@@ -53,7 +57,7 @@ const isThere = async (type: ResourceType, name: string): Promise<boolean> => {
 describe('a claim', () => {
   beforeEach(async () => void (await cluster.run((config) => new PvcProtectionController(config))));
 
-  test('stays while a pod that has a node refers to it, and goes with the pod', async () => {
+  test('stays while a pod with a node refers to it, and is deleted after the pod', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
     await inDefault(pods).create(using('n'));
     await inDefault(persistentVolumeClaims).delete('data');
@@ -65,7 +69,7 @@ describe('a claim', () => {
     expect(await isThere(persistentVolumeClaims, 'data')).toBe(false);
   });
 
-  test('goes though a pod without a node refers to it', async () => {
+  test('is deleted although a pod without a node refers to it', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
     await inDefault(pods).create(using());
     await inDefault(persistentVolumeClaims).delete('data');
@@ -73,7 +77,7 @@ describe('a claim', () => {
     expect(await isThere(persistentVolumeClaims, 'data')).toBe(false);
   });
 
-  test('stays for a pod that the cache does not know yet', async () => {
+  test('stays for a pod that the cache does not show yet', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
     await cluster.clock.settle();
     cluster.faults.hold('/api/v1/pods');
@@ -84,7 +88,7 @@ describe('a claim', () => {
     cluster.faults.release('/api/v1/pods');
   });
 
-  test('of an ephemeral volume is used only by the pod that it was made for', async () => {
+  test('of an ephemeral volume is in use only by its own pod', async () => {
     const volume = { ephemeral: { volumeClaimTemplate: { spec: claim().spec } } };
     const owner = await inDefault(pods).create(pod(volume, 'n'));
     const ownerReferences = [
@@ -112,7 +116,7 @@ describe('a claim', () => {
     ]).toEqual([true, false]);
   });
 
-  test('that lost the finalizer gets it again', async () => {
+  test('gets a lost finalizer again', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
     await inDefault(persistentVolumeClaims).patch('data', MERGE, {
       metadata: { finalizers: null },
@@ -165,7 +169,7 @@ test('a volume attributes class stays while a claim names it', async () => {
   expect(await isThere(volumeAttributesClasses, 'fast')).toBe(false);
 });
 
-test('claims end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+test('claims reach the same outcome after every fault', { timeout: 60_000 }, async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new PvcProtectionController(config),
     steps: [
@@ -195,7 +199,7 @@ test('claims end the same, whatever goes wrong', { timeout: 60_000 }, async () =
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });
 
-test('volumes end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+test('volumes reach the same outcome after every fault', { timeout: 60_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new PvProtectionController(config),
     steps: [
@@ -236,7 +240,7 @@ test('volumes end the same, whatever goes wrong', { timeout: 60_000 }, async () 
 });
 
 test(
-  'volume attributes classes end the same, whatever goes wrong',
+  'volume attributes classes reach the same outcome after every fault',
   { timeout: 60_000 },
   async () => {
     const { writes, outcome, disturbed } = await disturb({

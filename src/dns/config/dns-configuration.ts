@@ -1,4 +1,5 @@
-// The ConfigMap `cluster-dns` in `kube-system`: what a cluster's owner configures. See README.md for its format.
+// The ConfigMap `cluster-dns` in `kube-system`, by which administrators configure the cluster's
+// DNS. See README.md for its format.
 
 import type { ConfigMap } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -16,9 +17,9 @@ export interface StubDomain {
 }
 
 export interface DnsConfiguration {
-  /** The longest domain first. */
+  /** Ordered by length of the domain, the longest first. */
   readonly stubDomains: readonly StubDomain[];
-  /** undefined: the node's own, as its resolv.conf names them. */
+  /** The upstream servers; undefined: the name servers in the node's resolv.conf. */
   readonly upstreams: readonly SocketAddress[] | undefined;
   readonly hosts: Hosts;
 }
@@ -30,11 +31,14 @@ export const DEFAULT_CONFIGURATION: DnsConfiguration = {
 };
 
 const KEYS = ['stubDomains', 'upstreamNameservers', 'hosts'] as const;
-/** As kube-dns had it for upstream servers; more are only slower to fail. */
+/** kube-dns had the same limit; more servers only delay a failure. */
 const MAX_SERVERS = 15;
 const MAX_STUB_DOMAINS = 1000;
 
-/** Throws TypeError that names the key and what is wrong. A key that is not known is an error, too: it may be misspelt. */
+/**
+ * Parses the ConfigMap. Throws TypeError that names the key and the problem. An unknown key is an
+ * error, too: it may be misspelt.
+ */
 export function parseConfiguration(
   map: Immutable<ConfigMap>,
   clusterDomain: Labels,

@@ -4,14 +4,17 @@ import { addressBytes, addressKey, type AddressKey } from '../records/addresses.
 import { formatName, parseName, type Labels } from '../wire/names.ts';
 
 export interface Hosts {
-  /** Name, as formatName writes it → its addresses, in the order of the file. */
+  /** By name, in the form of formatName: its addresses, in the order of the file. */
   readonly addresses: ReadonlyMap<string, readonly Uint8Array[]>;
   readonly names: ReadonlyMap<AddressKey, readonly Labels[]>;
 }
 
 export const NO_HOSTS: Hosts = { addresses: new Map(), names: new Map() };
 
-/** Throws TypeError with the line's number for a line that is not an address followed by names. */
+/**
+ * Parses the file. Throws TypeError with the line's number for a line that is not an address
+ * followed by names.
+ */
 export function parseHosts(text: string): Hosts {
   const addresses = new Map<string, Uint8Array[]>();
   const names = new Map<AddressKey, Labels[]>();

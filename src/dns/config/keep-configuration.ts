@@ -1,7 +1,7 @@
-// Follows the ConfigMap: each usable state of it is reported, and an unusable one leaves the last usable one in force.
+// Watches the ConfigMap: each valid version is reported, and after an invalid one the last valid
+// version stays in force.
 
-import { configMaps } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap } from '#api/groups/core/v1/index.ts';
+import { type ConfigMap, configMaps } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -19,9 +19,9 @@ export interface KeepConfigurationConfig {
   readonly informers: InformerSource;
   readonly domain: Labels;
   readonly logger: Logger;
-  /** Called for each usable state, and with the default when there is no ConfigMap any more. */
+  /** Called for each valid version, and with the default if the ConfigMap is deleted. */
   readonly use: (configuration: DnsConfiguration) => void;
-  /** Called for a state that cannot be used. */
+  /** Called for an invalid version. */
   readonly onInvalid: () => void;
 }
 

@@ -55,10 +55,10 @@ const SOA: Answer = {
   },
 };
 
-/** The TTL of the first record, which belongs to a.test and has its name uncompressed. */
+/** Returns the TTL of the first record, which belongs to a.test and has its name uncompressed. */
 const ttlIn = (bytes: Buffer): number => bytes.readUInt32BE(12);
 
-test('asks with a number of its own, keeps the answer, and lets its TTL run', async () => {
+test('uses its own query ID, caches the answer, and counts its TTL down', async () => {
   sockets.servers.set('192.0.2.1:53', (message) => [
     answerTo(message, { answers: [A('a.test', 20)] }),
   ]);
@@ -90,7 +90,7 @@ test('a long TTL is cut to 30 s, for the client too', async () => {
   expect(forward.cached(ask('a.test'))).toBeUndefined();
 });
 
-test('that there is no such name is kept for the time of its SOA record, and not at all without one', async () => {
+test('NXDOMAIN is cached for the time of its SOA record, and not at all without one', async () => {
   sockets.servers.set('192.0.2.1:53', (message) => [
     answerTo(message, {
       rcode: 3,
@@ -107,7 +107,7 @@ test('that there is no such name is kept for the time of its SOA record, and not
   expect(forward.cached(ask('a.test'))).toBeUndefined();
 });
 
-test('types whose numbers look like letters of the other case are told apart', async () => {
+test('types whose numbers look like letters of the other case are distinguished', async () => {
   sockets.servers.set('192.0.2.1:53', (message) => [
     answerTo(message, { answers: [A('a.test', 20)] }),
   ]);
@@ -120,7 +120,7 @@ test('types whose numbers look like letters of the other case are told apart', a
   expect(forward.cached(ask('a.test', { question: lower }))).toBeUndefined();
 });
 
-test('forged answers are ignored: another number, another question, no answer at all', async () => {
+test('forged answers are ignored: another ID, another question, no answer at all', async () => {
   sockets.servers.set('192.0.2.1:53', (message) => {
     const { id = 0 } = decode(message);
     const genuine = answerTo(message, { answers: [A('a.test', 20)] });
@@ -139,7 +139,7 @@ test('forged answers are ignored: another number, another question, no answer at
   expect(ttlIn((await forwarder(ONE).resolve(ask('a.test'))).bytes)).toBe(20);
 });
 
-test('numbers of questions are spread over their whole range', async () => {
+test('query IDs are spread over their whole range', async () => {
   sockets.servers.set('192.0.2.1:53', (message) => [answerTo(message, { rcode: 3 })]);
   const forward = forwarder(ONE);
   for (let i = 0; i < 200; i++) await forward.resolve(ask(`n${i}.test`));
@@ -148,7 +148,7 @@ test('numbers of questions are spread over their whole range', async () => {
   expect(Math.max(...ids) - Math.min(...ids)).toBeGreaterThan(60_000);
 });
 
-test('a server that is silent costs two seconds; then it is down, and is asked whether it is back', async () => {
+test('a silent server costs two seconds; then it is down, and is probed until it is back', async () => {
   sockets.servers.set('192.0.2.2:53', (message) => [
     answerTo(message, { answers: [A('a.test', 20)] }),
   ]);
@@ -169,7 +169,7 @@ test('a server that is silent costs two seconds; then it is down, and is asked w
   expect(one?.healthy).toBe(true);
 });
 
-test('without any answer the client gets SERVFAIL within the time limit, and the next one a second later at the earliest', async () => {
+test('without any answer the client gets SERVFAIL in time, and the failure is cached for a second', async () => {
   const forward = forwarder(ONE, TWO);
   const resolving = forward.resolve(ask('a.test'));
   await clock.advance(4500);
@@ -184,7 +184,7 @@ test('without a server there is SERVFAIL at once', async () => {
   expect((await forwarder().resolve(ask('a.test'))).rcode).toBe(RCODE.SERVFAIL);
 });
 
-test('the same question is asked once, and different ones are bounded', async () => {
+test('identical questions are asked once, and different ones are bounded', async () => {
   const forward = forwarder(ONE);
   const same = Array.from({ length: 20 }, () => forward.resolve(ask('a.test')));
   expect(sockets.asked).toHaveLength(1);
@@ -197,7 +197,7 @@ test('the same question is asked once, and different ones are bounded', async ()
   forward.close();
 });
 
-test('an answer that is cut is asked for again by TCP where all of it is wanted, and is not kept', async () => {
+test('a truncated answer is requested again over TCP if the client needs all of it, and is not cached', async () => {
   sockets.servers.set('192.0.2.1:53', (message, tcp) => [
     tcp
       ? answerTo(message, { answers: [A('a.test', 20)] })
@@ -210,7 +210,7 @@ test('an answer that is cut is asked for again by TCP where all of it is wanted,
   expect(forward.cached(ask('a.test'))).toBeDefined();
 });
 
-test('a server that leads back here is not used', async () => {
+test('a server that loops back to this process is not used', async () => {
   const forward = forwarder(ONE, TWO);
   sockets.servers.set('192.0.2.2:53', (message) => [answerTo(message, { rcode: 3 })]);
   const errors: string[] = [];
@@ -225,11 +225,11 @@ test('a server that leads back here is not used', async () => {
   sockets.asked.length = 0;
   for (let i = 0; i < 10; i++) await forward.resolve(ask(`n${i}.test`));
   expect(sockets.asked.every(({ server }) => server === '192.0.2.2:53')).toBe(true);
-  // A name that this server has not asked for is a question like others.
+  // A name that is not a probe of this server is an ordinary question.
   expect(forward.noticeLoop(['0123456789abcdef0123456789abcdef'], 13)).toBe(false);
 });
 
-test('answers of any bytes are judged, without an error', () => {
+test('answers of arbitrary bytes are judged without an error', () => {
   const question = ask('a.test').question;
   const genuine = answerTo(query('a.test', 'A', { id: 7 }), {
     answers: [A('a.test', 20)],

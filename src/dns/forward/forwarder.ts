@@ -1,4 +1,4 @@
-// Passes questions on to upstream servers, and keeps their answers for as long as they may be kept.
+// Forwards questions to upstream servers, and caches their answers for as long as their TTLs allow.
 
 import type { Clock } from '#machinery/clock.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
@@ -23,34 +23,37 @@ export interface ForwarderConfig {
 /** An answer without the OPT record of the upstream server. */
 export interface Forwarded {
   readonly rcode: number;
-  /** RA, AD and TC of the upstream server. */
+  /** The flags RA, AD and TC of the upstream server. */
   readonly flags: number;
-  /** The records, for a message whose question ends where that of the query does. */
+  /** The records, encoded for a message whose question ends where the query's question ends. */
   readonly bytes: Buffer;
   readonly counts: readonly [number, number, number];
   readonly cached: boolean;
 }
 
 interface CacheEntry extends Omit<Forwarded, 'cached'> {
-  /** In `bytes`. */
+  /** Offsets of TTLs in `bytes`. */
   readonly ttlOffsets: readonly number[];
-  /** Monotonic milliseconds. */
+  /** The time of storage, in monotonic milliseconds. */
   readonly storedAt: number;
   readonly expiresAt: number;
 }
 
-/** As kubeadm's `cache 30`. */
+/** The maximum TTL in seconds, as kubeadm's `cache 30`. */
 const MAX_TTL = 30;
-/** How long the failure of a server is remembered, seconds. */
+/** How long the failure of a server is cached, in seconds. */
 const FAILURE_TTL = 5;
-/** How long it is remembered that no server answers: short, since it may be the network that fails. */
+/**
+ * How long it is cached that no server answers, in seconds: short, since the network may have
+ * failed.
+ */
 const SILENCE_TTL = 1;
 const CACHE_ENTRIES = 5000;
-/** Larger answers are not kept, so that the cache has at most 10 MB. */
+/** Larger answers are not cached, so that the cache has at most 10 MB. */
 const MAX_CACHED_BYTES = 2048;
-/** Questions at one time, each with a socket of its own. */
+/** The number of questions in flight. Each has its own socket. */
 const MAX_CONCURRENT = 512;
-/** As CoreDNS: all servers together may take so long. */
+/** The time limit over all servers, as in CoreDNS. */
 const DEADLINE_MS = 5000;
 const MAX_TRIES = 3;
 
@@ -67,9 +70,12 @@ export class Forwarder {
   readonly #upstreams: readonly Upstream[];
   readonly #positive = new LruCache<string, CacheEntry>({ capacity: CACHE_ENTRIES });
   readonly #negative = new LruCache<string, CacheEntry>({ capacity: CACHE_ENTRIES });
-  /** The same question from several clients is asked once: nor could a forger then have many chances at one name. */
+  /**
+   * Identical questions of several clients are asked once. This also denies a forger several
+   * chances for one name.
+   */
   readonly #asking = new Map<string, Promise<Forwarded>>();
-  /** The names that this forwarder asks for to find out whether its questions come back. */
+  /** The names of this forwarder's loop probes. */
   readonly #loopProbes = new Map<string, Upstream>();
 
   constructor(config: ForwarderConfig) {
@@ -89,7 +95,7 @@ export class Forwarder {
     for (const upstream of this.#upstreams) upstream.close();
   }
 
-  /** Returns an answer that is kept; undefined if there is none. */
+  /** Returns a cached answer; undefined if there is none. */
   cached(ask: Ask): Forwarded | undefined {
     const key = keyOf(ask);
     const now = this.#config.clock.monotonic();
@@ -106,7 +112,7 @@ export class Forwarder {
     return undefined;
   }
 
-  /** Never rejects: a question that no server answers in time is answered with SERVFAIL. */
+  /** Returns an answer. Never rejects: a question that no server answers in time gets SERVFAIL. */
   resolve(ask: Ask): Promise<Forwarded> {
     const key = keyOf(ask);
     const id = ask.complete ? `${key}+` : key;
@@ -139,7 +145,10 @@ export class Forwarder {
     return this.#remember(key, entry, SILENCE_TTL);
   }
 
-  /** The healthy servers, from one at random on. If none is healthy, all of them: it may be the checks that fail. */
+  /**
+   * Returns the healthy servers, beginning at a random one. If none is healthy, returns all, since
+   * the health checks may be wrong.
+   */
   #order(): readonly Upstream[] {
     const usable = this.#upstreams.filter(({ loops }) => !loops);
     const healthy = usable.filter((upstream) => upstream.healthy);
@@ -155,7 +164,7 @@ export class Forwarder {
     const entry = {
       rcode,
       flags: flags & (FLAG.RA | FLAG.AD | FLAG.TC),
-      // A copy: the packet may be part of a large pool.
+      // Copied, because the packet may be part of a large pool.
       bytes: Buffer.from(message.subarray(questionEnd, recordsEnd)),
       counts,
       ttlOffsets: ttlOffsets.map((offset) => offset - questionEnd),
@@ -192,7 +201,10 @@ export class Forwarder {
     return { rcode, flags, bytes: capped(bytes, ttlOffsets), counts, cached: false };
   }
 
-  /** Asks each server for a name that only this process knows. If the question comes back here, the server leads back to us. */
+  /**
+   * Asks each server for a name that only this process uses. If the question arrives here, the
+   * server loops back to this process.
+   */
   async detectLoops(): Promise<void> {
     const { random } = this.#config;
     await Promise.all(
@@ -208,7 +220,10 @@ export class Forwarder {
     );
   }
 
-  /** Reports whether the question is a probe of this forwarder that came back; its server is not asked any more. */
+  /**
+   * Reports whether the question is a returned probe of this forwarder; its server is then not used
+   * any more.
+   */
   noticeLoop(labels: readonly string[], type: number): boolean {
     if (type !== TYPE.HINFO || labels.length !== 1 || this.#loopProbes.size === 0) return false;
     const upstream = this.#loopProbes.get(labels[0] as string);
@@ -230,8 +245,8 @@ function keepSeconds({ rcode, ttl }: Skimmed): number {
 }
 
 /**
- * The key of a question: letters of its name in lower case. Type and class stay as they are, since their bytes may look like letters.
- * Lengths of labels cannot.
+ * Returns the cache key of a question: its name in lower case. Type and class stay as they are,
+ * since their bytes may look like letters. Lengths of labels cannot.
  */
 function keyOf({ question, dnssecOk, checkingDisabled }: Ask): string {
   const nameEnd = question.length - 4;
@@ -242,7 +257,7 @@ function keyOf({ question, dnssecOk, checkingDisabled }: Ask): string {
   return name + question.toString('latin1', nameEnd) + String(variant);
 }
 
-/** Returns the entry with the TTLs that are left. */
+/** Returns the entry with the remaining TTLs. */
 function aged(entry: CacheEntry, seconds: number): Forwarded {
   const bytes = Buffer.from(entry.bytes);
   for (const offset of entry.ttlOffsets) {
@@ -252,7 +267,10 @@ function aged(entry: CacheEntry, seconds: number): Forwarded {
   return { rcode: entry.rcode, flags: entry.flags, bytes, counts: entry.counts, cached: true };
 }
 
-/** As CoreDNS' cache: clients do not keep an answer for longer than this server does. */
+/**
+ * Returns a copy with limited TTLs, as CoreDNS' cache does: clients do not cache an answer for
+ * longer than this server.
+ */
 function capped(bytes: Buffer, ttlOffsets: readonly number[]): Buffer {
   const copy = Buffer.from(bytes);
   for (const offset of ttlOffsets)

@@ -4,10 +4,10 @@ import { isIP } from 'node:net';
 import type { SocketAddress } from '../system/sockets.ts';
 
 const DNS_PORT = 53;
-/** resolv.conf(5) has three; more are of use here. The bound keeps a strange file from doing harm. */
+/** resolv.conf(5) allows three; more are useful here. The limit guards against a malformed file. */
 const MAX_SERVERS = 15;
 
-/** Lines that are no name server are left out, as are addresses that are none. */
+/** Returns the valid name servers. Other lines, and invalid addresses, are left out. */
 export function serversIn(resolvConf: string): readonly SocketAddress[] {
   const servers = new Map<string, SocketAddress>();
   for (const line of resolvConf.split('\n')) {
@@ -18,7 +18,10 @@ export function serversIn(resolvConf: string): readonly SocketAddress[] {
   return [...servers.values()].slice(0, MAX_SERVERS);
 }
 
-/** Returns undefined if the text is no address, alone or with a port: '10.0.0.1', '10.0.0.1:5353', '[fd00::1]:53'. */
+/**
+ * Parses an address, alone or with a port: '10.0.0.1', '10.0.0.1:5353', '[fd00::1]:53'. Returns
+ * undefined for other text.
+ */
 export function parseServer(text: string): SocketAddress | undefined {
   if (isIP(text) !== 0) return { address: text, port: DNS_PORT };
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::(\d{1,5}))?$/.exec(text);

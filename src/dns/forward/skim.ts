@@ -1,4 +1,5 @@
-// Reads as much of an upstream server's answer as is needed to check it, to keep it and to pass it on: its parts, without decoding them.
+// Reads the parts of an upstream server's answer that are needed to check, cache and forward it,
+// without decoding the records.
 
 import { skipName } from '../wire/names.ts';
 import { FLAG, HEADER_LENGTH, TYPE } from '../wire/types.ts';
@@ -7,16 +8,22 @@ export interface Skimmed {
   readonly flags: number;
   readonly rcode: number;
   readonly questionEnd: number;
-  /** Where the records end that are passed on: OPT and what follows belong to the connection with the upstream server. */
+  /**
+   * The end of the records to forward: OPT and what follows belong to the connection with the
+   * upstream server.
+   */
   readonly recordsEnd: number;
   readonly counts: readonly [answers: number, authorities: number, additionals: number];
-  /** Where the TTLs are. */
+  /** The offsets of the TTLs. */
   readonly ttlOffsets: readonly number[];
-  /** Seconds for which the answer may be kept, by its TTLs and, for a negative one, its SOA record. 0: not at all. */
+  /**
+   * How long the answer may be cached, in seconds, by its TTLs and, for a negative answer, its SOA
+   * record. 0: not at all.
+   */
   readonly ttl: number;
 }
 
-/** More records than a message of 64 KB has room for. */
+/** A message of 64 KB has no room for more records. */
 const MAX_RECORDS = 6000;
 
 /**

@@ -1,4 +1,4 @@
-// One upstream server: asks it, and knows whether it answers.
+// One upstream server: sends questions to it, and tracks its health.
 
 import { sharedByMany } from '#client/abort.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -26,7 +26,10 @@ export interface Ask {
   readonly question: Buffer;
   readonly dnssecOk: boolean;
   readonly checkingDisabled: boolean;
-  /** An answer that UDP has no room for is asked for again by TCP. False: it stays truncated, and the client decides. */
+  /**
+   * Whether to retry a truncated answer over TCP. False: it stays truncated, and the client
+   * decides.
+   */
   readonly complete: boolean;
 }
 
@@ -35,12 +38,14 @@ export interface UpstreamAnswer {
   readonly skimmed: Skimmed;
 }
 
-/** As CoreDNS: how long one server may take to answer. */
+/** How long one server may take to answer, as in CoreDNS. */
 const READ_TIMEOUT_MS = 2000;
-/** Failures in a row after which a server is down. */
+/** The number of consecutive failures after which a server is down. */
 const MAX_FAILURES = 2;
 const PROBE_INTERVAL_MS = 500;
-/** The name servers of the root: any server that works has an answer, be it a refusal. */
+/**
+ * The probe: the name servers of the root. Every working server answers it, at least with REFUSED.
+ */
 const PROBE = Buffer.from([0, 0, TYPE.NS, 0, 1]);
 
 export class Upstream {
@@ -48,7 +53,7 @@ export class Upstream {
   readonly #abort = new AbortController();
   #failures = 0;
   #probing = false;
-  /** Set when a question to this server came back to this process. */
+  /** Set when a question to this server arrived at this process. */
   #loops = false;
   readonly name: string;
 
@@ -67,7 +72,7 @@ export class Upstream {
     return this.#loops;
   }
 
-  /** Takes the server out of use for good: whatever it is asked comes back here. */
+  /** Takes the server out of use for good: its questions loop back to this process. */
   setLoops(): void {
     this.#loops = true;
   }
@@ -76,7 +81,10 @@ export class Upstream {
     this.#abort.abort(new Error('the upstream server is no longer configured'));
   }
 
-  /** Resolves with an answer to exactly this question from exactly this server. Rejects after the time limit or with the system's error. */
+  /**
+   * Resolves with an answer to exactly this question from exactly this server. Rejects after the
+   * time limit or with the system's error.
+   */
   async ask(ask: Ask): Promise<UpstreamAnswer> {
     const { clock, metrics } = this.#config;
     const start = clock.monotonic();
@@ -139,7 +147,7 @@ export class Upstream {
     this.#probeLater();
   }
 
-  /** Asks until the server answers. While it does, nothing is asked without need. */
+  /** Probes until the server answers. A healthy server is not probed. */
   #probeLater(): void {
     const { clock, logger, metrics } = this.#config;
     const timer = clock.setTimer(PROBE_INTERVAL_MS, () => {

@@ -1,5 +1,6 @@
-// The objects by which clients find the cluster's DNS, and those that allow it to read what it needs. As kubeadm has them, but that no
-// pods are selected: the server is no pod.
+// The Service and EndpointSlice of the cluster's DNS, and the roles that allow the server to read
+// its objects. They are kubeadm's, except that the Service selects no pods: the server is not a
+// pod.
 
 import type {
   ClusterRole,
@@ -15,7 +16,10 @@ import { SERVICE_NAME_LABEL } from '../records/packed.ts';
 import { DNS_SERVICE } from '../serving/dns-server.ts';
 import type { SocketAddress } from '../system/sockets.ts';
 
-/** The user of the server in kubeadm's clusters, and the name in certificates of servers that run apart. */
+/**
+ * The user of the server in kubeadm's clusters, and the name in certificates of servers that run
+ * apart.
+ */
 export const DNS_USERS = ['system:serviceaccount:kube-system:coredns', 'system:coredns'] as const;
 
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
@@ -23,7 +27,7 @@ export const MANAGER = 'cluster-dns.coxswain';
 const DNS_PORT = 53;
 const METRICS_PORT = 9153;
 
-/** `metrics`: whether a port for metrics is served. */
+/** Returns the Service. `metrics`: whether it has a port for metrics. */
 export function dnsService(address: string, metrics: boolean): New<Service> {
   return {
     metadata: {
@@ -58,11 +62,11 @@ export function dnsService(address: string, metrics: boolean): New<Service> {
 }
 
 export interface DnsEndpoint {
-  /** The machine. Its slice has its name. */
+  /** The name of the machine, and of its slice. */
   readonly node: string;
-  /** Where the server listens, an address that other machines and pods reach. */
+  /** The address at which the server listens. Other machines and pods can reach it. */
   readonly at: SocketAddress;
-  /** The node object of that name exists, and topology counts. */
+  /** A node object with that name exists, so topology hints apply. */
   readonly isNode: boolean;
   readonly metricsPort?: number;
 }

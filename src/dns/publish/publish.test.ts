@@ -69,13 +69,13 @@ test('both users may do what the server does, and no more', async () => {
   }
 });
 
-test('the slice of a machine follows its address, and goes', async () => {
+test('the slice of a machine follows its address, and is deleted', async () => {
   const publish = (address: string, port: number) =>
     publishDnsEndpoint(api.client, { node: 'a', at: { address, port }, isNode: false });
   await publish('192.0.2.1', 53);
   await publish('192.0.2.2', 1053);
   expect(await slices(api.client)).toEqual(['kube-dns-a 192.0.2.2 dns:1053 dns-tcp:1053']);
-  // The type of its addresses is fixed: the slice is another then.
+  // The address type of a slice is immutable, so the slice is replaced.
   await publish('2001:db8::1', 53);
   expect(await slices(api.client)).toEqual(['kube-dns-a 2001:db8::1 dns:53 dns-tcp:53']);
   await withdrawDnsEndpoint(api.client, 'a');
@@ -83,7 +83,7 @@ test('the slice of a machine follows its address, and goes', async () => {
   expect(await slices(api.client)).toEqual([]);
 });
 
-test('a Service that selects pods is another server’s', async () => {
+test('a Service that selects pods belongs to another server', async () => {
   await api.client
     .resource(services)
     .namespace('kube-system')

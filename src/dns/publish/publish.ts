@@ -1,4 +1,5 @@
-// Creates the Service and the EndpointSlice of the cluster's DNS. Safe to be run at every start, and by several servers.
+// Creates the Service and the EndpointSlice of the cluster's DNS. Idempotent, and safe with several
+// servers.
 
 import { services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
@@ -19,7 +20,7 @@ import {
   dnsSliceName,
 } from './objects.ts';
 
-/** As an administrator. What is there stays as it is. */
+/** Creates the roles. Needs administrator rights. Existing objects are kept. */
 export async function grantDnsPermissions(client: Client): Promise<void> {
   const { clusterRole, clusterRoleBinding, role, roleBinding } = DNS_PERMISSIONS;
   const { namespace } = DNS_SERVICE;
@@ -32,9 +33,10 @@ export async function grantDnsPermissions(client: Client): Promise<void> {
 }
 
 /**
- * Creates the Service if there is none, with the address if it is given.
+ * Creates the Service if it does not exist, with the address if it is given.
  *
- * @returns false if there is one that selects pods: the cluster's owner runs another DNS server under its name
+ * @returns false if a Service that selects pods exists: the administrator runs another DNS server
+ * under its name
  */
 export async function publishDnsService(
   client: Client,
@@ -48,7 +50,8 @@ export async function publishDnsService(
     await inNamespace.create(dnsService(address ?? '', metrics));
     return true;
   } catch (error) {
-    // Another server, which starts at the same time, has made it, or is about to and has its address.
+    // Another server that starts at the same time has created the Service, or has its address and
+    // is about to create it.
     if ((await unlessMissing(inNamespace.get(DNS_SERVICE.name))) === undefined) throw error;
     return true;
   }
@@ -64,7 +67,7 @@ export async function publishDnsEndpoint(client: Client, endpoint: DnsEndpoint):
   } catch (error) {
     if (!apierrors.isAlreadyExists(error)) throw error;
     const present = await inNamespace.get(name);
-    // The type of addresses cannot change.
+    // The address type is immutable.
     if (present.addressType !== slice.addressType) {
       await inNamespace.delete(name);
       await inNamespace.create(slice);
@@ -76,7 +79,7 @@ export async function publishDnsEndpoint(client: Client, endpoint: DnsEndpoint):
   }
 }
 
-/** Removes the slice of this server, so that no clients are sent to it any more. */
+/** Deletes the slice of this server, so that no more clients are sent to it. */
 export async function withdrawDnsEndpoint(client: Client, node: string): Promise<void> {
   try {
     await client

@@ -2,10 +2,13 @@
 
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** An IPv4 address as a signed number of 32 bits, which V8 keeps inside the map; an IPv6 address as text of 16 characters. */
+/**
+ * An IPv4 address as a signed number of 32 bits, which V8 keeps inside the map; an IPv6 address as
+ * text of 16 characters.
+ */
 export type AddressKey = number | string;
 
-/** Returns 4 or 16 bytes; undefined if the text is no address, or one with a zone. */
+/** Returns 4 or 16 bytes; undefined if the text is not an address, or has a zone. */
 export function addressBytes(text: string): Uint8Array | undefined {
   if (isIPv4(text)) return Uint8Array.from(text.split('.'), Number);
   if (!isIPv6(text) || text.includes('%')) return undefined;
@@ -52,15 +55,16 @@ export function formatAddress(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the label under which an endpoint without a hostname has records: its address with dashes. As CoreDNS: an IPv6 address that
- * ends with a colon gets a zero, since a label does not end with a dash.
+ * Returns the label under which an endpoint without a hostname has records: its address with
+ * dashes. As CoreDNS: an IPv6 address that ends with a colon gets a zero, since a label does not
+ * end with a dash.
  */
 export function addressLabel(bytes: Uint8Array): string {
   const label = formatAddress(bytes).replace(/[.:]/g, '-');
   return label.endsWith('-') ? `${label}0` : label;
 }
 
-/** Returns the address that a label with dashes stands for; undefined if it is none. */
+/** Returns the address of a label with dashes; undefined if it is not an address. */
 export function parseAddressLabel(label: string): Uint8Array | undefined {
   const isV4 = label.split('-').length === 4 && !label.includes('--');
   return addressBytes(label.replaceAll('-', isV4 ? '.' : ':'));

@@ -1,8 +1,7 @@
-// The records of the cluster: a pure function of the index, by the Kubernetes DNS specification 1.1, with CoreDNS' answers where the
-// specification leaves a choice.
+// The records of the cluster: a pure function of the index, by the Kubernetes DNS specification
+// 1.1. Where the specification leaves a choice, answers are those of CoreDNS.
 
-import type { Labels } from '../wire/names.ts';
-import { isBelow } from '../wire/names.ts';
+import { isBelow, type Labels } from '../wire/names.ts';
 import { addressRecord, nameRecord, soaRecord, type ResourceRecord } from '../wire/records.ts';
 import { RCODE, TYPE } from '../wire/types.ts';
 import { addressKey, addressLabel, parseAddressLabel, type AddressKey } from './addresses.ts';
@@ -14,7 +13,7 @@ export interface ZoneAnswer {
   readonly answers: readonly ResourceRecord[];
   readonly authorities: readonly ResourceRecord[];
   readonly additionals: readonly ResourceRecord[];
-  /** The last CNAME leads to this name outside of the cluster: its records belong to the answer. */
+  /** The target outside of the cluster of the last CNAME: its records belong to the answer. */
   readonly outside?: Labels;
   /** There are more records than a message can hold. */
   readonly truncated: boolean;
@@ -22,34 +21,37 @@ export interface ZoneAnswer {
 
 export interface ClusterZoneConfig {
   readonly index: RecordIndex;
-  /** 'cluster.local' as labels. */
+  /** The cluster domain, such as 'cluster.local', as labels. */
   readonly domain: Labels;
-  /** Seconds. Default: 5. */
+  /** The TTL of records, in seconds. Default: 5. */
   readonly ttl?: number;
-  /** Seconds since the epoch of the last change, for SOA records. */
+  /** Returns the time of the last change, in seconds since the epoch, for SOA records. */
   readonly serial: () => number;
   /** The service of this DNS, 'namespace/name', for NS records. */
   readonly ownService: string;
 }
 
 const DEFAULT_TTL = 5;
-/** CoreDNS gives the version eight hours. */
+/** The TTL of the version record, in seconds, as in CoreDNS. */
 const VERSION_TTL = 28_800;
 const VERSION = '1.1.0';
-/** CNAMEs inside the cluster that are followed. As CoreDNS. */
+/** The maximum number of CNAMEs that are followed inside the cluster, as in CoreDNS. */
 const MAX_CHAIN = 8;
-/** Endpoints and ports of one answer. No message has room for more address records. */
+/**
+ * The maximum number of endpoints and ports in one answer. No message has room for more address
+ * records.
+ */
 const MAX_TARGETS = 4096;
 
-/** An address under a name of its own. */
+/** An address with its own name. */
 interface Target {
-  /** Called for SRV records only: most questions are about addresses. */
+  /** Returns the name. Called for SRV records only: most questions are about addresses. */
   readonly name: () => Labels;
   readonly address: Uint8Array;
   readonly port: number;
 }
 
-/** undefined: there is no such name. Empty: the name exists. */
+/** undefined: the name does not exist. Empty: it exists without records. */
 type Lookup =
   | { readonly targets: readonly Target[]; readonly truncated: boolean }
   | { readonly alias: Labels }
@@ -66,7 +68,10 @@ export class ClusterZone {
     this.#ttl = config.ttl ?? DEFAULT_TTL;
   }
 
-  /** `name` is the domain's or below it. `most`: records that the answer has room for; where there are more, it is truncated. */
+  /**
+   * Returns the answer. `name`: the domain or a name below it. `most`: the number of records that
+   * the answer has room for; further records are truncated.
+   */
   answer(name: Labels, type: number, most = MAX_TARGETS): ZoneAnswer {
     const { domain } = this.#config;
     const base = name.slice(0, name.length - domain.length);
@@ -92,7 +97,10 @@ export class ClusterZone {
     }
   }
 
-  /** undefined: the cluster has nothing at the address, and its name may be known elsewhere. */
+  /**
+   * Returns the answer for an address; undefined if the cluster has nothing at the address, so that
+   * an upstream server may have its name.
+   */
   reverse(address: Uint8Array, zone: Labels, type: number): ZoneAnswer | undefined {
     const { index, domain } = this.#config;
     const service = index.serviceAt(address);
@@ -104,7 +112,7 @@ export class ClusterZone {
             .map((endpoint) => this.#endpointName(endpoint))
         : [this.#serviceName(service.key)];
     if (names.length === 0) return undefined;
-    // Only the one type exists here.
+    // Only PTR records exist here.
     if (type !== TYPE.PTR) return undefined;
     const unique = new Map(names.map((target) => [target.join('.'), target]));
     if (domain.length === 0) return this.#negative(zone, RCODE.NXDOMAIN);
@@ -113,7 +121,7 @@ export class ClusterZone {
     );
   }
 
-  /** Returns an answer without records, and the SOA record of its zone. */
+  /** Returns an answer without records, with the SOA record of its zone. */
   #negative(zone: Labels, rcode: number): ZoneAnswer {
     return {
       rcode,
@@ -124,7 +132,7 @@ export class ClusterZone {
     };
   }
 
-  /** The answer for the name of a reverse zone itself. */
+  /** Returns the answer for the name of a reverse zone itself. */
   reverseApex(zone: Labels, type: number): ZoneAnswer {
     if (type === TYPE.AXFR || type === TYPE.IXFR) return refused;
     return type === TYPE.SOA ? this.#found([this.#soa(zone)]) : this.#negative(zone, RCODE.NOERROR);
@@ -158,7 +166,7 @@ export class ClusterZone {
   }
 
   #services(targets: readonly Target[], truncated: boolean): ZoneAnswer {
-    // All records have one priority; their weights add up to about 100, as CoreDNS has it.
+    // All records have one priority; their weights add up to about 100, as in CoreDNS.
     const weight = Math.max(1, Math.floor(100 / Math.max(1, targets.length)));
     const answers = new Map<string, ResourceRecord>();
     const additionals = new Map<string, ResourceRecord>();
@@ -186,7 +194,7 @@ export class ClusterZone {
     return this.#found([nameRecord(TYPE.NS, undefined, name, this.#ttl)], additionals);
   }
 
-  /** Follows an alias inside the cluster. Loops, and names that do not exist, leave nothing. */
+  /** Follows an alias inside the cluster. Loops, and names that do not exist, add no records. */
   #alias(first: Labels, type: number, most: number): ZoneAnswer {
     const { domain } = this.#config;
     if (type === TYPE.CNAME)
@@ -215,7 +223,7 @@ export class ClusterZone {
     return this.#negative(domain, RCODE.NOERROR);
   }
 
-  /** `base`: the labels before the domain. */
+  /** Looks a name up. `base`: the labels before the domain. */
   #lookup(base: Labels, most: number): Lookup {
     const { index, ownService } = this.#config;
     const depth = base.length;
@@ -242,7 +250,10 @@ export class ClusterZone {
     return this.#ofService(service, base.slice(0, depth - 3), most);
   }
 
-  /** Any address has a name in any namespace, as with CoreDNS' `pods insecure`. Labels before it are ignored, as there. */
+  /**
+   * Returns the address in a pod name, in any namespace, as with CoreDNS' `pods insecure`. Labels
+   * before it are ignored, as there.
+   */
   #pod(label: string, namespace: string): Lookup {
     const address = parseAddressLabel(label);
     if (address === undefined) return undefined;
@@ -250,7 +261,7 @@ export class ClusterZone {
     return { targets: [{ name: () => name, address, port: 0 }], truncated: false };
   }
 
-  /** `rest`: an endpoint, or a port and a protocol, or nothing. */
+  /** Looks a service up. `rest`: an endpoint, or a port and a protocol, or nothing. */
   #ofService(service: PackedService, rest: Labels, most: number): Lookup {
     if (service.isExternal) {
       return rest.length > 0 || service.externalName === undefined
@@ -278,7 +289,10 @@ export class ClusterZone {
     }
   }
 
-  /** The endpoints of a service that have a hostname, or are at the address that the label stands for and have none. */
+  /**
+   * The endpoints of a service with this hostname, or without a hostname at the address in the
+   * label.
+   */
   *#named(service: string, label: string): Generator<EndpointRef> {
     const { index } = this.#config;
     for (const slice of index.slicesOf(service)) {
@@ -343,7 +357,7 @@ function targetsOf(
   name: Labels,
   ports: readonly PackedPort[],
 ): Lookup {
-  // A service has two addresses at most.
+  // A service has at most two addresses.
   const some = ports.slice(0, MAX_TARGETS / 2);
   const targets = some.flatMap(({ port }) =>
     addresses.map((address) => ({ name: () => name, address, port })),

@@ -1,4 +1,4 @@
-// Keeps a record index the same as the cluster's Services, EndpointSlices and Namespaces.
+// Keeps the record index equal to the cluster's Services, EndpointSlices and Namespaces.
 
 import { namespaces, services, type Namespace } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
@@ -29,14 +29,14 @@ export interface FollowRecordsConfig {
 export interface RecordFollower {
   /** Runs until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** True once everything that there was at the start is in the index. */
+  /** Reports whether all initial objects are in the index. */
   hasSynced(): boolean;
   waitForSync(signal: AbortSignal): Promise<void>;
 }
 
 export function followRecords(config: FollowRecordsConfig): RecordFollower {
   const { client, index, clock, random, logger } = config;
-  /** An informer that keeps each object in a packed form only. */
+  /** Returns an informer that keeps only a packed form of each object. */
   const packing = <T extends KubeObject, P extends KubeObject>(
     type: ResourceType<T>,
     pack: (object: Immutable<T>) => P,

@@ -1,5 +1,5 @@
-// Services and EndpointSlices in the form in which this layer keeps them: only what records are made of, and addresses as bytes. An
-// informer turns each object into this form before it keeps it.
+// Services and EndpointSlices in packed form: only the fields that records depend on, with
+// addresses as bytes. An informer packs each object before it stores it.
 
 import type { Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
@@ -11,7 +11,9 @@ import { addressBytes } from './addresses.ts';
 
 export { SERVICE_NAME_LABEL };
 
-/** In lower case. `port` -1: there is none, and SRV records leave it out. */
+/**
+ * A port; its name and protocol are in lower case. `port` -1: no port, so there is no SRV record.
+ */
 export interface PackedPort {
   readonly name: string;
   readonly protocol: string;
@@ -22,29 +24,32 @@ export interface PackedService extends KubeObject {
   /** 'namespace/name'. */
   readonly key: string;
   readonly headless: boolean;
-  /** Cluster IPs. */
+  /** The cluster IPs. */
   readonly addresses: readonly Uint8Array[];
   readonly ports: readonly PackedPort[];
-  /** undefined: it is no ExternalName service, or its name is not one that DNS can have. */
+  /**
+   * The name of an ExternalName service; undefined for other services, and for names that DNS does
+   * not allow.
+   */
   readonly externalName: Labels | undefined;
   readonly isExternal: boolean;
 }
 
 export interface PackedSlice extends KubeObject {
-  /** The service, 'namespace/name'. */
+  /** The key of the service, 'namespace/name'. */
   readonly service: string;
   readonly ports: readonly PackedPort[];
-  /** Bytes of one address: 4 or 16. */
+  /** The number of bytes of one address: 4 or 16. */
   readonly size: number;
-  /** The addresses of ready endpoints, one after the other. */
+  /** The addresses of ready endpoints, concatenated. */
   readonly addresses: Uint8Array;
   /** Position → hostname. Absent: no endpoint has one. */
   readonly hostnames: readonly (string | undefined)[] | undefined;
-  /** Hostname → position, or several. */
+  /** Hostname → position, or several positions. */
   readonly byHostname: ReadonlyMap<string, number | readonly number[]> | undefined;
 }
 
-/** A service or slice without ports has records all the same, but no SRV record. */
+/** A service or slice without ports has records, but no SRV record. */
 const NO_PORTS: readonly PackedPort[] = [{ name: '', protocol: '', port: -1 }];
 
 export function packService(service: Immutable<Service>): PackedService {
@@ -66,7 +71,7 @@ export function packService(service: Immutable<Service>): PackedService {
   };
 }
 
-/** An address is not a name: it would never resolve. */
+/** Returns the labels of an external name. An IP address is not a name: it would never resolve. */
 function externalNameOf(text: string): Labels | undefined {
   if (addressBytes(text) !== undefined) return undefined;
   const labels = parseName(text);

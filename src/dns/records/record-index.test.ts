@@ -20,7 +20,7 @@ const change = fc.record({
   addresses: fc.option(fc.array(address, { maxLength: 4 }), { nil: undefined }),
 });
 
-test('after any changes it is as if it had been made of what there is', () => {
+test('after any changes it equals an index of the present objects', () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
       const index = new RecordIndex(() => undefined);
@@ -58,7 +58,7 @@ test('after any changes it is as if it had been made of what there is', () => {
   );
 });
 
-test('the address of a service that another has by now stays that one’s', () => {
+test('the address of a removed service stays with the service that has it by now', () => {
   const index = new RecordIndex(() => undefined);
   const service = (key: string) => ({ key, addresses: [Uint8Array.of(10, 96, 0, 5)] }) as never;
   index.putService(service('shop/old'));
@@ -90,7 +90,7 @@ test('addresses as bytes, as text and as labels', () => {
     expect(addressBytes(text)).toBeUndefined();
 });
 
-test('endpoints that are not ready, and addresses that are none, are left out', () => {
+test('endpoints that are not ready, and invalid addresses, are left out', () => {
   const packed = packSlice({
     metadata: { name: 's', namespace: 'shop', labels: {} },
     addressType: 'IPv4',

@@ -1,5 +1,5 @@
-// The objects of which records are made, by the names and addresses that are asked for. Every change costs in proportion to the object
-// that changed.
+// An index of the objects behind the records, by name and by address. The cost of a change is
+// proportional to the size of the changed object.
 
 import { objectKey } from '#client/informers/index.ts';
 import { addressKey, type AddressKey } from './addresses.ts';
@@ -19,11 +19,14 @@ export class RecordIndex {
   readonly #slices = new Map<string, PackedSlice>();
   /** By 'namespace/name' of the service. */
   readonly #slicesOf = new Map<string, Set<PackedSlice>>();
-  /** The slices that have an endpoint at the address. One of them is not wrapped in a list: most addresses have one. */
+  /**
+   * The slices with an endpoint at the address. A single slice is not wrapped in a list: most
+   * addresses have one.
+   */
   readonly #slicesAt = new Map<AddressKey, PackedSlice | readonly PackedSlice[]>();
   readonly #onChange: () => void;
 
-  /** `onChange` is called after each change. */
+  /** Creates an empty index. `onChange`: called after each change. */
   constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
@@ -42,7 +45,7 @@ export class RecordIndex {
     return this.#namespaces.has(name);
   }
 
-  /** Adds a service, or replaces the one of its name. */
+  /** Adds a service, or replaces the service with its name. */
   putService(service: PackedService): void {
     this.#dropService(service.key);
     this.#services.set(service.key, service);
@@ -66,7 +69,7 @@ export class RecordIndex {
     }
   }
 
-  /** `key`: 'namespace/name'. */
+  /** Returns a service. `key`: 'namespace/name'. */
   service(key: string): PackedService | undefined {
     return this.#services.get(key);
   }
@@ -75,7 +78,7 @@ export class RecordIndex {
     return this.#serviceAt.get(addressKey(address));
   }
 
-  /** Adds a slice, or replaces the one of its name. */
+  /** Adds a slice, or replaces the slice with its name. */
   putSlice(slice: PackedSlice): void {
     const key = objectKey(slice);
     this.#dropSlice(key);
@@ -93,7 +96,7 @@ export class RecordIndex {
     this.#onChange();
   }
 
-  /** `key`: 'namespace/name' of the slice. */
+  /** Removes a slice. `key`: its 'namespace/name'. */
   removeSlice(key: string): void {
     this.#dropSlice(key);
     this.#onChange();

@@ -1,17 +1,17 @@
-// Names of addresses: `4.3.2.1.in-addr.arpa` and its counterpart for IPv6.
+// Reverse names of addresses: `4.3.2.1.in-addr.arpa` and its counterpart for IPv6.
 
 import type { Labels } from '../wire/names.ts';
 
 export interface ReverseName {
   /** ['in-addr', 'arpa'] or ['ip6', 'arpa']. */
   readonly zone: Labels;
-  /** undefined: the name is no whole address. */
+  /** undefined: the name is not a complete address. */
   readonly address: Uint8Array | undefined;
-  /** The name is the zone's own. */
+  /** The name is the zone itself. */
   readonly apex: boolean;
 }
 
-/** Returns undefined for a name outside of the two zones. */
+/** Parses a reverse name. Returns undefined for a name outside of the two zones. */
 export function parseReverse(labels: Labels): ReverseName | undefined {
   const kind = labels.at(-2);
   if (labels.at(-1) !== 'arpa' || (kind !== 'in-addr' && kind !== 'ip6')) return undefined;

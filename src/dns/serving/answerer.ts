@@ -1,5 +1,5 @@
-// From the bytes of a query to the bytes of its answer, whatever they came by. Answers from the cluster's own records are kept encoded,
-// by question, until a record changes.
+// Turns the bytes of a query into the bytes of its answer, for any transport. Answers from the
+// cluster's own records are cached in encoded form, by question, until a record changes.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -49,30 +49,36 @@ export interface AnswererConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: DnsMetrics;
-  /** False: records may be missing, and a name that is not found is answered with SERVFAIL. */
+  /**
+   * Reports whether all records are in the index. Otherwise records may be missing, and a name
+   * without records is answered with SERVFAIL.
+   */
   readonly synced: () => boolean;
 }
 
-/** Where questions go that are not about the cluster. */
+/** The destination of questions outside of the cluster's zones. */
 export interface Routes {
   readonly configuration: DnsConfiguration;
   readonly forwarder: Forwarder;
   readonly stubs: readonly (StubDomain & { readonly forwarder: Forwarder })[];
 }
 
-/** An answer without what belongs to a single query. */
+/** A cached answer, without the parts that belong to a single query. */
 interface Compiled {
   readonly response: Response;
-  /** Address records of one size at the start, which are sent in turn. */
+  /** Address records of equal size at the beginning, which rotate between answers. */
   readonly rotating: { readonly size: number; readonly count: number } | undefined;
   readonly by: AnsweredBy;
 }
 
-/** Questions whose answers are kept encoded. Beyond, all are forgotten: a client that asks for ever new names gains nothing. */
+/**
+ * The maximum number of cached answers. When it is reached, the cache is emptied: a client cannot
+ * fill memory with new names.
+ */
 const MAX_COMPILED = 8192;
-/** Longer answers are not kept, so that all have at most 16 MB. */
+/** Longer answers are not cached, so that the cache has at most 16 MB. */
 const MAX_COMPILED_BYTES = 2048;
-/** Aliases outside of the cluster are followed by the upstream server; records beyond this are left out. */
+/** Upstream servers resolve aliases outside of the cluster; further records are left out. */
 const MAX_OUTSIDE_RECORDS = 200;
 
 export type Answered = Buffer | Promise<Buffer | undefined> | undefined;
@@ -92,12 +98,15 @@ export class Answerer {
     this.recordsChanged();
   }
 
-  /** Forgets encoded answers. */
+  /** Empties the cache of encoded answers. */
   recordsChanged(): void {
     if (this.#compiled.size > 0) this.#compiled = new Map();
   }
 
-  /** Returns the answer, at once if it is known here; undefined if the message gets none. Never throws or rejects. */
+  /**
+   * Returns the answer, synchronously if no upstream server is needed; undefined if the message
+   * gets none. Never throws or rejects.
+   */
   handle(message: Buffer, proto: Protocol, v6: boolean): Answered {
     const start = this.#config.clock.monotonic();
     try {
@@ -163,7 +172,7 @@ export class Answerer {
     return bytes;
   }
 
-  /** Returns undefined for a question that upstream servers have to answer. */
+  /** Encodes the answer. Returns undefined for a question that upstream servers have to answer. */
   #compile(query: Query, limit: number, key: string): Compiled | undefined {
     const labels = readLabels(query.message, HEADER_LENGTH);
     const { synced } = this.#config;
@@ -211,11 +220,11 @@ export class Answerer {
       : local(names.map((name) => nameRecord(TYPE.PTR, undefined, name, HOSTS_TTL)));
   }
 
-  /** Transfers are not for clients of this server, nor is anything about one label that probes use. */
+  /** Returns the rejection of zone transfers and of questions about names with a single label. */
   #refusedHere(labels: Labels, type: number): ZoneAnswer | undefined {
     const { forwarder, stubs } = this.#routes;
     if (type === TYPE.AXFR || type === TYPE.IXFR) return { ...local([]), rcode: RCODE.REFUSED };
-    // RFC 8482: an answer to ANY as small as an answer can be.
+    // RFC 8482: the answer to ANY is minimal.
     if (type === TYPE.ANY)
       return local([
         { owner: undefined, type: TYPE.HINFO, ttl: ANY_TTL, data: { texts: ['RFC8482', ''] } },
@@ -280,7 +289,10 @@ export class Answerer {
     return kept === undefined ? route.resolve(ask) : Promise.resolve(kept);
   }
 
-  /** Returns the records of a name outside of the cluster that an ExternalName service leads to. None if it cannot be resolved. */
+  /**
+   * Returns the records of a name outside of the cluster that an ExternalName service leads to.
+   * None if it cannot be resolved.
+   */
   async #outside(name: Labels, query: Query): Promise<readonly ResourceRecord[]> {
     const known = this.#fromHosts(name, query.type);
     if (known !== undefined)
@@ -300,7 +312,7 @@ export class Answerer {
   }
 }
 
-/** An address record with a pointer for its name. */
+/** The size of an address record whose name is a pointer. */
 const SHORTEST_RECORD = 16;
 const HOSTS_TTL = 5;
 const ANY_TTL = 8482;
@@ -330,7 +342,7 @@ function questionOf(name: Labels, type: number): Buffer {
   return question;
 }
 
-/** Returns the most bytes that the records may take. */
+/** Returns the maximum size of the records in bytes. */
 function limitOf({ edns, questionEnd }: Query, proto: Protocol): number {
   const size =
     proto === 'tcp'
@@ -350,17 +362,20 @@ function compile(answer: ZoneAnswer, query: Query, limit: number, by: AnsweredBy
   return { response, rotating: rotatingIn(answer, body), by };
 }
 
-/** Only addresses under the name of the question rotate: aliases have to stay before what they lead to. */
+/**
+ * Returns the address records that rotate. Only those under the name of the question do: an alias
+ * has to stay before its target.
+ */
 function rotatingIn({ answers }: ZoneAnswer, body: EncodedBody): Compiled['rotating'] {
   const count = body.counts[0];
   const first = answers[0];
   if (count < 2 || first === undefined || !('address' in first.data) || first.owner !== undefined)
     return undefined;
-  // A pointer to the question, type, class, TTL and length.
+  // The sizes of a pointer to the question, type, class, TTL and length.
   return { size: 12 + first.data.address.length, count };
 }
 
-/** The records of an answer that an alias leads to: its addresses and further aliases. */
+/** Returns the records of an upstream answer to an alias: addresses and further aliases. */
 function recordsIn(packet: DecodedPacket): readonly ResourceRecord[] {
   const records: ResourceRecord[] = [];
   for (const answer of (packet.answers ?? []).slice(0, MAX_OUTSIDE_RECORDS)) {

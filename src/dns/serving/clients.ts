@@ -1,8 +1,9 @@
-// Which clients are answered. A server that answers everyone can be made to send its answers to a victim.
+// Decides which clients get answers. A server that answers all clients can be abused to send its
+// answers to a victim.
 
 import { contains, formatIp, parseCidr, parseIp, type IpRange } from '#machinery/net/ip.ts';
 
-/** Addresses that belong to no one on the Internet: this machine's own, and private ones. */
+/** Addresses outside of the public Internet: of this machine, and private ones. */
 export const PRIVATE_RANGES = [
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -15,14 +16,16 @@ export const PRIVATE_RANGES = [
   'fe80::/10',
 ] as const;
 
-/** Clients whose ranges are remembered, so that most packets cost one look-up. */
+/** The number of clients whose decisions are cached, so that most packets cost one look-up. */
 const REMEMBERED = 4096;
 
 export class AllowedClients {
   readonly #ranges: readonly IpRange[];
   #known = new Map<string, boolean>();
 
-  /** Throws RangeError for a range that is none. An address alone is a range of one. */
+  /**
+   * Creates the list. Throws RangeError for an invalid range. A single address is a range of one.
+   */
   constructor(ranges: readonly string[]) {
     this.#ranges = ranges.map((text) => {
       const range = parseCidr(text) ?? parseCidr(`${text}/${text.includes(':') ? 128 : 32}`);

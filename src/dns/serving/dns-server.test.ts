@@ -44,7 +44,7 @@ async function started(): Promise<void> {
   await server.waitForSync(AbortSignal.timeout(5000));
 }
 
-/** Lets what is under way come to its end. */
+/** Lets work in flight finish. */
 const settle = (ms = 20): Promise<void> => clock.advance(ms);
 
 const create = (object: New<Service>) =>
@@ -143,7 +143,7 @@ describe('records of the cluster', () => {
     ]);
   });
 
-  test('a change is visible at once, although answers are kept', async () => {
+  test('a change is visible at once, although answers are cached', async () => {
     expect((await inShop('db', 'A')).answers).toHaveLength(2);
     await api.client.resource(endpointSlices).namespace('shop').delete('db-1');
     await settle();
@@ -161,7 +161,7 @@ describe('records of the cluster', () => {
     ]);
   });
 
-  test('addresses of a headless service come in turn', async () => {
+  test('addresses of a headless service rotate', async () => {
     const first = new Set<string | undefined>();
     for (let i = 0; i < 40; i++) first.add((await inShop('db', 'A')).answers[0]);
     expect(first.size).toBe(2);
@@ -183,7 +183,7 @@ describe('records of the cluster', () => {
   });
 });
 
-test('until the records are known, a name that is not found is no proof', async () => {
+test('until the records have synced, a missing name is answered with SERVFAIL', async () => {
   await server.start();
   expect((await inShop('web', 'A')).rcode).toBe('SERVFAIL');
   await shop();
@@ -225,7 +225,7 @@ describe('large answers', () => {
     expect(answer.additionals).toEqual(udpSize === undefined ? [] : ['OPT 1232']);
   });
 
-  test('by TCP all of it', async () => {
+  test('over TCP they are complete', async () => {
     const message = await server.ask(query('db.shop.svc.cluster.local', 'A'), 'tcp');
     expect(read(message as Buffer)).toMatchObject({ truncated: false });
     expect(read(message as Buffer).answers).toHaveLength(902);
@@ -238,7 +238,7 @@ describe('clients', () => {
     await started();
   });
 
-  test('pods get answers by UDP; others get nothing', () => {
+  test('pods get answers over UDP; other clients get none', () => {
     const message = query('web.shop.svc.cluster.local', 'A', { id: 5 });
     sockets.receive(message, { address: '203.0.113.5', port: 53 });
     expect(sockets.sent).toEqual([]);
@@ -248,7 +248,7 @@ describe('clients', () => {
     expect(server.metrics.text()).toContain('coredns_coxswain_dropped_total{reason="client"} 1');
   });
 
-  test('packets of any kind are survived, and no answer is much larger than its question', () => {
+  test('the server survives arbitrary packets, and no answer is much larger than its question', () => {
     const changes = fc.array(fc.tuple(fc.nat(70), fc.nat(255)), { maxLength: 8 });
     fc.assert(
       fc.property(changes, (list) => {
@@ -267,7 +267,7 @@ describe('clients', () => {
     expect(api.logger.errors).toEqual([]);
   });
 
-  test('a pipeline of queries by TCP, in pieces of any size', async () => {
+  test('a pipeline of queries over TCP, in pieces of any size', async () => {
     const all = Buffer.concat(
       Array.from({ length: 300 }, (_, id) =>
         framed(query('web.shop.svc.cluster.local', 'A', { id })),
@@ -295,7 +295,7 @@ describe('clients', () => {
     );
   });
 
-  test('a client that does not read is not written to for ever, and ends', async () => {
+  test('a client that does not read is disconnected after a bounded number of writes', async () => {
     const connection = new MemoryConnection();
     sockets.connect(connection);
     connection.writable = false;
@@ -317,7 +317,7 @@ describe('clients', () => {
     expect(connection.destroyed).toBe(true);
   });
 
-  test('a client that sends nothing, or never a whole message, ends', async () => {
+  test('a client that sends nothing, or never a complete message, is disconnected', async () => {
     const [silent, slow] = [new MemoryConnection(), new MemoryConnection()];
     sockets.connect(silent);
     sockets.connect(slow);
@@ -328,7 +328,7 @@ describe('clients', () => {
     expect([silent.destroyed, slow.destroyed]).toEqual([true, true]);
   });
 
-  test('connections are bounded for each client', () => {
+  test('connections are limited per client', () => {
     const connections = Array.from({ length: 120 }, () => new MemoryConnection());
     for (const connection of connections) sockets.connect(connection);
     expect(connections.filter(({ destroyed }) => destroyed)).toHaveLength(20);
@@ -373,7 +373,7 @@ describe('configuration', () => {
     });
   });
 
-  test('stub domains, other name servers and hosts, and their change', async () => {
+  test('stub domains, other name servers and hosts, and changes of them', async () => {
     await configure({
       stubDomains: '{"corp.test": ["192.0.2.9:5353"]}',
       hosts: '198.51.100.7 printer.test printer # upstairs\nfd00::7 printer.test\n',
@@ -423,7 +423,7 @@ describe('configuration', () => {
     expect(server.metrics.text()).toContain('coredns_reload_failed_total 1');
   });
 
-  test('an alias to a name outside is followed', async () => {
+  test('an alias to a name outside of the cluster is followed', async () => {
     await create({
       metadata: { name: 'mail' },
       spec: { type: 'ExternalName', externalName: 'example.com' },

@@ -1,4 +1,4 @@
-// The component: follows the cluster's objects and its configuration, listens, and answers.
+// The DNS component: watches the cluster's objects and its configuration, listens, and answers.
 
 import type { Client } from '#client/client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
@@ -27,7 +27,7 @@ import { AllowedClients } from './clients.ts';
 import { TcpSession } from './tcp-session.ts';
 
 export interface DnsServerConfig {
-  /** May list and watch Services, EndpointSlices, Namespaces, and the ConfigMap. */
+  /** Needs list and watch rights for Services, EndpointSlices, Namespaces, and the ConfigMap. */
   readonly client: Client;
   readonly sockets: DnsSockets;
   readonly clock: Clock;
@@ -35,28 +35,36 @@ export interface DnsServerConfig {
   readonly logger: Logger;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
-  /** Where to listen, by UDP and TCP. Port 0: one that is free, the same for both. Empty: nowhere, for `ask` alone. */
+  /**
+   * The addresses to listen at, over UDP and TCP. Port 0: a free port, the same for both. Empty:
+   * none, so that only `ask` works.
+   */
   readonly listen: readonly SocketAddress[];
-  /** Ranges of addresses whose queries are answered. Others are dropped. */
+  /** The address ranges of allowed clients. Other queries are dropped. */
   readonly allowedClients: readonly string[];
-  /** Where metrics are served by HTTP. Default: nowhere. */
+  /** The addresses that serve metrics over HTTP. Default: none. */
   readonly metricsListen?: readonly SocketAddress[];
-  /** Default: metrics of this server alone. A server that replaces another counts on with its metrics. */
+  /**
+   * The metrics. A server that replaces another one continues its metrics. Default: new metrics.
+   */
   readonly metrics?: DnsMetrics;
 }
 
 export const DNS_SERVICE = { namespace: 'kube-system', name: 'kube-dns' } as const;
 export const DEFAULT_CLUSTER_DOMAIN = 'cluster.local';
 
-/** Clients by TCP at a time, over all addresses, and from one address. */
+/** The maximum number of TCP clients, over all addresses, and per address. */
 const MAX_TCP_CLIENTS = 1000;
 const MAX_TCP_PER_CLIENT = 100;
-/** Queries by UDP that wait for upstream servers. More are dropped: their clients ask again. */
+/**
+ * The maximum number of UDP queries that wait for upstream servers. Further ones are dropped:
+ * clients retry.
+ */
 const MAX_WAITING = 2000;
-/** A listener that takes any free port for UDP tries to have the same for TCP. */
+/** A listener on any free UDP port needs the same port for TCP. */
 const PORT_TRIES = 10;
 
-/** Throws RangeError for a domain that is none. */
+/** Parses a domain. Throws RangeError for an invalid one. */
 export function parseClusterDomain(text: string): Labels {
   const labels = parseName(text);
   if (labels === undefined || labels.length === 0)
@@ -77,7 +85,7 @@ export class DnsServer {
   readonly #tcp: TcpListener[] = [];
   readonly #addresses: SocketAddress[] = [];
   readonly #metricsAddresses: SocketAddress[] = [];
-  /** By address: connections that are open. */
+  /** By client address: the number of open connections. */
   readonly #tcpClients = new Map<string, number>();
   #tcpCount = 0;
   #waiting = 0;
@@ -113,12 +121,12 @@ export class DnsServer {
     this.metrics.setGauges(() => ({ cache: this.#routes.forwarder.cacheSizes }));
   }
 
-  /** Where it listens. Ports are those that were chosen. */
+  /** The addresses that the server listens at, with the chosen ports. */
   get addresses(): readonly SocketAddress[] {
     return this.#addresses;
   }
 
-  /** Where metrics are served. */
+  /** The addresses that serve metrics. */
   get metricsAddresses(): readonly SocketAddress[] {
     return this.#metricsAddresses;
   }
@@ -132,7 +140,10 @@ export class DnsServer {
     return this.#follower.waitForSync(signal);
   }
 
-  /** Once. Listens first: clients get SERVFAIL until the records are known, and ask again. Rejects if an address cannot be had. */
+  /**
+   * Starts the server; may be called once. It listens first: clients get SERVFAIL until the records
+   * have synced, and retry. Rejects if an address cannot be used.
+   */
   async start(): Promise<void> {
     try {
       const nodeServers = await this.#nodeServers();
@@ -158,7 +169,7 @@ export class DnsServer {
     ]);
   }
 
-  /** Idempotent. */
+  /** Stops the server. Idempotent. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -171,7 +182,7 @@ export class DnsServer {
     await this.#running;
   }
 
-  /** Returns the answer to a message, as a client by TCP gets it. */
+  /** Returns the answer to a message, by default in the form for TCP clients. */
   async ask(message: Buffer, proto: Protocol = 'tcp'): Promise<Buffer | undefined> {
     return this.#answerer.handle(message, proto, false);
   }
@@ -227,7 +238,10 @@ export class DnsServer {
     };
   }
 
-  /** A server that asks itself never answers. */
+  /**
+   * Reports whether the address is the server's own: a server that forwards to itself would never
+   * answer.
+   */
   #isOwn({ address, port }: SocketAddress): boolean {
     return this.#addresses.some((own) => own.address === address && own.port === port);
   }
@@ -254,7 +268,7 @@ export class DnsServer {
         return;
       } catch (error) {
         await udp.close();
-        // The port that was free for UDP may be taken for TCP.
+        // The free UDP port may be taken for TCP.
         if (
           at.port !== 0 ||
           attempt === PORT_TRIES ||

@@ -1,4 +1,5 @@
-// One client's connection: messages with a length before each (RFC 7766). Answers may overtake each other, as the RFC allows.
+// A client's TCP connection: messages with a length prefix (RFC 7766). Answers may be reordered, as
+// the RFC allows.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { TcpConnection } from '../system/sockets.ts';
@@ -11,22 +12,28 @@ export interface TcpSessionConfig {
   readonly onClose: () => void;
 }
 
-/** As CoreDNS: a connection ends after this time without a query. */
+/** A connection without a query is closed after this time, as in CoreDNS. */
 const IDLE_MS = 10_000;
-/** A client gets this long to take an answer. */
+/** The time that a client has to read an answer. */
 const WRITE_MS = 5000;
-/** Queries of one connection that wait for an upstream server. More are read when some are answered. */
+/**
+ * The number of queries per connection that wait for an upstream server. Further ones are read when
+ * some are answered.
+ */
 const MAX_IN_FLIGHT = 32;
-/** How long a connection's queries may be answered in one turn of the event loop: a long pipeline must not keep others waiting. */
+/**
+ * The time for a connection's queries in one turn of the event loop: a long pipeline must not delay
+ * other clients.
+ */
 const TURN_MS = 2;
 const PREFIX = 2;
 
 export class TcpSession {
   readonly #config: TcpSessionConfig;
-  /** Received bytes that are not handled yet: at most one chunk, and the beginning of a message. */
+  /** Received bytes that are not handled yet: at most one chunk and the beginning of a message. */
   #received: Buffer = Buffer.alloc(0);
   #inFlight = 0;
-  /** The client does not take what was sent. */
+  /** The client does not read its answers. */
   #blocked = false;
   #scheduled = false;
   #closed = false;
@@ -59,7 +66,7 @@ export class TcpSession {
       this.#timer = this.#config.clock.setTimer(delayMs, () => this.#config.connection.destroy());
   }
 
-  /** Handles the complete messages that there are, and reads on when there is none left. */
+  /** Handles the complete messages, and resumes reading when none is left. */
   #work(): void {
     if (this.#scheduled) return;
     const { connection, clock } = this.#config;
@@ -96,7 +103,7 @@ export class TcpSession {
 
   #answer(answered: Answered): void {
     if (answered === undefined) {
-      // No client that speaks DNS sends what gets no answer.
+      // A DNS client does not send messages that get no answer.
       this.#config.connection.destroy();
     } else if (Buffer.isBuffer(answered)) {
       this.#write(answered);

@@ -18,7 +18,7 @@ async function udp(): Promise<{ readonly socket: Socket; readonly port: number }
   return { socket, port: socket.address().port };
 }
 
-test('a question by UDP has a port of its own each time, and only its server answers it', async () => {
+test('each UDP question has its own port, and only its server can answer it', async () => {
   const [server, forger] = [await udp(), await udp()];
   const ports = new Set<number>();
   server.socket.on('message', (message, from) => {
@@ -40,7 +40,7 @@ test('a question by UDP has a port of its own each time, and only its server ans
   expect(ports.size).toBeGreaterThan(15);
 });
 
-test('what is not accepted is waited out, until the signal ends it', async () => {
+test('a rejected answer is ignored, until the signal aborts', async () => {
   const { socket, port } = await udp();
   const abort = new AbortController();
   socket.on('message', (_message, from) => socket.send('other', from.port, from.address));
@@ -53,7 +53,7 @@ test('what is not accepted is waited out, until the signal ends it', async () =>
   ).rejects.toThrow('too late');
 });
 
-test('by TCP: an answer in pieces, none at all, and one that is not accepted', async () => {
+test('over TCP: an answer in pieces, no answer, and a rejected one', async () => {
   const server = createServer((socket) => {
     socket.once('data', (data) => {
       const text = data.subarray(2).toString();
@@ -75,7 +75,7 @@ test('by TCP: an answer in pieces, none at all, and one that is not accepted', a
   await expect(ask('close', true)).rejects.toThrow('closed the connection');
 });
 
-test('listens at one address, by UDP and TCP', async () => {
+test('listens at one address, over UDP and TCP', async () => {
   const listener = await nodeSockets.listenUdp({ address: LOCAL, port: 0 }, (message, from) =>
     listener.send(message, from),
   );

@@ -1,4 +1,4 @@
-// The sockets of this machine.
+// Sockets of this machine: the implementation of sockets.ts.
 
 import { createSocket, type Socket as UdpSocket, type SocketType } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
@@ -15,10 +15,15 @@ import type {
 } from './sockets.ts';
 
 const RESOLV_CONF = '/etc/resolv.conf';
-/** Where resolv.conf names only systemd's own server, its upstream servers are here (as kubeadm and the kubelet have it). */
+/**
+ * If resolv.conf names only systemd's stub resolver, its upstream servers are in this file, as
+ * kubeadm and the kubelet assume.
+ */
 const SYSTEMD_RESOLV_CONF = '/run/systemd/resolve/resolv.conf';
 const SYSTEMD_STUB = /^\s*nameserver\s+127\.0\.0\.53\s*$/m;
-/** Room for packets that arrive while the event loop is busy. The kernel caps it. */
+/**
+ * The receive buffer holds packets that arrive while the event loop is busy. The kernel caps it.
+ */
 const RECEIVE_BUFFER = 4 << 20;
 const MAX_CONNECTIONS = 1000;
 const MAX_METRICS_CONNECTIONS = 50;
@@ -35,11 +40,12 @@ export const nodeSockets: DnsSockets = {
     const socket = createSocket({
       type,
       ipv6Only: family === 6,
-      // Addresses are never names here: without this, each packet would wait for a turn of the event loop.
+      // Addresses are never names here. Without this function, each packet would wait for a turn of
+      // the event loop.
       lookup: (address, _options, callback) => callback(null, address, family),
     });
     await new Promise<void>((resolve, reject) => {
-      // Later errors are of single packets: an unreachable client is no concern of the others.
+      // Later errors concern single packets: an unreachable client does not affect the others.
       socket.on('error', reject);
       socket.bind({ address: at.address, port: at.port, exclusive: true }, resolve);
     });
@@ -123,7 +129,7 @@ export const nodeSockets: DnsSockets = {
       socket.on('message', (answer) => {
         if (!settled && accept(answer)) finish(() => resolve(answer));
       });
-      // Connected: the kernel gives the socket packets of this server alone, and the error if its port is closed.
+      // A connected socket gets packets of this server only, and the error if its port is closed.
       socket.connect(server.port, server.address, (err?: Error | null) => {
         if (err !== undefined && err !== null) finish(() => reject(err));
         else if (!settled) socket.send(message);
@@ -189,7 +195,7 @@ function widen(socket: UdpSocket): void {
   try {
     socket.setRecvBufferSize(RECEIVE_BUFFER);
   } catch (error) {
-    // The system may not allow it: packets are then dropped sooner under load.
+    // The system may not allow a larger buffer: packets are then dropped sooner under load.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_SOCKET_BUFFER_SIZE') throw error;
   }
 }
@@ -208,7 +214,10 @@ function connectionOf(socket: Socket): TcpConnection {
   };
 }
 
-/** Opens a TCP server at the address and resolves with its port. Rejects if the address cannot be had; later errors are ignored. */
+/**
+ * Opens a TCP server at the address and resolves with its port. Rejects if the address cannot be
+ * used; later errors are ignored.
+ */
 async function listen(server: Server, at: SocketAddress): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -217,7 +226,7 @@ async function listen(server: Server, at: SocketAddress): Promise<number> {
       resolve();
     });
   });
-  // An error of accepting a connection concerns that connection alone.
+  // An error in accepting a connection concerns that connection only.
   server.on('error', () => undefined);
   return (server.address() as AddressInfo).port;
 }

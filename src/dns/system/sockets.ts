@@ -1,4 +1,5 @@
-// All that this layer does with the system: listening, asking upstream servers, and reading resolv.conf. Tests have one in memory.
+// The interface of this layer to the system: listening, asking upstream servers, and reading
+// resolv.conf. Tests have an implementation in memory.
 
 export interface SocketAddress {
   readonly address: string;
@@ -6,38 +7,41 @@ export interface SocketAddress {
 }
 
 export interface UdpListener {
-  /** The port, also where any free one was asked for. */
+  /** The port, also if any free port was requested. */
   readonly port: number;
-  /** Sends or drops: there is no more certainty with UDP. Never throws. */
+  /** Sends a message without a guarantee of delivery. Never throws. */
   send(message: Buffer, to: SocketAddress): void;
   close(): Promise<void>;
 }
 
 export interface TcpListener {
   readonly port: number;
-  /** Ends the connections, too. */
+  /** Stops listening, and closes the connections. */
   close(): Promise<void>;
 }
 
 /** A client's connection. */
 export interface TcpConnection {
   readonly remote: SocketAddress;
-  /** At most one; data that arrived before is kept for it. */
+  /** Sets the only callback for data; data that arrived before is passed to it. */
   onData(callback: (data: Buffer) => void): void;
-  /** Called once, however the connection ends. */
+  /** Sets the callback for the end of the connection, which is called once. */
   onClose(callback: () => void): void;
-  /** False: the client does not keep up, and onDrain says when it does again. */
+  /**
+   * Writes data. Returns false if the client does not keep up; onDrain then reports when it does
+   * again.
+   */
   write(data: Buffer): boolean;
   onDrain(callback: () => void): void;
-  /** Stops and continues reading. */
+  /** Pauses and resumes reading. */
   pause(): void;
   resume(): void;
-  /** At once. Idempotent. */
+  /** Closes the connection at once. Idempotent. */
   destroy(): void;
 }
 
 export interface DnsSockets {
-  /** Rejects with the system's error if it cannot listen there. */
+  /** Listens at the address. Rejects with the system's error if it cannot. */
   listenUdp(
     at: SocketAddress,
     onMessage: (message: Buffer, from: SocketAddress) => void,
@@ -47,7 +51,8 @@ export interface DnsSockets {
     onConnection: (connection: TcpConnection) => void,
   ): Promise<TcpListener>;
   /**
-   * Serves the text as Prometheus reads it, by HTTP at /metrics. Connections of clients that `allows` returns false for are closed.
+   * Serves the text over HTTP at /metrics, for Prometheus. Connections of clients for which
+   * `allows` returns false are closed.
    */
   serveMetrics(
     at: SocketAddress,
@@ -55,8 +60,9 @@ export interface DnsSockets {
     allows: (address: string) => boolean,
   ): Promise<TcpListener>;
   /**
-   * Asks a server from a port that the system chooses anew, at random, for this one question. Packets of other senders, and those that
-   * `accept` returns false for, are ignored. Rejects with the system's error, or with the signal's reason.
+   * Sends a question over UDP from a random port that is used for this question only. Packets of
+   * other senders, and packets for which `accept` returns false, are ignored. Rejects with the
+   * system's error, or with the signal's reason.
    */
   askUdp(
     server: SocketAddress,
@@ -64,13 +70,13 @@ export interface DnsSockets {
     accept: (answer: Buffer) => boolean,
     signal: AbortSignal,
   ): Promise<Buffer>;
-  /** The same by TCP, on a connection of its own. Rejects if the first message is not accepted. */
+  /** The same over TCP, with its own connection. Rejects if the first message is not accepted. */
   askTcp(
     server: SocketAddress,
     message: Buffer,
     accept: (answer: Buffer) => boolean,
     signal: AbortSignal,
   ): Promise<Buffer>;
-  /** The text of the node's resolv.conf; '' if there is none. */
+  /** Returns the node's resolv.conf; '' if there is none. */
   readResolvConf(): Promise<string>;
 }

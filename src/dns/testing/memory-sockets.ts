@@ -2,7 +2,7 @@
 
 import type { DnsSockets, SocketAddress, TcpConnection } from '../system/sockets.ts';
 
-/** Returns the packets that come back for a question, from wherever. undefined: none, ever. */
+/** Returns the packets that arrive for a question. undefined: none, ever. */
 export type FakeServer = (message: Buffer, tcp: boolean) => readonly Buffer[] | undefined;
 
 interface Sent {
@@ -12,12 +12,12 @@ interface Sent {
 
 export class MemorySockets implements DnsSockets {
   readonly servers = new Map<string, FakeServer>();
-  /** Questions that upstream servers were asked. */
+  /** Questions that were sent to upstream servers. */
   readonly asked: { readonly server: string; readonly message: Buffer; readonly tcp: boolean }[] =
     [];
   readonly sent: Sent[] = [];
   resolvConf = '';
-  /** Addresses at which nothing can listen. */
+  /** Addresses that are in use. */
   readonly taken = new Set<string>();
   #receive: ((message: Buffer, from: SocketAddress) => void) | undefined;
   #connect: ((connection: TcpConnection) => void) | undefined;
@@ -42,7 +42,7 @@ export class MemorySockets implements DnsSockets {
     return { port: at.port, close: async () => undefined };
   }
 
-  /** A packet of a client arrives. */
+  /** Delivers a packet of a client. */
   receive(message: Buffer, from: SocketAddress): void {
     this.#receive?.(message, from);
   }
@@ -94,13 +94,13 @@ export class MemorySockets implements DnsSockets {
   }
 }
 
-/** A client's connection whose data a test sends and reads. */
+/** A client's connection. Tests send and read its data. */
 export class MemoryConnection implements TcpConnection {
   readonly remote: SocketAddress;
   readonly written: Buffer[] = [];
   destroyed = false;
   paused = false;
-  /** False: the client takes nothing more. */
+  /** False: the client reads no more data. */
   writable = true;
   #onData: (data: Buffer) => void = () => undefined;
   #onClose: () => void = () => undefined;
@@ -150,13 +150,13 @@ export class MemoryConnection implements TcpConnection {
     this.#onDrain();
   }
 
-  /** The messages that were written, without their lengths. */
+  /** Returns the written messages, without their length prefixes. */
   messages(): readonly Buffer[] {
     return this.written.map((data) => data.subarray(2));
   }
 }
 
-/** Returns a message with its length before it. */
+/** Returns a message with its length prefix. */
 export function framed(message: Buffer): Buffer {
   const prefix = Buffer.alloc(2);
   prefix.writeUInt16BE(message.length);

@@ -1,4 +1,4 @@
-// Queries as clients send them, and answers as they read them: dns-packet is the other side.
+// Encodes queries and decodes answers as clients do, with dns-packet.
 
 import { decode, encode, type Answer, type DecodedPacket, type RecordType } from 'dns-packet';
 

@@ -19,7 +19,7 @@ const label = fc.stringMatching(/^[a-z0-9_-]{1,20}$/);
 const name = fc.array(label, { minLength: 1, maxLength: 5 });
 const owner = fc.option(name, { nil: undefined });
 const ttl = fc.nat(86_400);
-/** Each kind of record, and its text as dns-packet reads it. */
+/** Generates each kind of record, with its text in dns-packet's form. */
 const record: fc.Arbitrary<readonly [ResourceRecord, string]> = fc.oneof(
   fc
     .tuple(owner, fc.uint8Array({ minLength: 4, maxLength: 4 }), ttl)
@@ -60,7 +60,7 @@ const record: fc.Arbitrary<readonly [ResourceRecord, string]> = fc.oneof(
 );
 const section = fc.array(record, { maxLength: 40 });
 
-test('dns-packet reads what is written, whatever names share', () => {
+test('dns-packet decodes every message, however its names compress', () => {
   fc.assert(
     fc.property(name, section, section, section, (asked, answers, authorities, additionals) => {
       const question = parsed(query(asked.join('.'), 'A'));
@@ -85,7 +85,7 @@ test('dns-packet reads what is written, whatever names share', () => {
   );
 });
 
-test('what does not fit is left out whole, is marked, and the rest can be read', () => {
+test('a record that does not fit is left out and marked, and the rest can be decoded', () => {
   fc.assert(
     fc.property(name, section, fc.integer({ min: 0, max: 900 }), (asked, answers, limit) => {
       const question = parsed(query(asked.join('.'), 'A', { udpSize: 512 }));
@@ -109,7 +109,7 @@ test('what does not fit is left out whole, is marked, and the rest can be read',
   );
 });
 
-test('records in turn: each rotation has all of them', () => {
+test('rotating records: each rotation has all of them', () => {
   const question = parsed(query('web.shop', 'A'));
   const answers = [1, 2, 3].map((last) =>
     addressRecord(undefined, Uint8Array.of(10, 0, 0, last), 5),
@@ -133,7 +133,7 @@ test('records in turn: each rotation has all of them', () => {
   ]);
 });
 
-test('the case of the question is preserved, and that of other names too', () => {
+test('the case of the question and of other names is preserved', () => {
   const question = parsed(query('WeB.ShOp', 'SRV'));
   const target = labels('web.shop');
   const data = { port: 80, weight: 1, priority: 0, target };
@@ -153,7 +153,7 @@ test('the case of the question is preserved, and that of other names too', () =>
   expect(message.additionals).toEqual(['web.shop 5 A 10.0.0.1']);
 });
 
-test('errors: with the question where there is one, and with EDNS where the client has it', () => {
+test('errors: with the question if there is one, and with EDNS if the client has it', () => {
   const message = query('web.shop', 'A', { id: 9, udpSize: 1232, dnssecOk: true });
   const withQuestion = read(encodeError(message, RCODE.BADVERS, parsed(message)));
   expect(withQuestion).toMatchObject({

@@ -1,25 +1,28 @@
-// Writes answers: by hand, because dns-packet takes several times as long (see bench/dns) and answers are most of what this layer does.
-// Tests decode what this writes with dns-packet, which is the oracle.
+// Encodes answers. Hand-written, because dns-packet takes several times as long (see bench/dns) and
+// this layer mostly encodes answers. Tests decode the result with dns-packet as the oracle.
 
 import type { Labels } from './names.ts';
 import type { Query } from './query.ts';
 import type { ResourceRecord, Sections } from './records.ts';
 import { FLAG, HEADER_LENGTH, MAX_MESSAGE_LENGTH } from './types.ts';
 
-/** The largest answer by UDP that is sent, whatever the client takes: it fits one packet on every common link (DNS flag day 2020). */
+/**
+ * The largest UDP answer, even if the client accepts more: it fits one packet on every common link
+ * (DNS flag day 2020).
+ */
 export const MAX_UDP_SIZE = 1232;
 
 /** An OPT record without options: root, type, size, version and flags, no data. */
 export const OPT_LENGTH = 11;
 
-/** A pointer has 14 bits. */
+/** The largest offset of a pointer: it has 14 bits. */
 const MAX_POINTER = 0x3fff;
 
 /** The body of an answer: everything after the question, for any query with the same question. */
 export interface EncodedBody {
   readonly bytes: Buffer;
   readonly counts: readonly [answers: number, authorities: number, additionals: number];
-  /** A record had to be left out. */
+  /** Some records did not fit. */
   readonly truncated: boolean;
 }
 
@@ -29,7 +32,7 @@ export function encodeError(message: Buffer, rcode: number, query: Query | undef
   const out = Buffer.alloc(HEADER_LENGTH);
   out[0] = message[0] as number;
   out[1] = message[1] as number;
-  // The opcode and RD as they were.
+  // Opcode and RD are copied from the query.
   out.writeUInt16BE(FLAG.QR | (message.readUInt16BE(2) & 0x7900) | rcode, 2);
   return out;
 }
@@ -44,11 +47,16 @@ export interface Response {
   readonly rcode: number;
   readonly flags: number;
   readonly body: EncodedBody;
-  /** Records of one size at the start of the body that are sent in turn: `count` of them, beginning with the one at `first`. */
+  /**
+   * Rotating records of equal size at the beginning of the body: `count` of them, beginning with
+   * the one at `first`.
+   */
   readonly rotation?: { readonly size: number; readonly count: number; readonly first: number };
 }
 
-/** Returns the whole message. The question is the query's own bytes, so that its case is preserved. */
+/**
+ * Returns the whole message. The question is the query's own bytes, so that its case is preserved.
+ */
 export function encodeResponse(query: Query, { rcode, flags, body, rotation }: Response): Buffer {
   const { message, questionEnd, edns } = query;
   const { bytes, counts } = body;
@@ -88,7 +96,9 @@ export function encodeResponse(query: Query, { rcode, flags, body, rotation }: R
   return out;
 }
 
-/** Writes the server's own OPT record: the size that it takes, version 0, and the client's DO bit. */
+/**
+ * Writes the server's own OPT record: the size that it takes, version 0, and the client's DO bit.
+ */
 export function writeOpt(out: Buffer, at: number, rcode: number, dnssecOk: boolean): void {
   out[at] = 0;
   out[at + 1] = 0;
@@ -103,12 +113,12 @@ export function writeOpt(out: Buffer, at: number, rcode: number, dnssecOk: boole
 }
 
 /**
- * Encodes the records of a message for a question. Records that do not fit are left out whole, the additional ones first, and
- * `truncated` is then true.
+ * Encodes the records of a message for a question. Records that do not fit are left out whole, the
+ * additional ones first, and `truncated` is then true.
  *
- * @param question the labels of the question in their own case: names compress only where their case is the same
- * @param questionEnd where the question ends in the message
- * @param limit the most bytes of the body
+ * @param question the labels of the question in their own case: names compress only where their
+ * case is the same @param questionEnd where the question ends in the message @param limit the most
+ * bytes of the body
  */
 export function encodeBody(
   message: Sections,
@@ -140,7 +150,7 @@ const FIRST_SIZE = 256;
 class BodyWriter {
   readonly #start: number;
   readonly #limit: number;
-  /** Names that have been written, and their offsets in the message. */
+  /** Names in the message, with their offsets. */
   readonly #names = new Map<string, number>();
   #buffer: Buffer = Buffer.allocUnsafe(FIRST_SIZE);
   #at = 0;
@@ -159,7 +169,7 @@ class BodyWriter {
     return this.#buffer.subarray(0, this.#at);
   }
 
-  /** False: it does not fit, and nothing of it is written. */
+  /** Writes a record. Returns false if it does not fit; then nothing of it is written. */
   record(record: ResourceRecord): boolean {
     const before = this.#at;
     if (record.owner === undefined) this.#word(0xc000 | HEADER_LENGTH);
@@ -172,7 +182,7 @@ class BodyWriter {
     this.#data(record);
     this.#buffer.writeUInt16BE(this.#at - lengthAt - 2, lengthAt);
     if (this.#at <= this.#limit) return true;
-    // Names that were noted meanwhile are not used: nothing is written after this.
+    // The names of this record stay in the map, but nothing is written after it.
     this.#at = before;
     return false;
   }
@@ -199,7 +209,10 @@ class BodyWriter {
     } else this.#bytes(data.bytes);
   }
 
-  /** Writes the labels up to the longest end that is in the message already, and a pointer to that. */
+  /**
+   * Writes the labels up to the longest suffix that is in the message already, and a pointer to
+   * that suffix.
+   */
   #name(labels: Labels): void {
     for (const [i, label] of labels.entries()) {
       const key = keyOf(labels, i);
@@ -249,6 +262,9 @@ class BodyWriter {
 
 const ROOT = Uint8Array.of(0);
 
-/** A separator that sorts labels apart even where one contains a dot: no label has a character above 0xff. */
+/**
+ * Joins labels with a separator that keeps labels with a dot distinct: no label has a character
+ * above 0xff.
+ */
 const keyOf = (labels: Labels, from: number): string =>
   (from === 0 ? labels : labels.slice(from)).join('\u0100');

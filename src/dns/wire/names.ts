@@ -1,14 +1,18 @@
-// Domain names: as bytes on the wire, as text in API objects, and as a list of labels in lower case for comparing.
+// Domain names: as bytes on the wire, as text in API objects, and as a list of labels in lower case
+// for comparing.
 //
-// A label is kept as latin1 text: one character for each byte. A dot inside a label therefore stays part of the label, and cannot make
-// a name look like another one.
+// A label is kept as latin1 text: one character for each byte. A dot inside a label therefore stays
+// part of the label, and cannot make a name look like another one.
 
 import { MAX_LABEL_LENGTH, MAX_NAME_LENGTH } from './types.ts';
 
 /** Labels in lower case, the leftmost first; the root has none. */
 export type Labels = readonly string[];
 
-/** Returns the labels of a name in text form, with or without a dot at its end; undefined if it is no name that fits a message. */
+/**
+ * Parses a name in text form, with or without a trailing dot. Returns undefined for a name that
+ * does not fit a message.
+ */
 export function parseName(text: string): Labels | undefined {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
   if (name === '') return [];
@@ -23,7 +27,7 @@ export function encodedLength(labels: Labels): number {
   return labels.reduce((sum, label) => sum + label.length + 1, 1);
 }
 
-/** Reports whether a name is the zone's own or below it. */
+/** Reports whether a name is the zone itself or below it. */
 export function isBelow(labels: Labels, zone: Labels): boolean {
   const offset = labels.length - zone.length;
   if (offset < 0) return false;
@@ -31,7 +35,10 @@ export function isBelow(labels: Labels, zone: Labels): boolean {
   return true;
 }
 
-/** Returns a name as text for logs and metrics: a byte that is not printable, a dot or a backslash is escaped as in zone files. */
+/**
+ * Returns a name as text for logs and metrics: non-printable bytes, dots and backslashes are
+ * escaped as in zone files.
+ */
 export function formatName(labels: Labels): string {
   if (labels.length === 0) return '.';
   return labels.map((label) => label.replace(/[^\x21-\x7e]|[.\\]/g, escapeByte)).join('.') + '.';
@@ -43,8 +50,9 @@ function escapeByte(character: string): string {
 }
 
 /**
- * Returns the offset after a name that starts at `offset`; -1 if it is malformed or reaches past `end`. A compression pointer ends the
- * name and is not followed, so that no message can make this loop.
+ * Returns the offset after a name that starts at `offset`; -1 if it is malformed or reaches past
+ * `end`. A compression pointer ends the name and is not followed, so that no message can make this
+ * loop.
  */
 export function skipName(message: Uint8Array, offset: number, end: number): number {
   let at = offset;
@@ -59,7 +67,10 @@ export function skipName(message: Uint8Array, offset: number, end: number): numb
   return -1;
 }
 
-/** Reads an uncompressed name of a message that was checked before. `offset` is where its first length byte is. */
+/**
+ * Reads an uncompressed name of a message that was checked before. `offset` is where its first
+ * length byte is.
+ */
 export function readLabelsAsWritten(message: Buffer, offset: number): Labels {
   const labels: string[] = [];
   let at = offset;
@@ -70,7 +81,7 @@ export function readLabelsAsWritten(message: Buffer, offset: number): Labels {
   return labels;
 }
 
-/** The same in lower case. As DNS compares: only ASCII letters have two cases. */
+/** Reads a name in lower case. Only ASCII letters are folded, as in DNS comparisons. */
 export function readLabels(message: Buffer, offset: number): Labels {
   return readLabelsAsWritten(message, offset).map((label) =>
     label.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()),

@@ -10,7 +10,7 @@ const rcodeOf = (message: Buffer): number | undefined | 'accepted' => {
   return isRejection(parsed) ? parsed.rcode : 'accepted';
 };
 
-/** The query with one 16-bit word replaced. */
+/** Returns the query with one 16-bit word replaced. */
 const withWord = (offset: number, value: number): Buffer => {
   const message = query('web.shop', 'A');
   message.writeUInt16BE(value, offset);
@@ -48,7 +48,7 @@ test.each([
 
 test('an unknown version of EDNS', () => {
   const message = query('web.shop', 'A', { udpSize: 1232 });
-  // Extended code, then the version.
+  // The extended response code, then the version.
   message[message.length - 5] = 1;
   expect(rcodeOf(message)).toBe(RCODE.BADVERS);
 });
@@ -66,7 +66,7 @@ test('names that point: to themselves, forwards, backwards', () => {
   }
 });
 
-test('names and labels of the greatest length', () => {
+test('names and labels of the maximum length', () => {
   const label = 'a'.repeat(63);
   expect(rcodeOf(query(`${label}.${label}.${label}.${'b'.repeat(61)}`, 'A'))).toBe('accepted');
   const tooLong = Buffer.concat([
@@ -77,13 +77,13 @@ test('names and labels of the greatest length', () => {
   expect(rcodeOf(tooLong)).toBe(RCODE.FORMERR);
 });
 
-test('bytes of any kind are judged, without an error', () => {
+test('arbitrary bytes are judged without an error', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => void parseQuery(Buffer.from(bytes))),
   );
 });
 
-test('a query with bytes changed or cut is judged, without an error, and its question stays inside of it', () => {
+test('a query with bytes changed or cut is judged without an error, and its question stays within it', () => {
   const changes = fc.array(fc.tuple(fc.nat(80), fc.nat(255)), { maxLength: 6 });
   fc.assert(
     fc.property(changes, fc.nat(80), fc.boolean(), (list, cut, edns) => {

@@ -1,5 +1,5 @@
-// Reads a query: strict, in one pass, without following a pointer. Upstream's server library decides in the same order what is
-// answered with an error and what is dropped.
+// Parses a query: strictly, in one pass, without following pointers. The order of the checks, and
+// whether a message is dropped or gets an error, is that of the server library of CoreDNS.
 
 import { skipName } from './names.ts';
 import { CLASS_IN, FLAG, HEADER_LENGTH, RCODE, TYPE } from './types.ts';
@@ -9,25 +9,25 @@ export interface Query {
   /** The second word of the header as it was received. */
   readonly flags: number;
   readonly type: number;
-  /** The message. Its question is at HEADER_LENGTH. */
+  /** The message. Its question begins at HEADER_LENGTH. */
   readonly message: Buffer;
-  /** Where the question ends: after its class. */
+  /** The end of the question: after its class. */
   readonly questionEnd: number;
-  /** Absent: the client does not know EDNS. */
+  /** Absent: the client does not support EDNS. */
   readonly edns: Edns | undefined;
 }
 
 export interface Edns {
-  /** The largest answer that the client takes by UDP, as it says. */
+  /** The largest UDP answer that the client accepts. */
   readonly udpSize: number;
   readonly dnssecOk: boolean;
 }
 
-/** A message that gets an error with a header alone, or no answer at all. */
+/** A message that gets an error with a header alone, or no answer. */
 export interface Rejection {
   /** undefined: the message is dropped. */
   readonly rcode: number | undefined;
-  /** Whether the question can be repeated in the answer. */
+  /** The query, if its question can be repeated in the answer. */
   readonly query: Query | undefined;
 }
 
@@ -35,24 +35,27 @@ const DROP: Rejection = { rcode: undefined, query: undefined };
 const MALFORMED: Rejection = { rcode: RCODE.FORMERR, query: undefined };
 const NOT_IMPLEMENTED: Rejection = { rcode: RCODE.NOTIMP, query: undefined };
 
-/** Records beside the question that a query may carry: as upstream's server library. */
+/**
+ * The numbers of records besides the question that a query may carry, as in the server library of
+ * CoreDNS.
+ */
 const MAX_ANSWERS = 1;
 const MAX_AUTHORITIES = 1;
 const MAX_ADDITIONALS = 2;
 
-/** Type, class, TTL and length of the data. */
+/** The size of type, class, TTL and data length. */
 const RECORD_HEADER = 10;
 
 export function isRejection(result: Query | Rejection): result is Rejection {
   return 'rcode' in result;
 }
 
-/** Never throws, whatever the bytes are. */
+/** Parses a query. Never throws. */
 export function parseQuery(message: Buffer): Query | Rejection {
   const end = message.length;
   if (end < HEADER_LENGTH) return DROP;
   const flags = word(message, 2);
-  // An answer to an answer could go back and forth for ever.
+  // An answer to an answer could loop for ever.
   if ((flags & FLAG.QR) !== 0) return DROP;
   if ((flags & 0x7800) !== 0) return NOT_IMPLEMENTED;
   const others = word(message, 6) + word(message, 8) + word(message, 10);
@@ -64,7 +67,7 @@ export function parseQuery(message: Buffer): Query | Rejection {
     return MALFORMED;
   if (word(message, 10) > MAX_ADDITIONALS) return MALFORMED;
   const nameEnd = skipName(message, HEADER_LENGTH, end);
-  // The first name has nothing before it to point to.
+  // The first name has no earlier name to point to.
   if (nameEnd < 0 || nameEnd + 4 > end || message[nameEnd - 1] !== 0 || isPointer(message, nameEnd))
     return MALFORMED;
   const questionEnd = nameEnd + 4;
@@ -100,7 +103,10 @@ export function parseQuery(message: Buffer): Query | Rejection {
   return query;
 }
 
-/** The byte before the end is 0 for a pointer to offset 0 (mod 256), too: walks the labels to tell. */
+/**
+ * Reports whether the name ends in a pointer. The byte before the end is 0 for a pointer to offset
+ * 0 (mod 256), too, so the labels are walked.
+ */
 function isPointer(message: Buffer, nameEnd: number): boolean {
   let at = HEADER_LENGTH;
   while (at < nameEnd - 1) {

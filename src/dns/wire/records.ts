@@ -1,17 +1,17 @@
-// Records of an answer as values.
+// The records of an answer, as values.
 
 import { parseName, type Labels } from './names.ts';
 import { TYPE } from './types.ts';
 
 export interface ResourceRecord {
-  /** undefined: the name of the question, in the case in which it was asked. */
+  /** The name of the record; undefined: the name of the question, in its original case. */
   readonly owner: Labels | undefined;
   readonly type: number;
   readonly ttl: number;
   readonly data: RecordData;
 }
 
-/** By type; `bytes` is the data of any other type, without compressed names. */
+/** The data by type; `bytes`: the data of any other type, without compressed names. */
 export type RecordData =
   | { readonly address: Uint8Array }
   | { readonly target: Labels }
@@ -29,7 +29,7 @@ export type RecordData =
     }
   | { readonly bytes: Uint8Array };
 
-/** The sections of an answer after its question. */
+/** The sections of an answer after the question. */
 export interface Sections {
   readonly answers: readonly ResourceRecord[];
   readonly authorities: readonly ResourceRecord[];
@@ -53,7 +53,7 @@ export function nameRecord(
   return { owner, type, ttl, data: { target } };
 }
 
-/** Returns the record that says how long a negative answer may be kept. */
+/** Returns the record that limits how long a negative answer may be cached. */
 export function soaRecord(zone: Labels, serial: number, ttl: number): ResourceRecord {
   const at = (name: string): Labels => [...(parseName(name) as Labels), ...zone];
   const numbers = [serial, 7200, 1800, 86_400, ttl] as const;

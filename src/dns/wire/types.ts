@@ -57,7 +57,10 @@ const RCODE_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(RCODE).map(([name, value]) => [value, name]),
 );
 
-/** Returns the name of a record type for metrics: 'other' for a type that this server has no name for, so that the set is closed. */
+/**
+ * Returns the name of a record type for metrics: 'other' for a type that this server has no name
+ * for, so that the set is closed.
+ */
 export function typeName(type: number): string {
   return TYPE_NAMES.get(type) ?? 'other';
 }

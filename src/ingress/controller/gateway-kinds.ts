@@ -1,4 +1,5 @@
-// Follows the kinds of the Gateway API while their definitions are installed, which may be at any time.
+// Watches the kinds of the Gateway API while their definitions are installed, which may happen at
+// any time.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -25,13 +26,13 @@ export interface GatewayKindsConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Called when an object has changed, or kinds have come or gone. */
+  /** Called when an object has changed, or kinds were installed or removed. */
   readonly onChange: () => void;
-  /** Called each time the kinds have come. */
+  /** Called each time the kinds were installed. */
   readonly onInstalled: () => Promise<void>;
 }
 
-/** How often discovery is asked which kinds there are. */
+/** The time between two discoveries of the kinds. */
 const DISCOVERY_MS = 5000;
 
 interface Followed {
@@ -49,7 +50,7 @@ export class GatewayKinds {
     this.#config = config;
   }
 
-  /** undefined: the kinds are not installed, or their objects are not known yet. */
+  /** The objects; undefined: the kinds are not installed, or their objects have not synced. */
   get objects(): GatewayObjects | undefined {
     if (
       !this.#installed ||

@@ -1,4 +1,5 @@
-// The controller with a real API server, as its own user: what it may not do fails.
+// The controller with a real API server. It authenticates as its own user, so a missing permission
+// fails a test.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
@@ -32,7 +33,7 @@ let stop: (() => Promise<void>) | undefined;
 let configuration: Configuration;
 /** Every configuration that the proxy was given. */
 const applied: Configuration[] = [];
-/** Why the fake proxy cannot listen. */
+/** By address and port: the reason why the fake proxy cannot listen. */
 const unavailable = new Map<string, string>();
 /** Requests of the controller for Secrets. */
 let secretRequests: string[];
@@ -144,7 +145,7 @@ const endpoints = (): string[] =>
   );
 
 describe('Ingress', () => {
-  test('the class is the default one, an Ingress is served, and a change of endpoints is seen at once', async () => {
+  test('the class becomes the default, an Ingress is served, and a change of endpoints takes effect at once', async () => {
     await start();
     const created = await cluster.client.resource(ingressClasses).get('coxswain');
     expect(created.metadata.annotations).toEqual({
@@ -182,7 +183,7 @@ describe('Ingress', () => {
     ).toBeUndefined();
   });
 
-  test('only Secrets that are referred to are read, and only as long as they are', async () => {
+  test('only referenced Secrets are read, and only as long as they are referenced', async () => {
     const { cert, key } = await certificate('a.example');
     const data = {
       'tls.crt': Buffer.from(cert).toString('base64'),
@@ -231,7 +232,7 @@ describe('Ingress', () => {
     ).toBe(true);
   });
 
-  test('what cannot be served is an event of its Ingress, once', async () => {
+  test('an unsupported Ingress is reported in an event, once', async () => {
     await start();
     await createIngress();
     await cluster.clock.advance('1m');
@@ -296,7 +297,7 @@ describe('Gateway API', () => {
       .map(({ type, status: value, reason }) => `${type}=${value} ${reason}`)
       .join(', ');
 
-  test('kinds that are installed later are served, and no longer when they go', async () => {
+  test('kinds that are installed later are served, until they are removed', async () => {
     await start();
     await createService();
     expect(configuration.servers.map(({ port }) => port)).toEqual([80, 443]);
@@ -322,7 +323,7 @@ describe('Gateway API', () => {
     expect(configuration.servers.map(({ port }) => port)).toEqual([80, 443]);
   });
 
-  test('a port that is busy is tried again', async () => {
+  test('a busy port is retried', async () => {
     await install();
     await start();
     await cluster.clock.advance('10s');
@@ -339,7 +340,7 @@ describe('Gateway API', () => {
     );
   });
 
-  test('statuses are written once for each change', async () => {
+  test('statuses are written once per change', async () => {
     await install();
     await start();
     await inDefault(gateways).create(gateway);

@@ -1,7 +1,7 @@
-// The component: follows the cluster's objects, decides, gives the proxy its configuration, and writes statuses.
+// The ingress component: watches the cluster's objects, decides, configures the proxy, and writes
+// statuses.
 
-import { namespaces, services } from '#api/groups/core/v1/index.ts';
-import type { Service } from '#api/groups/core/v1/index.ts';
+import { namespaces, type Service, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import { ingressClasses, ingresses } from '#api/groups/networking/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -25,24 +25,30 @@ import { ReferencedSecrets } from './secrets.ts';
 import { StatusWriter } from './status-writer.ts';
 
 export interface IngressControllerConfig {
-  /** With the permissions of INGRESS_PERMISSIONS. */
+  /** Needs the permissions in INGRESS_PERMISSIONS. */
   readonly client: Client;
   readonly proxy: Proxy;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly facts: Omit<Facts, 'unavailable'>;
-  /** Whether statuses are written. Of several proxies of a cluster one should. Default: true. */
+  /**
+   * Whether this controller writes statuses. Of several proxies in a cluster, one should. Default:
+   * true.
+   */
   readonly writesStatuses?: boolean;
 }
 
-/** Changes that come together are one decision. */
+/** Changes within this time lead to one decision. */
 const BATCH_MS = 10;
-/** The pause between decisions, in durations of the last one: many changes leave time for requests. */
+/**
+ * The pause between two decisions, as a multiple of the duration of the last one: many changes
+ * leave time for requests.
+ */
 const PAUSE = 4;
-/** After a port could not be had or a status not be written. */
+/** The delay after a port could not be opened or a status could not be written. */
 const RETRY_MS = 5000;
-/** A Secret that is not known after this time is served without, until it is. */
+/** Listeners do not wait longer for a Secret that has not been read. */
 const SECRET_MS = 3000;
 const BY_SERVICE = 'service';
 
@@ -58,10 +64,10 @@ export class IngressController {
   #unavailable: ReadonlyMap<string, string> = new Map();
   #problems: ReadonlySet<string> = new Set();
   #wanted = false;
-  /** The next decision that is planned; `due` in monotonic milliseconds. */
+  /** The next planned decision; `due` in monotonic milliseconds. */
   #timer: (Timer & { readonly due: number }) | undefined;
   #deciding: Promise<void> | undefined;
-  /** How long the last decision took. */
+  /** The duration of the last decision. */
   #decisionMs = 0;
   #synced = false;
   #stopped = false;
@@ -116,14 +122,14 @@ export class IngressController {
     };
   }
 
-  /** Why the proxy cannot listen, by address and port. */
+  /** The reasons why the proxy cannot listen, by address and port. */
   get unavailable(): ReadonlyMap<string, string> {
     return this.#unavailable;
   }
 
   /**
-   * Runs until the signal aborts, then drains the proxy. Nothing is served before the cluster's objects are known: a
-   * proxy that restarts must not answer 404 for what it does not know yet.
+   * Runs until the signal aborts, then drains the proxy. Serves nothing before the cluster's
+   * objects have synced: a restarted proxy must not answer 404 for routes that it has not read yet.
    *
    * @param onReady called when the first configuration is served
    */
@@ -159,7 +165,7 @@ export class IngressController {
     }
   }
 
-  /** Decides once more after a delay, or sooner if that is planned already. */
+  /** Plans a decision after a delay, unless an earlier one is planned already. */
   #schedule(delayMs: number): void {
     if (!this.#synced || this.#stopped) return;
     const { clock, logger } = this.#config;
@@ -195,15 +201,15 @@ export class IngressController {
       const same = deepEqual([...unavailable], [...this.#unavailable]);
       this.#unavailable = unavailable;
       if (unavailable.size > 0) this.#schedule(RETRY_MS);
-      // Statuses say what is served: with other ports they are other ones.
+      // Statuses depend on the open ports, so another decision follows.
       if (!same) this.#wanted = true;
       else if (writesStatuses) this.#statuses.write(statuses);
     }
   }
 
   /**
-   * Decides when the Secrets that the objects refer to are known: after a restart, or with a new reference, listeners
-   * would go for the moment that it takes to read them, and statuses would say so.
+   * Decides once the referenced Secrets have been read. Without the wait, listeners and their
+   * statuses would disappear for a moment after a restart or a new reference.
    */
   async #decide(): Promise<Decision> {
     const { clock, facts } = this.#config;

@@ -1,7 +1,7 @@
-// The Secrets that the configuration refers to. Each has a watch of its own: others are never read.
+// The Secrets that the configuration references. Each has its own watch: other Secrets are never
+// read.
 
-import { secrets } from '#api/groups/core/v1/index.ts';
-import type { Secret } from '#api/groups/core/v1/index.ts';
+import { type Secret, secrets } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { SharedInformer } from '#client/informers/index.ts';
@@ -14,19 +14,19 @@ export interface SecretsConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Called when one of the Secrets has changed, or is known for the first time. */
+  /** Called when one of the Secrets has changed, or has been read for the first time. */
   readonly onChange: () => void;
 }
 
 interface Followed {
   readonly informer: SharedInformer<Immutable<Secret>>;
-  /** Monotonic milliseconds. */
+  /** When the watch began, in monotonic milliseconds. */
   readonly start: number;
   readonly stop: AbortController;
   readonly run: Promise<void>;
 }
 
-/** More references than this are not followed: each is a watch. */
+/** The maximum number of watched Secrets. */
 const MAX_SECRETS = 5000;
 
 export class ReferencedSecrets {
@@ -38,7 +38,7 @@ export class ReferencedSecrets {
     this.#config = config;
   }
 
-  /** Returns the Secret as it is known, and follows it from now on. */
+  /** Returns the Secret, and watches it from now on. 'pending': it has not been read yet. */
   get(namespace: string, name: string): Immutable<Secret> | 'pending' | undefined {
     const key = `${namespace}/${name}`;
     this.#asked.add(key);
@@ -53,8 +53,9 @@ export class ReferencedSecrets {
   }
 
   /**
-   * Resolves when every Secret that is followed is known. One that is not known after the time, such as one that must
-   * not be read, is not waited for again. Reports whether it has waited.
+   * Resolves when every watched Secret has been read, or after the timeout. Later calls do not wait
+   * again for a Secret that timed out (for example a forbidden one). Returns whether the call has
+   * waited.
    */
   async settle(timeoutMs: number): Promise<boolean> {
     const { clock } = this.#config;
@@ -70,7 +71,7 @@ export class ReferencedSecrets {
     return true;
   }
 
-  /** Stops to follow the Secrets that were not asked for since the last call. */
+  /** Ends the watches of Secrets that were not requested since the last call. */
   sweep(): void {
     for (const [key, { stop }] of this.#followed) {
       if (this.#asked.has(key)) continue;
@@ -99,7 +100,7 @@ export class ReferencedSecrets {
     informer.addEventHandler({ onAdd: onChange, onUpdate: onChange, onDelete: onChange });
     const stop = new AbortController();
     const run = informer.run(stop.signal);
-    // A Secret that does not exist has no event.
+    // A Secret that does not exist causes no event.
     informer.waitForSync(stop.signal).then(onChange, () => undefined);
     return { informer, start: clock.monotonic(), stop, run };
   }

@@ -1,4 +1,5 @@
-// Writes the statuses of the latest decision. An object that has changed since is left to the next decision.
+// Writes the statuses of the latest decision. An object that has changed since then is left to the
+// next decision.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -10,14 +11,14 @@ import type { Logger } from '#machinery/log.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type { DecidedStatus } from '../decide/statuses.ts';
 
-/** Writes that are in flight at a time. */
+/** The number of writes in flight. */
 const CONCURRENCY = 8;
 
 export interface StatusWriterConfig {
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when a status could not be written, for another decision later. */
+  /** Called when a status could not be written, so that another decision follows. */
   readonly onFailure: () => void;
 }
 
@@ -27,20 +28,23 @@ export class StatusWriter {
   readonly #config: StatusWriterConfig;
   #latest: readonly DecidedStatus[] | undefined;
   #running: Promise<void> | undefined;
-  /** The version from which an object's status was written, by UID: the cache may not show the result yet. */
+  /**
+   * By UID: the version of the object whose status was written. The cache may not show the result
+   * yet.
+   */
   readonly #written = new Map<string, string>();
 
   constructor(config: StatusWriterConfig) {
     this.#config = config;
   }
 
-  /** Replaces what is to be written. Returns at once. */
+  /** Replaces the statuses to write. Returns at once. */
   write(statuses: readonly DecidedStatus[]): void {
     this.#latest = statuses;
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when no write is in flight. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -87,7 +91,7 @@ export class StatusWriter {
       await resource.updateStatus(next);
       this.#written.set(uid, resourceVersion);
     } catch (error) {
-      // It has changed or gone: its event brings the next decision.
+      // The object has changed or is gone: its event leads to the next decision.
       if (apierrors.isConflict(error) || apierrors.isNotFound(error)) return;
       logger.warn('status cannot be written, retrying', {
         kind: type.kind,

@@ -1,15 +1,15 @@
-// Which address each Gateway has.
+// Assigns addresses to Gateways.
 
 import { isIP } from 'node:net';
 import type { Gateway } from '../gateway-api/types.ts';
 import type { Facts } from './objects.ts';
 
 export interface GatewayAddresses {
-  /** Where to listen. Empty: nowhere. */
+  /** The addresses to listen at. Empty: none. */
   readonly listen: readonly string[];
-  /** For the status. */
+  /** The addresses for the status. */
   readonly published: readonly string[];
-  /** Why it has none. */
+  /** The reason for a missing address. */
   readonly failure?: {
     readonly condition: 'Accepted' | 'Programmed';
     readonly reason: 'UnsupportedAddress' | 'AddressNotUsable' | 'AddressNotAssigned';
@@ -18,8 +18,9 @@ export interface GatewayAddresses {
 }
 
 /**
- * Gives each Gateway its addresses, in the order given. One that asks for addresses gets those or none. Without a
- * pool all others share the machine's; with a pool each has one of it, and keeps the one in its status.
+ * Assigns addresses to the Gateways, in the given order. A Gateway that requests addresses gets
+ * those or none. Without a pool, the others share the machine's addresses; with a pool, each gets
+ * its own address and keeps the one in its status.
  */
 export function assignAddresses(
   gateways: readonly Gateway[],

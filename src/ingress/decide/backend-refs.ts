@@ -6,7 +6,7 @@ import { backendOf, protocolOf, tcpPort } from './backends.ts';
 import type { Grants } from './grants.ts';
 import type { IngressObjects } from './objects.ts';
 
-/** Why a reference does not lead to a back end, as the condition ResolvedRefs names it. */
+/** Why a reference does not resolve to a back end, for the condition ResolvedRefs. */
 export interface UnresolvedRef {
   readonly reason: 'InvalidKind' | 'RefNotPermitted' | 'BackendNotFound' | 'UnsupportedProtocol';
   readonly message: string;

@@ -1,4 +1,4 @@
-// From a Service's port to the endpoints that requests go to.
+// Resolves a Service's port to its endpoints.
 
 import type { Service, ServicePort } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
@@ -16,7 +16,10 @@ export function tcpPort(
   return spec.ports?.find((port) => (port.protocol ?? 'TCP') === 'TCP' && wanted(port));
 }
 
-/** Returns the back end of a service's port: the usable endpoints of the service's first family that has some. */
+/**
+ * Returns the back end of a service's port: the usable endpoints of the service's first family that
+ * has some.
+ */
 export function backendOf(
   service: Immutable<Service>,
   port: Port,
@@ -36,7 +39,10 @@ export function backendOf(
   return { key: `${namespace}/${name}:${port.port}`, protocol, endpoints };
 }
 
-/** Returns how the back end is spoken to; undefined: this proxy does not speak the application protocol. */
+/**
+ * Returns the protocol for the back end; undefined: this proxy does not support the application
+ * protocol.
+ */
 export function protocolOf(
   appProtocol: string | undefined,
   grpc: boolean,
@@ -56,7 +62,7 @@ export function protocolOf(
     case 'tls':
       return undefined;
     default:
-      // A hint that this proxy does not know, such as a vendor's own.
+      // An unknown hint, such as a vendor's own, is ignored.
       return grpc ? 'h2c' : 'http';
   }
 }

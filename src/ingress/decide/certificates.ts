@@ -10,7 +10,10 @@ import type { Certificate } from '../model.ts';
 /** Objects are immutable: a Secret is parsed once. */
 const parsed = new WeakMap<Immutable<Secret>, Certificate | string>();
 
-/** Returns the certificate of a Secret, or why it has none. The text never contains data of the Secret. */
+/**
+ * Returns the certificate in a Secret, or the reason why it has none. The reason never contains
+ * data of the Secret.
+ */
 export function certificateOf(secret: Immutable<Secret>): Certificate | string {
   let result = parsed.get(secret);
   if (result === undefined) {
@@ -27,7 +30,7 @@ function parse({ type, data }: Immutable<Secret>): Certificate | string {
   const key = decode(data?.['tls.key']);
   if (cert === '' || key === '') return 'it has no tls.crt or no tls.key';
   try {
-    // Throws if either cannot be parsed or the key is another certificate's.
+    // Throws if either cannot be parsed, or the key does not match the certificate.
     createSecureContext({ cert, key });
     const leaf = new X509Certificate(cert);
     const id = createHash('sha256').update(cert).update('\0').update(key).digest('hex');

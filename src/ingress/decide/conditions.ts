@@ -2,7 +2,7 @@
 
 import type { Condition } from '#api/machinery/meta/v1/index.ts';
 
-/** A condition as it is decided. When it last changed is known only beside the one that is there. */
+/** A decided condition. The time of its last change depends on the condition in the status. */
 export type DecidedCondition = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
 
 export function condition(
@@ -15,8 +15,8 @@ export function condition(
 }
 
 /**
- * Returns the conditions of a status: the decided ones, with the time at which each last changed, and those of other
- * types that are there.
+ * Returns the conditions of a status: the decided ones, with the time of each one's last change,
+ * and conditions of other types that the status has.
  *
  * @param now in the format of the API
  */

@@ -1,4 +1,5 @@
-// The decision: from the cluster's objects to the proxy's configuration and the objects' statuses. Pure.
+// The decision: from the cluster's objects to the proxy's configuration and the objects' statuses.
+// Pure.
 
 import type { Service } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -13,7 +14,7 @@ import { type DecidedStatus, gatewayStatuses, ingressStatuses } from './statuses
 export interface Decision {
   readonly configuration: Configuration;
   readonly statuses: readonly DecidedStatus[];
-  /** A text for the log for each thing that cannot be served, without data of Secrets. */
+  /** Texts for the log about parts that cannot be served, without data of Secrets. */
   readonly problems: readonly Problem[];
 }
 
@@ -46,8 +47,8 @@ export function decide(objects: IngressObjects, facts: Facts): Decision {
 }
 
 /**
- * Returns a problem for each load balancer address and port of a Service that the proxy has, too: a service proxy takes
- * such connections away from it.
+ * Returns a problem for each load balancer address and port of a Service that the proxy uses, too:
+ * a service proxy takes such connections away from the ingress.
  */
 export function serviceConflicts(
   services: Iterable<Immutable<Service>>,

@@ -14,8 +14,8 @@ export interface Filters {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /**
- * Headers that belong to one connection, or that the proxy sets itself. Changing them would change where a message
- * ends.
+ * Headers that belong to one connection, or that the proxy sets itself. Changing them would change
+ * where a message ends.
  */
 const PROTECTED: ReadonlySet<string> = new Set([
   'connection',
@@ -30,10 +30,10 @@ const PROTECTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns what the filters ask for. Throws RouteProblem for filters that the proxy does not have, or that exclude
- * each other.
+ * Converts filters to actions. Throws RouteProblem for filters that the proxy does not support, or
+ * that exclude each other.
  *
- * @param mirrorTo resolves the back end of a mirror; undefined: the reference does not lead to one
+ * @param mirrorTo resolves the back end of a mirror; undefined: the reference does not resolve
  */
 export function readFilters(
   filters: readonly RouteFilter[],

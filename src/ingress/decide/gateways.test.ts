@@ -24,14 +24,14 @@ const TO_WEB = 'rules: [{ backendRefs: [{ name: web, port: 80 }] }]';
 const ACCEPTED = 'Accepted=True Accepted';
 const RESOLVED = 'ResolvedRefs=True ResolvedRefs';
 
-/** The status of the objects whose line begins so. */
+/** Returns the status of the objects whose line begins with `beginning`. */
 const lineOf = (yaml: string, beginning: string, facts = {}): string =>
   statusText(new World(yaml).decide(facts))
     .split('\n')
     .filter((line) => line.trimStart().startsWith(beginning))
     .join('\n');
 
-test('a Gateway with a route: the whole status, and where requests go', () => {
+test('a Gateway with a route: its status, and the destination of requests', () => {
   const decision = new World(gateway(HTTP) + route(TO_WEB)).decide();
   expect(statusText(decision).replace('GRPCRoute: ', 'GRPCRoute:\n    ')).toMatchInlineSnapshot(`
     "Gateway gw 10.0.0.1: Accepted=True Accepted, Programmed=True Programmed
@@ -128,7 +128,7 @@ describe('listeners', () => {
     for (const part of parts) expect(line).toContain(part);
   });
 
-  test('of one Gateway that contradict each other are all refused', () => {
+  test('of one Gateway that contradict each other are all rejected', () => {
     const text = lineOf(
       gateway(`listeners:
 - { name: l1, port: 8080, protocol: HTTP }
@@ -161,17 +161,17 @@ describe('listeners', () => {
     expect(lineOf(yaml, 'Gateway gw2')).toContain('Accepted=True ListenersNotValid');
   });
 
-  test('at a port that cannot be had', () => {
+  test('at a port that cannot be opened', () => {
     const unavailable = new Map([['10.0.0.1:81', 'in use']]);
     const yaml = gateway('listeners: [{ name: l, port: 81, protocol: HTTP }]');
     expect(lineOf(yaml, 'l ', { unavailable })).toContain('Accepted=False PortUnavailable');
-    // It stays in the configuration, to be tried again.
+    // The listener stays in the configuration, so that the port is retried.
     expect(
       new World(yaml).decide({ unavailable }).configuration.servers.some(({ port }) => port === 81),
     ).toBe(true);
   });
 
-  test('no port is opened that no listener can use', () => {
+  test('a port without a usable listener is not opened', () => {
     const yaml = gateway(
       'listeners: [{ name: l, port: 81, protocol: TCP }, { name: m, port: 82, protocol: HTTPS }]',
     );
@@ -206,7 +206,7 @@ spec:
   });
 });
 
-describe('what a Gateway asks for that is not supported', () => {
+describe('unsupported fields of a Gateway', () => {
   test.each([
     ['tls: { frontend: { default: {} } }'],
     ['infrastructure: { parametersRef: { group: a, kind: B, name: c } }'],
@@ -231,7 +231,7 @@ describe('addresses', () => {
   const named = (count: number): string =>
     Array.from({ length: count }, (_, i) => gateway(HTTP, `gw${i}`)).join('');
 
-  test('of a pool are given once each', () => {
+  test('of a pool are assigned once each', () => {
     expect(lineOf(named(3), 'Gateway', pool)).toBe(
       [
         'Gateway gw0 10.9.0.1: Accepted=True Accepted, Programmed=True Programmed',
@@ -241,14 +241,14 @@ describe('addresses', () => {
     );
   });
 
-  test('stay where they are', () => {
+  test('are kept', () => {
     const yaml =
       `${gateway(HTTP, 'gw0')}${gateway(HTTP, 'gw1')}`.replace(/---$/, '') +
       'status: { addresses: [{ value: 10.9.0.1 }] }';
     expect(lineOf(yaml, 'Gateway', pool)).toMatch(/gw0 10.9.0.2:[^]*gw1 10.9.0.1:/);
   });
 
-  test('that are asked for are given, if they can be', () => {
+  test('that are requested are assigned if possible', () => {
     const asking = (value: string, type = 'IPAddress'): string =>
       gateway(`${HTTP}\naddresses: [{ type: ${type}, value: ${value} }]`);
     expect(lineOf(asking('10.9.0.2'), 'Gateway', pool)).toContain(
@@ -383,7 +383,7 @@ spec:
     expect(lineOf(yaml, 'http ')).toContain(`routes=${Number(expected)}`);
   });
 
-  test('statuses of other controllers stay, and an own one whose parent is gone goes', () => {
+  test('statuses of other controllers are kept, and an own status without a parent is removed', () => {
     const parent = (controllerName: string): string =>
       `{ parentRef: { name: old }, controllerName: ${controllerName}, conditions: [] }`;
     const status = `status: { parents: [${parent('example.com/other')}, ${parent('coxswain.io/gateway-controller')}] }`;
@@ -414,7 +414,7 @@ spec:
   });
 });
 
-describe('which route gets a request', () => {
+describe('the route of a request', () => {
   const ruleFor = (match: string, weight: number): string =>
     `- { matches: [{ ${match} }], backendRefs: [{ name: web, port: 80, weight: ${weight} }] }`;
   const underA = 'path: { type: PathPrefix, value: /a }';

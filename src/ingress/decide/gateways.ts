@@ -1,4 +1,4 @@
-// Gateways of this controller: their listeners, the routes that attach to them, and what their statuses say.
+// The Gateways of this controller: their listeners, attached routes, and statuses.
 
 import { intersectHostnames } from '../hostnames.ts';
 import {
@@ -33,7 +33,7 @@ import { RouteProblem } from './route-problem.ts';
 import { convertGrpcRoute, convertHttpRoute, type ConvertedRoute } from './route-rules.ts';
 import type { ServerPlan } from './servers.ts';
 
-/** A listener while routes are attached to it. */
+/** A listener to which routes are being attached. */
 interface AttachingListener {
   readonly state: ListenerState;
   readonly conditions: readonly DecidedCondition[];
@@ -63,7 +63,7 @@ export interface DecidedParent {
 export interface DecidedRoute {
   readonly kind: RouteKind;
   readonly route: HttpRoute | GrpcRoute;
-  /** The references that lead to Gateways of this controller. */
+  /** The parent references to Gateways of this controller. */
   readonly parents: readonly DecidedParent[];
 }
 
@@ -143,7 +143,7 @@ function classConditions({ spec }: GatewayClass): DecidedCondition[] {
   return [condition('Accepted', false, 'InvalidParameters', 'parametersRef is not supported')];
 }
 
-/** Returns a field of a Gateway, beside its listeners, that is not supported. */
+/** Returns the first unsupported field of a Gateway; listeners are not examined. */
 function unsupportedField({ spec }: Gateway): string | undefined {
   if (spec.tls !== undefined) return 'spec.tls';
   if (spec.infrastructure?.parametersRef !== undefined) return 'spec.infrastructure.parametersRef';
@@ -177,7 +177,7 @@ function readListeners(
     const programmed = conditions.some(
       ({ type, status }) => type === 'Programmed' && status === 'True',
     );
-    // A port that is busy now is tried again, so the server stays in the configuration.
+    // A busy port is retried, so its server stays in the configuration.
     const served =
       programmed || (conflict === undefined && state.notAccepted?.reason === 'PortUnavailable');
     return {
@@ -292,7 +292,7 @@ function convertRoute(
   }
 }
 
-/** Returns the hosts of a listener that belong to a route, as hostnames. */
+/** Returns the intersection of the hostnames of a listener and a route. */
 function hostnamesAt(listener: string, route: readonly string[]): string[] {
   const hostnames = route.length === 0 ? [''] : route;
   const common = hostnames.map((hostname) =>

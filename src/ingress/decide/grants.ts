@@ -1,9 +1,9 @@
-// ReferenceGrants: which objects of other namespaces may be referred to.
+// ReferenceGrants: decide which objects of other namespaces may be referenced.
 
 import { GATEWAY_GROUP, type ReferenceGrant } from '../gateway-api/types.ts';
 
 export interface Reference {
-  /** The kind of the Gateway API that refers, and its namespace. */
+  /** The referring kind of the Gateway API, and its namespace. */
   readonly from: { readonly kind: string; readonly namespace: string };
   readonly to: {
     readonly group: string;
@@ -25,7 +25,10 @@ export class Grants {
     }
   }
 
-  /** Reports whether the reference stays in its namespace or is allowed by a grant in the other one. */
+  /**
+   * Reports whether the reference stays in its namespace, or a grant in the other namespace allows
+   * it.
+   */
   allow({ from, to }: Reference): boolean {
     if (from.namespace === to.namespace) return true;
     return (this.#byNamespace.get(to.namespace) ?? []).some(

@@ -73,7 +73,7 @@ test('the longest path comes first, then the exact one, then the older Ingress',
   expect(probe(decision, { path: '/a/b' })).toContain('default/one → h2c');
 });
 
-test('hosts: exact ones first, a wildcard stands for one label, and paths of no host are for all', () => {
+test('hosts: exact ones first, a wildcard matches one label, and paths without a host apply to all', () => {
   const host = (name: string, value: string): string =>
     `{ host: '${name}', http: { paths: [${path(value)}] } }`;
   const yaml =
@@ -103,7 +103,7 @@ test('the default backend comes after all rules', () => {
   expect(probe(decision, { host: 'a.example' })).toContain('default/default → h2c');
 });
 
-describe('back ends that cannot be used are 503 and a problem', () => {
+describe('unusable back ends are a 503 and a problem', () => {
   test.each([
     ['a Service that is missing', backend('none'), 'Service default/none not found'],
     [
@@ -128,7 +128,7 @@ describe('back ends that cannot be used are 503 and a problem', () => {
   });
 });
 
-test('endpoints: ready ones, else those that terminate and still serve; never addresses of this machine', () => {
+test('endpoints: ready ones, else terminating ones that still serve; never addresses of this machine', () => {
   const slice = (...endpoints: string[]): string => `
 kind: Service
 metadata: { name: e }
@@ -198,7 +198,7 @@ rules: [${host('a.example')}, ${host('b.w.example')}, ${host('c.example')}]`);
     expect(probe(decision, { at: '10.0.0.1:443', host: 'a.example' })).toContain('default/i');
   });
 
-  test('a Secret that cannot be used is a problem whose text has nothing of it', async () => {
+  test('an unusable Secret is a problem, whose text contains nothing of the Secret', async () => {
     const yaml = (await secret('a', 'a.example')).replace(
       /tls.key: \S+ /,
       `tls.key: ${Buffer.from('secret-text').toString('base64')} `,

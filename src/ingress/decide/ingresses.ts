@@ -17,11 +17,15 @@ import { certificateOf } from './certificates.ts';
 import { type Problem, problemOf } from './problem.ts';
 import { compareAge, INGRESS_CONTROLLER, type IngressObjects } from './objects.ts';
 
-/** The annotation that named the class before spec.ingressClassName; it comes first where both are set. */
+/**
+ * The annotation that named the class before spec.ingressClassName existed; it takes precedence.
+ */
 const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
-/** The listeners of all Ingresses are one group: a connection for one of their hosts may ask for another one. */
+/**
+ * The group of all Ingress listeners: a connection for one of their hosts may request another one.
+ */
 const GROUP = 'ingress';
-/** An Ingress whose back end is missing answers with it. */
+/** The status code for an Ingress without its back end. */
 const NO_BACKEND = 503;
 
 export interface DecidedIngresses {
@@ -29,7 +33,7 @@ export interface DecidedIngresses {
   readonly ingresses: readonly Immutable<Ingress>[];
   readonly plain: readonly VirtualListener[];
   readonly encrypted: readonly VirtualListener[];
-  /** A text for each thing that cannot be served. */
+  /** Texts about parts that cannot be served. */
   readonly problems: readonly Problem[];
 }
 
@@ -50,7 +54,7 @@ export function decideIngresses(objects: IngressObjects): DecidedIngresses {
   const rules = new Map<string, RouteRule[]>();
   const defaults: RouteRule[] = [];
   for (const ingress of ingresses) collectRules(ingress, objects, rules, defaults, problems);
-  // Default backends come after every rule; that of the oldest Ingress is used.
+  // Default backends have the lowest precedence; the oldest Ingress wins.
   if (defaults.length > 0) rules.set('', [...(rules.get('') ?? []), ...defaults]);
   const certificates = collectCertificates(ingresses, objects, problems);
   const hosts = new Map(
@@ -77,7 +81,10 @@ export function decideIngresses(objects: IngressObjects): DecidedIngresses {
   };
 }
 
-/** Returns the hostnames of rules that requests for a hostname may get: its own, the wildcard above it, and ''. */
+/**
+ * Returns the hostnames of the rules that may apply to a hostname: itself, the wildcard above it,
+ * and ''.
+ */
 function hostnamesFor(hostname: string): string[] {
   const dot = hostname.indexOf('.');
   const wildcard = dot < 0 || hostname.startsWith('*.') ? [] : [`*${hostname.slice(dot)}`];
@@ -123,7 +130,7 @@ function collectRules(
     defaults.push(rule({ type: 'PathPrefix', value: '/' }, actionOf(defaultBackend)));
 }
 
-/** ImplementationSpecific is as Prefix here. */
+/** ImplementationSpecific means Prefix here. */
 function pathMatch(pathType: string, path = '/'): PathMatch {
   return { type: pathType === 'Exact' ? 'Exact' : 'PathPrefix', value: path === '' ? '/' : path };
 }
@@ -151,7 +158,10 @@ function backendOfIngress(
   return backendOf(service, port, objects.endpointSlices(namespace, ref.name), protocol);
 }
 
-/** Returns certificates by hostname: the hosts of `tls`, or, where it has none, the hosts of the rules. */
+/**
+ * Returns certificates by hostname: for the hosts of `tls`, or without any, for the hosts of the
+ * rules.
+ */
 function collectCertificates(
   ingresses: readonly Immutable<Ingress>[],
   objects: IngressObjects,
@@ -184,7 +194,10 @@ function collectCertificates(
   return result;
 }
 
-/** A host without a certificate of its own has that of the wildcard above it, or of Ingresses without hosts. */
+/**
+ * Returns the certificates of a host. Without its own certificate it uses those of the wildcard
+ * above it, or those of Ingresses without hosts.
+ */
 function certificatesFor(
   hostname: string,
   certificates: ReadonlyMap<string, readonly Certificate[]>,

@@ -1,4 +1,5 @@
-// One listener of a Gateway: whether it can be served, with which certificates, and which kinds of routes it takes.
+// One listener of a Gateway: whether it can be served, with which certificates, and which kinds of
+// routes may attach.
 
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -29,10 +30,10 @@ export interface ListenerState {
   readonly listener: Listener;
   readonly kinds: readonly RouteKind[];
   readonly certificates: readonly Certificate[];
-  /** Why it is not accepted, conflicts apart. */
+  /** Why the listener is not accepted, except for conflicts. */
   readonly notAccepted: Failure | undefined;
   readonly unresolved: Failure | undefined;
-  /** A Secret that it needs is not known yet. */
+  /** A Secret of the listener has not been read yet. */
   readonly pending: boolean;
 }
 
@@ -175,14 +176,17 @@ export function allowsNamespace(
   }
 }
 
-/** Returns the conditions of a listener. `conflict`: its hostname or protocol is another listener's, too. */
+/**
+ * Returns the conditions of a listener. `conflict`: another listener has the same hostname or
+ * protocol.
+ */
 export function listenerConditions(
   { notAccepted, unresolved, certificates, listener, pending }: ListenerState,
   conflict: Failure | undefined,
 ): DecidedCondition[] {
   const failure = conflict ?? notAccepted;
   const accepted = failure === undefined;
-  // With one certificate that can be used the listener serves, whatever the others are.
+  // One usable certificate is enough for the listener to serve.
   const usable =
     unresolved === undefined || (tlsOf(listener) && certificates.length > 0) || !tlsOf(listener);
   const programmed = accepted && usable && !pending;

@@ -1,4 +1,4 @@
-// The input of the decision: the cluster's objects as of now, and the facts of this proxy.
+// The input of the decision: the cluster's current objects, and the facts about this proxy.
 
 import type { Namespace, Secret, Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
@@ -12,14 +12,14 @@ import type {
   ReferenceGrant,
 } from '../gateway-api/types.ts';
 
-/** Reads the cluster's objects. Lists are in no particular order. */
+/** Reads the cluster's objects. Lists are unordered. */
 export interface IngressObjects {
   ingresses(): readonly Immutable<Ingress>[];
   ingressClasses(): readonly Immutable<IngressClass>[];
   service(namespace: string, name: string): Immutable<Service> | undefined;
   endpointSlices(namespace: string, service: string): readonly Immutable<EndpointSlice>[];
   namespace(name: string): Immutable<Namespace> | undefined;
-  /** Every Secret that is asked for is followed from then on. 'pending': it is not known yet. */
+  /** Returns a Secret, and watches it from then on. 'pending': it has not been read yet. */
   secret(namespace: string, name: string): Immutable<Secret> | 'pending' | undefined;
   /** undefined: the Gateway API is not installed. */
   readonly gatewayApi: GatewayObjects | undefined;
@@ -34,15 +34,18 @@ export interface GatewayObjects {
 }
 
 export interface Facts {
-  /** Addresses of this machine at which Ingresses are served, and Gateways without an address of their own. */
+  /**
+   * The addresses of this machine that serve Ingresses, and Gateways without an address of their
+   * own.
+   */
   readonly addresses: readonly string[];
-  /** Addresses in statuses: those by which clients reach `addresses`. */
+  /** The addresses for statuses, by which clients reach `addresses`. */
   readonly published: readonly string[];
   readonly httpPort: number;
   readonly httpsPort: number;
-  /** Addresses for Gateways, each gets one. Empty: Gateways share `addresses`. */
+  /** A pool of addresses: each Gateway gets one. Empty: Gateways share `addresses`. */
   readonly gatewayAddresses: readonly string[];
-  /** Why the proxy cannot listen, by serverKey. */
+  /** The reasons why the proxy cannot listen, by serverKey. */
   readonly unavailable: ReadonlyMap<string, string>;
 }
 
@@ -50,7 +53,7 @@ export interface Facts {
 export const INGRESS_CONTROLLER = 'coxswain.io/ingress-controller';
 export const GATEWAY_CONTROLLER = 'coxswain.io/gateway-controller';
 
-/** Orders objects by age, then by name: of two that want the same, the first one gets it. */
+/** Orders objects by age, then by name. Of two conflicting objects, the first one wins. */
 export function compareAge(a: AgedObject, b: AgedObject): number {
   return (
     compareText(a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '') ||
@@ -61,9 +64,9 @@ export function compareAge(a: AgedObject, b: AgedObject): number {
 
 interface AgedObject {
   readonly metadata: {
-    readonly creationTimestamp?: string | null | undefined;
-    readonly namespace?: string | undefined;
-    readonly name?: string | undefined;
+    readonly creationTimestamp?: string | null;
+    readonly namespace?: string;
+    readonly name?: string;
   };
 }
 

@@ -1,4 +1,4 @@
-// Problems of objects that have no condition for them: Ingresses and Services.
+// Problems of objects whose kind has no condition for them: Ingresses and Services.
 
 import type { Immutable, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
 
@@ -8,7 +8,7 @@ export interface Problem {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Contains no data of Secrets. */
+  /** The description, without data of Secrets. */
   readonly text: string;
 }
 

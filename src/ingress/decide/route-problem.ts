@@ -1,4 +1,7 @@
-/** Why a route is not accepted. `reason` is one of the Gateway API's for the condition Accepted. */
+/**
+ * The reason why a route is not accepted. `reason`: a reason of the Gateway API for the condition
+ * Accepted.
+ */
 export class RouteProblem extends Error {
   readonly reason: 'UnsupportedValue' | 'IncompatibleFilters';
 

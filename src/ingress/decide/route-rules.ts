@@ -19,14 +19,14 @@ import { RouteProblem } from './route-problem.ts';
 
 export interface ConvertedRoute {
   readonly rules: readonly RouteRule[];
-  /** The first reference that does not lead to a back end. */
+  /** The first reference that does not resolve to a back end. */
   readonly unresolved: UnresolvedRef | undefined;
 }
 
-/** A rule whose back end is missing answers with it. */
+/** The status code for a rule without its back end. */
 const NO_BACKEND = 500;
 
-/** Throws RouteProblem if the route asks for what the proxy does not have. */
+/** Converts a route. Throws RouteProblem for features that the proxy does not support. */
 export function convertHttpRoute(route: HttpRoute, context: BackendRefContext): ConvertedRoute {
   return convert(route, context, (rule: HttpRule) => {
     refuse(rule.retry, 'retry');
@@ -41,7 +41,7 @@ export function convertHttpRoute(route: HttpRoute, context: BackendRefContext): 
   });
 }
 
-/** As convertHttpRoute. */
+/** Converts a route. Throws RouteProblem for features that the proxy does not support. */
 export function convertGrpcRoute(route: GrpcRoute, context: BackendRefContext): ConvertedRoute {
   return convert(route, context, (rule: GrpcRule) => {
     refuse(rule.sessionPersistence, 'sessionPersistence');
@@ -126,7 +126,7 @@ function refuse(value: unknown, field: string): void {
   if (value !== undefined) throw new RouteProblem('UnsupportedValue', `${field} is not supported`);
 }
 
-/** '0s' is no limit. */
+/** Parses a duration. '0s' means no limit. */
 function timeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   try {
@@ -179,7 +179,7 @@ function headerMatches(headers: readonly NamedValue[]): ValueMatch[] {
   return firstOfEachName(lowerCase).map((match) => valueMatch(match, match.name));
 }
 
-/** Returns the first match for each name: the others do not count. */
+/** Returns the first match of each name: later ones do not count. */
 function firstOfEachName(matches: readonly NamedValue[]): NamedValue[] {
   return matches.filter(
     ({ name }, index) => matches.findIndex((other) => other.name === name) === index,

@@ -1,5 +1,5 @@
-// The servers of a configuration while they are collected. Several listeners share an address and port if they have
-// the same protocol and different hostnames.
+// Collects the servers of a configuration. Listeners share an address and port if they have the
+// same protocol and different hostnames.
 
 import type { Gateway, Listener } from '../gateway-api/types.ts';
 import { type ServerSpec, serverKey, type VirtualListener } from '../model.ts';
@@ -17,7 +17,10 @@ interface PlannedServer {
 export class ServerPlan {
   readonly #servers = new Map<string, PlannedServer>();
 
-  /** Has the server, even without a listener. The first one to ask decides whether it has TLS. */
+  /**
+   * Returns the server, creating it even without a listener. The first call decides whether it uses
+   * TLS.
+   */
   open(address: string, port: number, tls: boolean): PlannedServer {
     const key = serverKey(address, port);
     let server = this.#servers.get(key);
@@ -33,9 +36,9 @@ export class ServerPlan {
   }
 
   /**
-   * Reserves the hostname of a Gateway's listener at its addresses. Returns the conflict if it cannot have it:
-   * listeners of one Gateway that contradict each other are all refused, of several Gateways the older one keeps
-   * what it has.
+   * Reserves the hostname of a Gateway's listener at its addresses. Returns the conflict if it is
+   * taken: conflicting listeners of one Gateway are all rejected; between Gateways the older one
+   * wins.
    */
   claim(
     gateway: Gateway,
@@ -81,7 +84,9 @@ export class ServerPlan {
     return undefined;
   }
 
-  /** Servers without listeners are left out, but those that were opened with `keep`. */
+  /**
+   * Returns the servers, without those that have no listeners, unless they were opened with `keep`.
+   */
   finish(keep: ReadonlySet<string>): ServerSpec[] {
     return [...this.#servers.values()]
       .filter(

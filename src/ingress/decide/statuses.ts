@@ -1,8 +1,7 @@
-// Statuses as they should be. Only what this controller owns is changed: parents with its name, conditions of its
-// types.
+// Computes the statuses. Only the parts of this controller are changed: parents with its name,
+// conditions of its types.
 
-import { ingresses } from '#api/groups/networking/v1/index.ts';
-import type { Ingress } from '#api/groups/networking/v1/index.ts';
+import { type Ingress, ingresses } from '#api/groups/networking/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import {
@@ -23,12 +22,12 @@ import { GATEWAY_CONTROLLER } from './objects.ts';
 export interface DecidedStatus {
   readonly type: ResourceType<KubeObject>;
   readonly object: KubeObject;
-  /** `now`: in the format of the API, for conditions that change. */
+  /** Returns the status. `now`: the time of changed conditions, in the format of the API. */
   statusAt(now: string): unknown;
 }
 
 /**
- * The names of the Gateway API for what this controller has beyond the core, for
+ * The Gateway API's names of supported features beyond the core, for
  * GatewayClass.status.supportedFeatures.
  */
 const SUPPORTED_FEATURES = [
@@ -131,7 +130,7 @@ function gatewayStatus(
   };
 }
 
-/** Nothing for a route that neither has nor had a parent of this controller. */
+/** Returns nothing for a route without a present or former parent of this controller. */
 function routeStatus({ kind, route, parents }: DecidedRoute): DecidedStatus[] {
   const present = route.status?.parents ?? [];
   const own = present.filter(({ controllerName }) => controllerName === GATEWAY_CONTROLLER);

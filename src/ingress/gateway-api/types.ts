@@ -1,5 +1,5 @@
-// The kinds of the Gateway API, as far as this controller reads and writes them. They are custom resources: the API
-// server validates and defaults them by their definitions.
+// The kinds of the Gateway API, with the fields that this controller uses. They are custom
+// resources: the API server validates and defaults them by their definitions.
 
 import type { LabelSelector } from '#machinery/selectors/labels.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -112,7 +112,7 @@ export interface PathModifier {
   readonly replacePrefixMatch?: string;
 }
 
-/** Filters of HTTPRoutes; those of GRPCRoutes are some of these. */
+/** A filter of HTTPRoutes. Filters of GRPCRoutes are a subset. */
 export interface RouteFilter {
   readonly type: string;
   readonly requestHeaderModifier?: HeaderFilter;
@@ -212,6 +212,6 @@ export const gatewayClasses = kind<GatewayClass>('gatewayclasses', 'GatewayClass
 export const gateways = kind<Gateway>('gateways', 'Gateway');
 export const httpRoutes = kind<HttpRoute>('httproutes', 'HTTPRoute');
 export const grpcRoutes = kind<GrpcRoute>('grpcroutes', 'GRPCRoute');
-/** v1 came with release 1.5. */
+/** Returns the type. v1 exists since release 1.5. */
 export const referenceGrants = (version: 'v1' | 'v1beta1'): ResourceType<ReferenceGrant> =>
   kind('referencegrants', 'ReferenceGrant', true, version);

@@ -1,4 +1,4 @@
-// Back ends by HTTP/1.1.
+// The client for back ends with HTTP/1.1.
 
 import { Agent, request as httpRequest } from 'node:http';
 import type { Clock } from '#machinery/clock.ts';
@@ -14,7 +14,10 @@ import {
 } from './back.ts';
 import { joinCookies } from './headers.ts';
 
-/** Connections that are kept idle for each endpoint, and for how long unless the server asks for less. */
+/**
+ * The number of idle connections per endpoint, and their timeout unless the server requests a
+ * shorter one.
+ */
 const MAX_IDLE = 256;
 const IDLE_MS = 15_000;
 /** Methods whose requests have a Content-Length even without a body. */
@@ -22,7 +25,7 @@ const WITH_LENGTH: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 export class Http1Client implements BackClient {
   readonly #clock: Clock;
-  // The timeout closes idle connections only: nothing listens for that of requests.
+  // The timeout closes idle connections only: requests do not listen for it.
   readonly #agent = new Agent({
     keepAlive: true,
     maxFreeSockets: MAX_IDLE,
@@ -53,7 +56,7 @@ export class Http1Client implements BackClient {
       path: target,
       headers: list as unknown as Record<string, string>,
       setHost: false,
-      // Larger headers of answers are an error, as those of requests are.
+      // Larger response headers are an error, like larger request headers.
       maxHeaderSize: 64 * 1024,
     });
     let connected = false;
@@ -84,7 +87,7 @@ export class Http1Client implements BackClient {
           trailers: () => incoming.rawTrailers,
         });
       });
-      // An upgrade that nothing asked for.
+      // An upgrade without a request for it.
       request.on('upgrade', (_incoming, socket) => {
         socket.destroy();
         reject(new BackError('sent', 'protocol', 'the back end switches protocols unasked'));

@@ -1,4 +1,5 @@
-// Back ends by HTTP/2 without TLS, with prior knowledge (h2c), as gRPC servers have it.
+// The client for back ends with HTTP/2 without TLS, with prior knowledge (h2c), as gRPC servers use
+// it.
 
 import {
   type ClientHttp2Session,

@@ -1,4 +1,4 @@
-// A client's request as its back end gets it, and the response's headers as the client gets them:
+// Converts a client's request for its back end, and the response's headers for the client:
 // forwarded headers, filters, rewrites.
 
 import type { RouteAction, WeightedBackend } from '../model.ts';
@@ -9,8 +9,8 @@ import type { RoutedTarget } from './route-request.ts';
 import { changePath } from './target.ts';
 
 /**
- * Returns the request for the back end. `trusted`: the client is a proxy whose forwarded headers are
- * kept.
+ * Returns the request for the back end. `trusted`: the client is a proxy whose forwarded headers
+ * are kept.
  */
 export function backRequestOf(
   front: FrontRequest,
@@ -43,7 +43,7 @@ export function backRequestOf(
   };
 }
 
-/** Returns the headers of a response as the filters of the rule and of the back end change them. */
+/** Returns the headers of a response after the filters of the rule and of the back end. */
 export function filteredResponse(
   headers: readonly string[],
   action: RouteAction,
@@ -56,7 +56,7 @@ export function filteredResponse(
   return result;
 }
 
-/** Returns the list without the headers that the clients of back ends write themselves. */
+/** Returns the list without the headers that the back end clients write themselves. */
 function withoutOwn(list: readonly string[]): string[] {
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {

@@ -1,4 +1,4 @@
-// Requests to back ends, whatever the protocol.
+// Requests to back ends, independent of the protocol.
 
 import type { Readable, Writable } from 'node:stream';
 import type { Endpoint } from '../model.ts';
@@ -6,45 +6,49 @@ import type { HeaderList } from './headers.ts';
 
 export interface BackRequest {
   readonly method: string;
-  /** Path and query. */
+  /** The path and query. */
   readonly target: string;
   readonly authority: string;
   /** End-to-end headers in lower case, without Host. */
   readonly headers: HeaderList;
   readonly hasBody: boolean;
-  /** The client takes trailers. */
+  /** The client accepts trailers. */
   readonly trailers: boolean;
 }
 
 export interface BackResponse {
   readonly status: number;
-  /** As they came. */
+  /** The headers as received. */
   readonly headers: HeaderList;
   readonly body: Readable;
-  /** The answer has ended with its head, as errors of gRPC do. */
+  /** The response has ended with its head, as gRPC errors do. */
   readonly headOnly: boolean;
   /** There may be trailers. */
   readonly mayHaveTrailers: boolean;
-  /** After the body's end. */
+  /** Returns the trailers. Valid after the end of the body. */
   trailers(): HeaderList;
 }
 
 export interface BackExchange {
-  /** Rejects with BackError. */
+  /** The response. Rejects with BackError. */
   readonly response: Promise<BackResponse>;
-  /** Where the request's body goes. */
+  /** The stream for the request's body. */
   readonly body: Writable;
-  /** Calls back once a connection is there. What is written before is lost for other attempts if there never is one. */
+  /**
+   * Calls back once a connection is established. Data that was written before cannot be sent in
+   * another attempt if there never is one.
+   */
   onReady(callback: () => void): void;
   /** Ends the exchange with the back end, also in the midst of the response's body. */
   abort(reason: string): void;
 }
 
-/** Why a back end has not answered. */
+/** The failure of an exchange with a back end. */
 export class BackError extends Error {
   /**
-   * 'unsent': the back end has not seen the request. 'maybe': a kept connection was closed before the answer, so the
-   * back end has most likely not handled it. 'sent': it may have.
+   * 'unsent': the back end has not seen the request. 'maybe': a reused connection was closed before
+   * the response, so the back end has most likely not handled the request. 'sent': it may have
+   * handled it.
    */
   readonly sent: 'unsent' | 'maybe' | 'sent';
   readonly reason: 'connect' | 'reset' | 'aborted' | 'protocol';
@@ -62,10 +66,10 @@ export class BackError extends Error {
   }
 }
 
-/** Connects to endpoints by one protocol, and keeps connections. */
+/** Connects to endpoints with one protocol, and keeps connections. */
 export interface BackClient {
   send(endpoint: Endpoint, request: BackRequest): BackExchange;
-  /** Closes the connections that are kept. Exchanges in flight go on. */
+  /** Closes idle connections. Exchanges in flight continue. */
   close(): void;
 }
 

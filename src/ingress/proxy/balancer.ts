@@ -1,17 +1,20 @@
-// Which back end and which endpoint a request goes to.
+// Chooses the back end and the endpoint of a request.
 
 import type { Backend, Endpoint, RouteAction, WeightedBackend } from '../model.ts';
 
-/** Services with more than so many keys of endpoints are forgotten, oldest first: turns begin again. */
+/**
+ * The maximum number of services with a state. The oldest are dropped, so that their rotation
+ * restarts.
+ */
 const MAX_KEYS = 10_000;
 
 export class Balancer {
-  /** Smooth weighted round robin: the present weight of each back end of an action. */
+  /** Smooth weighted round robin: the current weight of each back end of an action. */
   readonly #weights = new WeakMap<RouteAction, number[]>();
-  /** How many requests a back end has had, across configurations. */
+  /** By key: the number of requests to a back end, across configurations. */
   readonly #turns = new Map<string, number>();
 
-  /** Returns the next back end by weight; undefined: none has a weight. */
+  /** Returns the next back end by weight; undefined if all weights are zero. */
   pick(action: RouteAction): WeightedBackend | undefined {
     const { backends } = action;
     if (backends.length === 1)
@@ -36,8 +39,8 @@ export class Balancer {
   }
 
   /**
-   * Returns the endpoints in the order in which they are tried; each call begins with the next one. At most `limit`
-   * of them.
+   * Returns at most `limit` endpoints in the order in which to try them. Each call begins with the
+   * next endpoint.
    */
   endpoints({ key, endpoints }: Backend, limit: number): Endpoint[] {
     if (endpoints.length === 0) return [];

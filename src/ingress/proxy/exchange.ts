@@ -1,5 +1,5 @@
-// One request, from its head to the end of its answer. Bodies are never held in memory: each side is read as fast as
-// the other one takes.
+// One request, from its head to the end of its response. Bodies are never buffered: each side is
+// read as fast as the other side is written.
 
 import type { Readable, Writable } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -28,11 +28,11 @@ export interface ExchangeServices {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: IngressMetrics;
-  /** Reports whether what a client says of other clients counts. */
+  /** Reports whether the forwarded headers of this client are trusted. */
   readonly trusts: (address: string) => boolean;
-  /** Bytes. undefined: no limit. */
+  /** The limit in bytes. undefined: no limit. */
   readonly maxRequestBody: number | undefined;
-  /** Called at the end of every exchange, for the access log. undefined: there is none. */
+  /** Called at the end of every exchange, for the access log. undefined: no access log. */
   readonly log: ((entry: LogEntry) => void) | undefined;
 }
 
@@ -47,9 +47,12 @@ export interface LogEntry {
   readonly endpoint: string | undefined;
 }
 
-/** Attempts at endpoints of one back end, the first one included. */
+/** The maximum number of attempts at endpoints of one back end. */
 const MAX_ATTEMPTS = 3;
-/** Methods that may be repeated if it is not known whether the back end has handled them (RFC 9110, section 9.2.2). */
+/**
+ * Methods that may be repeated if the back end may have handled the request (RFC 9110, section
+ * 9.2.2).
+ */
 const IDEMPOTENT: ReadonlySet<string> = new Set([
   'GET',
   'HEAD',
@@ -58,7 +61,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set([
   'PUT',
   'DELETE',
 ]);
-/** A copy of a request that is so far behind, in bytes, is given up. */
+/** A mirrored request whose backlog exceeds this number of bytes is aborted. */
 const MAX_MIRROR_BACKLOG = 1024 * 1024;
 
 export class Exchange {
@@ -80,7 +83,10 @@ export class Exchange {
     front.onClose((complete) => this.#onClose(complete));
   }
 
-  /** Returns when the answer is on its way. Never rejects for what clients and back ends do. */
+  /**
+   * Runs the exchange. Resolves when the response has begun. Never rejects because of clients or
+   * back ends.
+   */
   async run(router: Router): Promise<void> {
     const front = this.#front;
     const routed = routeRequest(front, router);
@@ -170,7 +176,7 @@ export class Exchange {
   #sendBody(body: Writable): void {
     const source = this.#front.body;
     body.on('error', () => source.unpipe(body));
-    // From here on the body flows, so every reader begins now.
+    // From here on the body flows, so all readers have to be attached.
     if (this.#services.maxRequestBody !== undefined) this.#limitBody(this.#services.maxRequestBody);
     for (const copy of this.#mirrors)
       copyBody(source, copy.body, () => copy.abort('the copy is too slow'));
@@ -205,7 +211,7 @@ export class Exchange {
         trailers,
       });
     } catch {
-      // The back end's headers cannot be sent, such as a status code that does not exist.
+      // The back end's headers cannot be sent, for example because of an invalid status code.
       this.#status = 502;
       this.#back?.abort('malformed answer');
       this.#answer(502, 'the answer of the back end is malformed');
@@ -218,11 +224,13 @@ export class Exchange {
     body.on('error', () => front.abort());
     body.on('aborted', () => front.abort());
     writable.on('error', () => this.#back?.abort('the client is gone'));
-    // A slow client stops the reading of the back end's answer, and the other way round.
+    // A slow client pauses the reading of the back end's response, and vice versa.
     body.pipe(writable);
   }
 
-  /** Sends a copy of the request. Its answer is dropped, and it never delays the request itself. */
+  /**
+   * Sends a copy of the request. Its response is discarded, and it never delays the request itself.
+   */
   #mirror({ backend, numerator, denominator }: Mirror, request: BackRequest): void {
     const { random, balancer, clients, metrics } = this.#services;
     if (random.int(denominator) >= numerator) return;
@@ -253,7 +261,7 @@ export class Exchange {
     if (this.#closed) return;
     this.#status = status;
     answer(this.#front, status, text, headers);
-    // The rest of the body is not wanted.
+    // The rest of the body is discarded.
     this.#front.body.resume();
   }
 
@@ -267,7 +275,7 @@ export class Exchange {
     }
     const { clock, metrics, log } = this.#services;
     const durationMs = clock.monotonic() - this.#started;
-    // 499, as nginx has it: the client did not wait for an answer.
+    // 499, as in nginx: the client did not wait for a response.
     const status = this.#status === 0 ? 499 : this.#status;
     const { protocol, method, target, authority, remoteAddress } = this.#front;
     metrics.requestEnded(status, protocol, durationMs / 1000);
@@ -276,7 +284,7 @@ export class Exchange {
       client: remoteAddress,
       method,
       host: authority,
-      // Queries may have secrets in them.
+      // Queries may contain secrets.
       path: question < 0 ? target : target.slice(0, question),
       status,
       durationMs,
@@ -288,7 +296,10 @@ export class Exchange {
 
 const NO_CHANGES = { set: [], add: [], remove: [] };
 
-/** Returns undefined for a request that the protocol cannot express, such as a header with other characters. */
+/**
+ * Sends a request. Returns undefined for a request that the protocol cannot express, for example
+ * because of a character in a header.
+ */
 function trySend(
   client: BackClient,
   endpoint: Endpoint,
@@ -309,7 +320,7 @@ function mayRetry(
 ): boolean {
   if (hasBody && written) return false;
   if (sent === 'unsent') return true;
-  // A back end that ends in the midst of a rolling update resets connections. Nothing of an answer has arrived.
+  // A pod that ends in a rolling update resets connections. Nothing of a response has arrived.
   return reason === 'reset' && IDEMPOTENT.has(method) && !hasBody;
 }
 

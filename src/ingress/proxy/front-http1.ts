@@ -1,4 +1,4 @@
-// Requests by HTTP/1.1 as FrontRequests.
+// Adapts HTTP/1.1 requests to FrontRequest.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
@@ -72,7 +72,7 @@ export class Http1Front implements FrontRequest {
     if (bodiless) response.end();
     else if (trailers !== undefined) {
       const end = response.end.bind(response);
-      // Trailers are known when the body ends; a pipe ends the response just then.
+      // Trailers are available when the body ends, which is when a pipe ends the response.
       response.end = (() => {
         const list = trailers();
         if (list.length > 0) response.addTrailers(pairs(list));
@@ -104,6 +104,6 @@ export function serverNameOf(socket: TLSSocket): string {
   return typeof servername === 'string' ? servername.toLowerCase() : '';
 }
 
-/** An IPv4 address of a socket for both families, without the prefix. */
+/** Returns a socket's IPv4 address without the prefix of dual-stack sockets. */
 export const plainAddress = (address = ''): string =>
   address.startsWith('::ffff:') ? address.slice(7) : address;

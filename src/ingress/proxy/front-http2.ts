@@ -1,4 +1,4 @@
-// Streams of HTTP/2 as FrontRequests.
+// Adapts HTTP/2 streams to FrontRequest.
 
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';

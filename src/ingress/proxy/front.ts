@@ -1,4 +1,4 @@
-// Requests of clients, whatever the protocol.
+// Requests of clients, independent of the protocol.
 
 import type { Readable, Writable } from 'node:stream';
 import type { HeaderList } from './headers.ts';
@@ -11,7 +11,7 @@ export interface FrontRequest {
   readonly remoteAddress: string;
   readonly localPort: number;
   readonly method: string;
-  /** In origin form, or absolute form. */
+  /** The request target, in origin form or absolute form. */
   readonly target: string;
   readonly authority: string;
   readonly headers: HeaderList;
@@ -19,19 +19,22 @@ export interface FrontRequest {
   readonly body: Readable;
   readonly headersSent: boolean;
   /**
-   * Sends the head of the answer and returns where its body goes. `length`: the body's, if it is known and not among
-   * the headers.
+   * Sends the head of the response and returns the stream for its body. `length`: of the body, if
+   * it is determined and not among the headers.
    */
   respond(status: number, headers: HeaderList, options: RespondOptions): Writable;
-  /** The answer cannot be completed: the client notices that it is cut off. */
+  /** Aborts an incomplete response: the client notices that it is cut off. */
   abort(): void;
-  /** Calls back once when the exchange is over. `complete`: the client has the whole answer. */
+  /**
+   * Calls back once when the exchange is over. `complete`: the client has received the whole
+   * response.
+   */
   onClose(callback: (complete: boolean) => void): void;
 }
 
 export interface RespondOptions {
-  /** There is no body, or its end is the answer's. */
+  /** The response has no body. */
   readonly bodiless: boolean;
-  /** Called at the end of the body. undefined: there are none. */
+  /** Called at the end of the body. undefined: no trailers. */
   readonly trailers: (() => HeaderList) | undefined;
 }

@@ -1,10 +1,12 @@
-// Lists of headers: names and values in turn, as node:http has them in rawHeaders.
+// Lists of headers: alternating names and values, as in rawHeaders of node:http.
 
 import type { HeaderChanges } from '../model.ts';
 
 export type HeaderList = readonly string[];
 
-/** Headers that concern one connection (RFC 9110, section 7.6.1), beside those that Connection names. */
+/**
+ * Headers that concern one connection (RFC 9110, section 7.6.1). Connection may name further ones.
+ */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -16,7 +18,9 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Headers that only proxies may set. Some servers read '_' as '-'. */
+/**
+ * Headers that only proxies may set. Some servers read '_' as '-', so that both forms are removed.
+ */
 const FORWARDED: ReadonlySet<string> = new Set([
   'forwarded',
   'x-forwarded-for',
@@ -31,7 +35,7 @@ const FORWARDED: ReadonlySet<string> = new Set([
   'x-rewrite-url',
 ]);
 
-/** Returns the value of a header, several of them joined with commas. `name` is in lower case. */
+/** Returns the value of a header; several values are joined with commas. `name`: in lower case. */
 export function headerValue(list: HeaderList, name: string): string | undefined {
   let value: string | undefined;
   for (let i = 0; i < list.length; i += 2) {
@@ -51,8 +55,8 @@ const equalsName = (name: string, lowerCase: string): boolean =>
   name.length === lowerCase.length && (name === lowerCase || name.toLowerCase() === lowerCase);
 
 /**
- * Returns the headers that go further, names in lower case: without pseudo headers and without those of the
- * connection.
+ * Returns the end-to-end headers with names in lower case: without pseudo headers and hop-by-hop
+ * headers.
  */
 export function endToEnd(list: HeaderList): string[] {
   const named = new Set<string>();
@@ -79,12 +83,12 @@ export interface ForwardedFacts {
   readonly scheme: 'http' | 'https';
   readonly authority: string;
   readonly port: number;
-  /** The client is a proxy whose word counts. */
+  /** The client is a trusted proxy. */
   readonly trusted: boolean;
 }
 
 /**
- * Replaces the headers that describe the client, in a list of endToEnd. Those of a trusted proxy are kept and
+ * Replaces the forwarded headers in a list of endToEnd. Headers of a trusted proxy are kept and
  * extended.
  */
 export function withForwarded(
@@ -117,8 +121,8 @@ export function withForwarded(
 }
 
 /**
- * Returns the list with the changes of a filter: removals, then replacements, then additions, which extend a value
- * that is there.
+ * Returns the list after a filter: removals, then replacements, then additions, which extend an
+ * existing value.
  */
 export function changeHeaders(
   list: readonly string[],
@@ -143,7 +147,7 @@ export function changeHeaders(
   return result;
 }
 
-/** Returns the list as node:http2 takes it: several values of a name in an array. */
+/** Returns the list in the form of node:http2: several values of a name as an array. */
 export function asHeaderObject(list: HeaderList): Record<string, string | string[]> {
   const result: Record<string, string | string[]> = Object.create(null) as Record<
     string,
@@ -160,7 +164,10 @@ export function asHeaderObject(list: HeaderList): Record<string, string | string
   return result;
 }
 
-/** Joins the parts into which HTTP/2 clients split cookies: HTTP/1.1 has one such header (RFC 9113, section 8.2.3). */
+/**
+ * Joins the cookie headers that HTTP/2 clients split: HTTP/1.1 allows only one (RFC 9113, section
+ * 8.2.3).
+ */
 export function joinCookies(list: string[]): string[] {
   if (countHeader(list, 'cookie') < 2) return list;
   const parts: string[] = [];

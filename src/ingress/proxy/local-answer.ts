@@ -1,9 +1,9 @@
-// Answers that the proxy gives itself.
+// Responses of the proxy itself.
 
 import type { FrontRequest } from './front.ts';
 import { headerValue } from './headers.ts';
 
-/** Status codes of HTTP as those of gRPC: clients of gRPC read no bodies of HTTP. */
+/** gRPC status codes for HTTP status codes: gRPC clients do not read HTTP bodies. */
 const GRPC_STATUSES: Readonly<Record<number, number>> = {
   400: 13,
   404: 12,
@@ -15,7 +15,7 @@ const GRPC_STATUSES: Readonly<Record<number, number>> = {
   504: 4,
 };
 
-/** Answers with a status and a short text. A request of gRPC gets the corresponding status of gRPC. */
+/** Sends a status and a short text. A gRPC request gets the corresponding gRPC status. */
 export function answer(
   front: FrontRequest,
   status: number,

@@ -77,7 +77,7 @@ export class IngressMetrics {
     this.#upgraded += by;
   }
 
-  /** In Prometheus' text format. */
+  /** Returns the metrics in Prometheus' text format. */
   text(): string {
     const gauge = (name: string, help: string, value: number): string =>
       gaugeText({ name: `coxswain_ingress_${name}`, help }, [[[], value]]);

@@ -1,4 +1,5 @@
-// One address and port: HTTP/1.1 and HTTP/2 on the same socket, with TLS by ALPN, without by the client's first bytes.
+// A server at one address and port: HTTP/1.1 and HTTP/2 on the same socket, chosen by ALPN with TLS
+// and by the client's first bytes without.
 
 import {
   createServer as createHttpServer,
@@ -36,7 +37,7 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const MAX_STREAMS = 250;
 const STREAM_WINDOW = 256 * 1024;
 const SESSION_WINDOW = 1024 * 1024;
-/** How HTTP/2 without TLS begins (RFC 9113, section 3.4). */
+/** The connection preface of HTTP/2 (RFC 9113, section 3.4). */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 export class PortServer {
@@ -59,9 +60,9 @@ export class PortServer {
   readonly #contexts = new Map<string, SecureContext>();
   #router: Router;
   #draining = false;
-  /** The connection that a session is being made for. */
+  /** The connection of the session that is being created. */
   #connecting: Socket | undefined;
-  /** How many streams of a session are open. */
+  /** The number of open streams per session. */
   readonly #open = new WeakMap<Http2Session, number>();
 
   constructor(spec: ServerSpec, services: ExchangeServices, logger: Logger) {
@@ -71,7 +72,7 @@ export class PortServer {
     const options = {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      // Bodies may take as long as they want.
+      // No time limit for bodies.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: 5000,
@@ -95,7 +96,7 @@ export class PortServer {
     this.update(spec);
   }
 
-  /** Rejects if the address and port cannot be had. */
+  /** Starts listening. Rejects if the address and port cannot be used. */
   listen(address: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -108,7 +109,7 @@ export class PortServer {
     });
   }
 
-  /** Requests and handshakes that begin from now on are served by the new configuration. */
+  /** Applies a new configuration to requests and handshakes that begin from now on. */
   update(spec: ServerSpec): void {
     this.#router = new Router(spec);
     if (!this.#tls) return;
@@ -116,7 +117,7 @@ export class PortServer {
       spec.listeners.flatMap(({ certificates }) => certificates.map(({ id }) => id)),
     );
     for (const id of this.#contexts.keys()) if (!present.has(id)) this.#contexts.delete(id);
-    // For clients without SNI.
+    // The certificate for clients without SNI.
     const fallback = this.#router.certificate('');
     const server = this.#server as HttpServer & { setSecureContext(options: object): void };
     server.setSecureContext(
@@ -126,7 +127,10 @@ export class PortServer {
     );
   }
 
-  /** Takes no more connections, lets requests in flight end, and closes what is left after the time. */
+  /**
+   * Accepts no more connections, lets requests in flight finish, and closes the rest after the
+   * timeout.
+   */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
@@ -203,7 +207,7 @@ export class PortServer {
       this.#sessions.add(session);
       session.setLocalWindowSize(SESSION_WINDOW);
       session.setTimeout(KEEP_ALIVE_MS, () => {
-        // Streams that say nothing for a while, such as watches, keep the session open.
+        // Silent streams, such as watches, keep the session open.
         if (session.socket !== undefined && this.#streams(session) === 0) session.close();
       });
       session.once('close', () => this.#sessions.delete(session));
@@ -235,7 +239,7 @@ export class PortServer {
     return this.#open.get(session) ?? 0;
   }
 
-  /** Connections go to the parser of their protocol. */
+  /** Passes each connection to the parser of its protocol. */
   #chooseProtocol(): void {
     const event = this.#tls ? 'secureConnection' : 'connection';
     const [http1] = this.#server.listeners(event) as ((socket: Socket) => void)[];
@@ -243,7 +247,7 @@ export class PortServer {
     this.#server.off(event, http1);
     const http2 = (socket: Socket): void => {
       this.#connecting = socket;
-      // The session is made, and its event emitted, before this returns.
+      // The session is created, and its event emitted, before this call returns.
       this.#http2.emit('connection', socket);
       this.#connecting = undefined;
     };
@@ -256,7 +260,7 @@ export class PortServer {
     });
   }
 
-  /** Reads the first bytes and puts them back. A client that sends none is dropped after a while. */
+  /** Reads the first bytes and puts them back. Disconnects a client that sends none in time. */
   #peek(socket: Socket, decided: (isHttp2: boolean) => void): void {
     const timer = this.#services.clock.setTimer(HEADERS_TIMEOUT_MS, () => socket.destroy());
     const chunks: Buffer[] = [];
@@ -302,7 +306,10 @@ export class PortServer {
     return context;
   }
 
-  /** An exchange rejects only for a bug in this program: the client must not wait for ever. */
+  /**
+   * Runs an exchange. It rejects only for a bug in this program; the request is then aborted, so
+   * that the client does not wait for ever.
+   */
   #run(exchange: Promise<void>, giveUp: () => void): void {
     exchange.catch((error: unknown) => {
       this.#logger.error('ingress: request failed', { err: error });
@@ -311,5 +318,5 @@ export class PortServer {
   }
 }
 
-/** The connection of a session: session.socket is a proxy that hides some of it. */
+/** The connection of each session: session.socket is a wrapper that hides some properties. */
 const socketOf = new WeakMap<Http2Session, Socket>();

@@ -106,7 +106,7 @@ function send(
   });
 }
 
-/** Sends bytes as they are, and returns everything that comes back until the connection closes. */
+/** Sends raw bytes, and returns everything received until the connection closes. */
 function sendRaw(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connectTcp({ host: '127.0.0.1', port }, () => socket.write(text));
@@ -124,7 +124,7 @@ const echo = (request: IncomingMessage, response: ServerResponse): void => {
 };
 
 describe('HTTP/1.1', () => {
-  test('a request and its answer pass, without headers of the connection', async () => {
+  test('a request and its response pass, without hop-by-hop headers', async () => {
     const at = await startBackend((request, response) => {
       expect(request.headers['x-secret']).toBeUndefined();
       response.writeHead(201, {
@@ -143,7 +143,7 @@ describe('HTTP/1.1', () => {
     expect(answer.headers['x-hop']).toBeUndefined();
   });
 
-  test('forwarded headers are those of the connection, not those that the client claims', async () => {
+  test('forwarded headers describe the connection, and ignore the client’s own', async () => {
     const at = await startBackend(echo);
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
     const claims = {
@@ -168,7 +168,7 @@ describe('HTTP/1.1', () => {
     expect(headers['forwarded'] ?? headers['x_forwarded_for']).toBeUndefined();
   });
 
-  test('the word of a trusted proxy is kept and extended', async () => {
+  test('forwarded headers of a trusted proxy are kept and extended', async () => {
     const at = await startBackend(echo);
     const trustedProxies = [parseCidr('127.0.0.0/8') as NonNullable<ReturnType<typeof parseCidr>>];
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]), {
@@ -184,7 +184,7 @@ describe('HTTP/1.1', () => {
     });
   });
 
-  test('no route, no endpoint and no back end have statuses of their own', async () => {
+  test('a missing route, endpoint and back end have different status codes', async () => {
     const gone = await startBackend(echo);
     gone.server.close();
     const { port } = await startProxy(
@@ -205,7 +205,7 @@ describe('HTTP/1.1', () => {
     ]).toEqual([404, 503, 500, 502]);
   });
 
-  test('an endpoint that cannot be reached is passed over, also for a request with a body', async () => {
+  test('an unreachable endpoint is skipped, also for a request with a body', async () => {
     const gone = await startBackend(echo);
     gone.server.close();
     const at = await startBackend((request, response) => void request.pipe(response));
@@ -219,14 +219,14 @@ describe('HTTP/1.1', () => {
       });
   });
 
-  test('a kept connection that the back end closes is no error for an idempotent request', async () => {
+  test('a reused connection that the back end closes is no error for an idempotent request', async () => {
     const sockets: Socket[] = [];
     const server = createTcpServer((socket) => {
       sockets.push(socket);
       let first = true;
       socket.on('error', () => undefined);
       socket.on('data', () => {
-        // Answers once, and closes when the next request comes.
+        // Responds once, and resets the connection at the next request.
         if (!first) return void socket.resetAndDestroy();
         first = false;
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
@@ -302,7 +302,7 @@ describe('malformed and hostile requests', () => {
     expect(seen).toBe(0);
   });
 
-  test('large headers are refused', async () => {
+  test('large headers are rejected', async () => {
     const { port } = await startProxy(configuration([]));
     const text = `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`;
     expect(await sendRaw(port, text)).toMatch(/^HTTP\/1.1 431 /);
@@ -331,7 +331,7 @@ describe('malformed and hostile requests', () => {
     expect(await sendRaw(port, text('/x'))).toMatch(/^HTTP\/1.1 404 /);
   });
 
-  test('a body that is too large is refused, with and without a length', async () => {
+  test('a body that is too large is rejected, with and without a length', async () => {
     const at = await startBackend((request, response) => {
       request.resume();
       request.on('end', () => response.end());
@@ -356,7 +356,7 @@ describe('malformed and hostile requests', () => {
     ).toBe(413);
   });
 
-  test('a client that sends nothing is dropped', async () => {
+  test('a client that sends nothing is disconnected', async () => {
     const clock = new VirtualClock();
     const { port } = await startProxy(configuration([]), { clock });
     const socket = connectTcp({ host: '127.0.0.1', port });
@@ -369,7 +369,7 @@ describe('malformed and hostile requests', () => {
     await closed;
   });
 
-  test('a request that comes in pieces, like the preface of HTTP/2 at first, is served', async () => {
+  test('a request in pieces that begins like the preface of HTTP/2 is served', async () => {
     const { port } = await startProxy(configuration([]));
     const socket = connectTcp({ host: '127.0.0.1', port });
     cleanup.push(() => socket.destroy());
@@ -381,7 +381,7 @@ describe('malformed and hostile requests', () => {
     expect((await answer)[0].toString()).toMatch(/^HTTP\/1.1 400 /);
   });
 
-  test('CONNECT is refused', async () => {
+  test('CONNECT is rejected', async () => {
     const { port } = await startProxy(configuration([]));
     expect(
       await sendRaw(port, 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n'),
@@ -390,7 +390,7 @@ describe('malformed and hostile requests', () => {
 });
 
 describe('streams', () => {
-  test('a slow client slows down the back end: bodies are not kept in memory', async () => {
+  test('a slow client slows down the back end: bodies are not buffered', async () => {
     const chunk = Buffer.alloc(64 * 1024);
     let sent = 0;
     const total = 64 * 1024 * 1024;
@@ -410,7 +410,7 @@ describe('streams', () => {
     const response = await new Promise<IncomingMessage>(
       (resolve) => void request.once('response', resolve),
     );
-    // Nothing is read: the back end stops after what the buffers of three connections take.
+    // The client reads nothing: the back end stops once the buffers of three connections are full.
     let before = -1;
     while (sent !== before) {
       before = sent;
@@ -422,7 +422,7 @@ describe('streams', () => {
     expect(received).toBe(total);
   });
 
-  test('a large upload arrives whole', async () => {
+  test('a large upload arrives completely', async () => {
     const at = await startBackend((request, response) => {
       let size = 0;
       request.on('data', (part: Buffer) => (size += part.length));
@@ -433,7 +433,7 @@ describe('streams', () => {
     expect((await send(port, { method: 'PUT' }, parts)).body).toBe('20000000');
   });
 
-  test('a client that goes away ends the request at the back end', async () => {
+  test('a disconnected client ends the request at the back end', async () => {
     let closed!: () => void;
     const whenClosed = new Promise<void>((resolve) => (closed = resolve));
     const at = await startBackend((_request, response) => {
@@ -451,7 +451,7 @@ describe('streams', () => {
     await whenClosed;
   });
 
-  test('a back end that breaks off is seen by the client', async () => {
+  test('an aborted response is aborted for the client', async () => {
     const at = await startBackend((_request, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half');
@@ -461,7 +461,7 @@ describe('streams', () => {
     await expect(send(port)).rejects.toThrow(/aborted|ECONNRESET|hang up/);
   });
 
-  test('another configuration does not touch what is in flight, and serves the next request', async () => {
+  test('a new configuration affects no request in flight, and applies to the next request', async () => {
     const { promise: started, resolve: start } = withResolvers<() => void>();
     const old = await startBackend((_request, response) => {
       response.write('old');
@@ -479,7 +479,7 @@ describe('streams', () => {
     expect((await slow).body).toBe('old end');
   });
 
-  test('a server that is taken away ends its requests first', async () => {
+  test('a removed server finishes its requests first', async () => {
     const { promise: started, resolve: start } = withResolvers<() => void>();
     const at = await startBackend((_request, response) => {
       response.write('a');
@@ -515,7 +515,7 @@ describe('timeouts and filters', () => {
     expect((await send(port, { path: '/attempt' })).status).toBe(504);
   });
 
-  test('a redirect has the parts that it changes, and the others from the request', async () => {
+  test('a redirect changes the configured parts, and takes the others from the request', async () => {
     const redirect = {
       scheme: 'https',
       status: 308,
@@ -552,7 +552,7 @@ describe('timeouts and filters', () => {
     expect(seen.headers['x-remove']).toBeUndefined();
   });
 
-  test('a mirror gets a copy, and what it does has no effect', async () => {
+  test('a mirror gets a copy, and its response has no effect', async () => {
     let copied!: (body: string) => void;
     const copy = new Promise<string>((resolve) => (copied = resolve));
     const mirror = await startBackend((request, response) => {
@@ -631,7 +631,7 @@ describe('upgrades', () => {
     await new Promise((resolve) => void socket.once('close', resolve));
   });
 
-  test('a back end that does not switch, and a route that is none, answer as usual', async () => {
+  test('a back end that does not switch protocols, and a missing route, get ordinary responses', async () => {
     const at = await startBackend((_request, response) => response.writeHead(403).end('no'));
     const { port } = await startProxy(
       configuration([listener([rule(action(backend([at])), '/ws')])]),
@@ -734,7 +734,7 @@ describe('HTTP/2', () => {
     expect((await send(port)).status).toBe(200);
   });
 
-  test('requests that HTTP/1.1 cannot express are refused', async () => {
+  test('requests that HTTP/1.1 cannot express are rejected', async () => {
     let seen = 0;
     const at = await startBackend((_request, response) => {
       seen++;
@@ -750,7 +750,7 @@ describe('HTTP/2', () => {
       { ':authority': 'a/b' },
     ];
     for (const headers of malformed) {
-      // The parser of HTTP/2 refuses some of these itself.
+      // The HTTP/2 parser itself rejects some of these.
       const answer = get(session, { ':authority': 'a.example', ...headers }).then(
         ({ status }) => status,
         String,
@@ -765,7 +765,7 @@ describe('HTTP/2', () => {
     });
   });
 
-  test('with TLS: the certificate by SNI, ALPN, and 421 for a host of another listener', async () => {
+  test('with TLS: certificate by SNI, ALPN, and 421 for a host of another listener', async () => {
     const at = await startBackend((_request, response) => response.end('ok'));
     const [a, b] = [await certificate('a.example'), await certificate('*.b.example')];
     const rules = [rule(action(backend([at])))];
@@ -797,7 +797,7 @@ describe('HTTP/2', () => {
       });
     expect(await handshake('x.b.example', b.cert)).toBe('http/1.1');
     await expect(handshake('c.example', a.cert)).rejects.toThrow();
-    // Another certificate is used for the next handshake; the session stays.
+    // The next handshake uses another certificate; the session stays.
     const renewed = { ...(await certificate('a.example')), id: 'renewed' };
     await proxy.apply(
       configuration([listener(rules, { hostname: 'a.example', certificates: [renewed] })], true),
@@ -807,7 +807,7 @@ describe('HTTP/2', () => {
     expect(await get(session, { ':authority': 'a.example' })).toMatchObject({ status: 200 });
   });
 
-  test('a back end by HTTP/2 that refuses a stream is asked again', async () => {
+  test('an HTTP/2 back end that rejects a stream is retried', async () => {
     let refused = 0;
     const server = createHttp2Server();
     server.on('stream', (stream) => {
@@ -879,7 +879,7 @@ describe('gRPC', () => {
       );
     });
 
-  test('calls, errors in trailers, and what has no route', async () => {
+  test('calls, errors in trailers, and requests without a route', async () => {
     const { client } = await start();
     expect(await call(client, '/test.Echo/Unary')).toBe('hello');
     expect(await call(client, '/test.Echo/Fail')).toBe('9 not now');

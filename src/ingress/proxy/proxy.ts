@@ -1,4 +1,4 @@
-// The reverse proxy: makes its servers what a configuration says.
+// The reverse proxy: starts, updates and stops its servers by the configuration.
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -13,13 +13,16 @@ import type { ExchangeServices } from './exchange.ts';
 import type { IngressMetrics } from './metrics.ts';
 import { PortServer } from './port-server.ts';
 
-/** The interface of a proxy to the controller: the only way in which the ingress touches the system. */
+/**
+ * The interface of the proxy for the controller: the only way in which the ingress touches the
+ * system.
+ */
 export interface Proxy {
   /**
-   * Serves the configuration from now on. Connections stay, also to servers that are no longer in it until their
-   * requests have ended.
+   * Serves the configuration from now on. Connections stay open; those of removed servers until
+   * their requests have ended.
    *
-   * @returns why servers cannot listen, by serverKey
+   * @returns the reasons why servers cannot listen, by serverKey
    */
   apply(configuration: Configuration): Promise<ReadonlyMap<string, string>>;
   /** Drains and closes every server. */
@@ -31,13 +34,13 @@ export interface ProxyConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: IngressMetrics;
-  /** Proxies before this one, whose X-Forwarded headers count. Default: none. */
+  /** Trusted proxies in front of this one, whose X-Forwarded headers are kept. Default: none. */
   readonly trustedProxies?: readonly IpRange[];
-  /** Bytes. Default: no limit. */
+  /** The limit in bytes. Default: no limit. */
   readonly maxRequestBody?: number;
   /** Logs every request. Default: false. */
   readonly accessLog?: boolean;
-  /** How long requests may go on when a server stops. Default: 5 seconds. */
+  /** How long requests may continue when a server stops, in milliseconds. Default: 5 seconds. */
   readonly drainMs?: number;
 }
 
@@ -81,7 +84,9 @@ export class NodeProxy implements Proxy {
     };
   }
 
-  /** The port of a server that was asked for with port 0; undefined if it does not listen. */
+  /**
+   * Returns the port of a server that was configured with port 0; undefined if it does not listen.
+   */
   portOf(address: string, port: number): number | undefined {
     return this.#running.get(serverKey(address, port))?.port;
   }

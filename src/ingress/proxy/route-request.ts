@@ -1,4 +1,5 @@
-// The first half of an exchange, without a connection to a back end: what a request asks for, and which rule it gets.
+// The first half of an exchange, before a connection to a back end: parses a request and finds its
+// rule.
 
 import { hostOf } from '../hostnames.ts';
 import type { RouteRule } from '../model.ts';
@@ -30,7 +31,7 @@ export interface RequestHead {
 /** Methods are tokens (RFC 9110, section 9.1). */
 const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 
-/** Returns the rule for a request, or the answer to one that gets none. */
+/** Returns the rule for a request, or the response for a request without one. */
 export function routeRequest(head: RequestHead, router: Router): RoutedTarget | Refusal {
   const { method, headers } = head;
   const absolute = head.target.startsWith('/') ? undefined : splitAbsolute(head.target);

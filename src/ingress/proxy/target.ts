@@ -1,21 +1,21 @@
-// The target of a request: its path, and what redirects and rewrites make of it.
+// The target of a request: parsing, redirects and rewrites.
 
 import type { PathChange, PathMatch, Redirect } from '../model.ts';
 
 export interface Target {
   readonly path: string;
-  /** With the question mark; '' without one. */
+  /** The query with its question mark; '' without one. */
   readonly search: string;
 }
 
-/** Characters that HTTP/2 may carry in a path and HTTP/1.1 may not. */
+/** Characters that are allowed in an HTTP/2 path, but not in HTTP/1.1. */
 const UNSAFE = /[^\u0021-\u00ff]|\u007f/;
 
 const DOT_SEGMENT = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /**
- * Returns the target in origin form with dot segments resolved, so that a back end never sees another path than the
- * one that was routed by. undefined: the target is malformed.
+ * Returns the target in origin form with dot segments resolved, so that a back end gets the same
+ * path that was routed. undefined: the target is malformed.
  */
 export function parseTarget(text: string): Target | undefined {
   if (!text.startsWith('/') || text.includes('#') || UNSAFE.test(text)) return undefined;
@@ -25,7 +25,7 @@ export function parseTarget(text: string): Target | undefined {
   return { path: DOT_SEGMENT.test(path) ? withoutDotSegments(path) : path, search };
 }
 
-/** Splits a target in absolute form, as proxies get it: its authority counts, not the Host header. */
+/** Splits a target in absolute form, as proxies get it: its authority replaces the Host header. */
 export function splitAbsolute(
   text: string,
 ): { readonly authority: string; readonly rest: string } | undefined {
@@ -35,7 +35,7 @@ export function splitAbsolute(
   return { authority: match[1] ?? '', rest: rest.startsWith('/') ? rest : `/${rest}` };
 }
 
-/** See RFC 3986, section 5.2.4. */
+/** Removes dot segments (RFC 3986, section 5.2.4). */
 function withoutDotSegments(path: string): string {
   const result: string[] = [];
   const segments = path.slice(1).split('/');
@@ -49,7 +49,7 @@ function withoutDotSegments(path: string): string {
   return `/${result.join('/')}`;
 }
 
-/** Returns the path after a change. `match`: the match that led to the rule, whose prefix is replaced. */
+/** Returns the path after a change. `match`: the match of the rule, whose prefix is replaced. */
 export function changePath(path: string, change: PathChange, match: PathMatch): string {
   if (change.type === 'ReplaceFullPath') return change.value === '' ? '/' : change.value;
   const prefix = match.type === 'PathPrefix' ? match.value.replace(/\/$/, '') : '';
@@ -62,7 +62,7 @@ export function changePath(path: string, change: PathChange, match: PathMatch): 
 
 const WELL_KNOWN_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
 
-/** Returns the Location of a redirect. `port`: the listener's. */
+/** Returns the Location of a redirect. `port`: the listener's port. */
 export function redirectLocation(
   { scheme, hostname, port, path }: Redirect,
   request: {

@@ -1,5 +1,5 @@
-// Connections that switch to another protocol, such as WebSocket: after the answer of the back end, bytes pass in
-// both directions.
+// Connections that switch to another protocol, such as WebSocket: after the response of the back
+// end, bytes pass in both directions.
 
 import { Agent, type IncomingMessage, request as httpRequest, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -15,18 +15,18 @@ import { answer } from './local-answer.ts';
 import { type RoutedTarget, routeRequest } from './route-request.ts';
 
 const MAX_ATTEMPTS = 3;
-/** An agent of its own: connections that are upgraded are never used again. */
+/** A separate agent: upgraded connections are never reused. */
 const agent = new Agent({ keepAlive: false });
 
 export interface UpgradeRequest {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** Bytes that the client has sent after the head. */
+  /** Bytes that the client sent after the head. */
   readonly head: Buffer;
   readonly encrypted: boolean;
 }
 
-/** Serves a request with an Upgrade header. `keep` is called with a connection that has switched. */
+/** Serves a request with an Upgrade header. `keep`: called with a connection that has switched. */
 export async function upgrade(
   { request, socket, head, encrypted }: UpgradeRequest,
   router: Router,
@@ -34,7 +34,7 @@ export async function upgrade(
   keep: (connection: Duplex) => void,
 ): Promise<void> {
   const front = new Http1Front(request, responseOn(request, socket), encrypted);
-  // HTTP/2 is offered by many clients as an upgrade that servers may ignore (RFC 9113, section 3.1).
+  // Many clients offer HTTP/2 as an upgrade, which servers may ignore (RFC 9113, section 3.1).
   if (/^h2c?$/i.test(request.headers.upgrade ?? '')) {
     if (!front.hasBody) return new Exchange(front, services).run(router);
     answer(front, 400, 'an upgrade to HTTP/2 cannot have a body');
@@ -76,7 +76,10 @@ export async function upgrade(
 /** The back end has not seen the request. */
 class NotConnected extends Error {}
 
-/** A response on a connection that node:http has given up. It closes the connection at its end. */
+/**
+ * Creates a response on a connection that node:http has released. It closes the connection at its
+ * end.
+ */
 function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
@@ -96,7 +99,10 @@ interface Upgrading {
   readonly head: Buffer;
 }
 
-/** Resolves with the status that the client got. Rejects with NotConnected. */
+/**
+ * Connects to the back end. Resolves with the status that the client got. Rejects with
+ * NotConnected.
+ */
 function connect(
   { ip, port }: Endpoint,
   { front, routed, chosen, socket, head }: Upgrading,
@@ -156,7 +162,7 @@ function connect(
       resolve(answer(front, 502, 'the back end has not answered'));
     });
     back.on('response', (response) => {
-      // The back end does not switch: this is an answer like any other.
+      // The back end does not switch protocols: this is an ordinary response.
       limit?.cancel();
       const own = filteredResponse(endToEnd(response.rawHeaders), routed.rule.action, chosen);
       const status = response.statusCode ?? 502;
@@ -184,7 +190,7 @@ function connect(
   });
 }
 
-/** Passes bytes in both directions, each as fast as the other side takes them, until one side is gone. */
+/** Passes bytes in both directions with back-pressure, until one side is closed. */
 function join(a: Duplex, b: Duplex): void {
   for (const [from, to] of [
     [a, b],

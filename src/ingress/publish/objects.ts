@@ -1,4 +1,4 @@
-// The classes by which Ingresses and Gateways choose this controller, and the permissions that it needs.
+// The classes of this controller for Ingresses and Gateways, and its permissions.
 
 import type { IngressClass } from '#api/groups/networking/v1/index.ts';
 import type { ClusterRole, ClusterRoleBinding } from '#api/groups/rbac/v1/index.ts';
@@ -6,7 +6,10 @@ import type { New } from '#api/machinery/meta/v1/index.ts';
 import { GATEWAY_CONTROLLER, INGRESS_CONTROLLER } from '../decide/objects.ts';
 import { GATEWAY_GROUP, type GatewayClass } from '../gateway-api/types.ts';
 
-/** The user of the controller, and the name in certificates of controllers that run apart. */
+/**
+ * The user of the controller, also the name in certificates of controllers that run as separate
+ * processes.
+ */
 export const INGRESS_USER = 'system:coxswain-ingress';
 /** The name of the IngressClass and the GatewayClass. */
 export const CLASS_NAME = 'coxswain';
@@ -37,9 +40,9 @@ export interface IngressPermissions {
 }
 
 /**
- * Which Secrets are referred to is not known beforehand, so the role allows all of them to be watched; the
- * controller watches only those that are. In a cluster where that is too much, an administrator can replace the rule
- * by Roles in the namespaces with certificates.
+ * The referenced Secrets are unknown in advance, so the role allows watching all of them; the
+ * controller watches only referenced ones. An administrator who finds this too broad can replace
+ * the rule by Roles in the namespaces with certificates.
  */
 export const INGRESS_PERMISSIONS: IngressPermissions = {
   clusterRole: {

@@ -1,5 +1,5 @@
-// Creates the classes and the permissions. Safe to be run at every start, and by several controllers. What is there
-// stays as it is.
+// Creates the classes and the permissions. Idempotent, and safe with several controllers. Existing
+// objects are kept.
 
 import { ingressClasses } from '#api/groups/networking/v1/index.ts';
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
@@ -13,7 +13,7 @@ import {
   INGRESS_PERMISSIONS,
 } from './objects.ts';
 
-/** As an administrator. */
+/** Creates the roles. Needs administrator rights. */
 export async function grantIngressPermissions(client: Client): Promise<void> {
   await Promise.all([
     unlessExists(client.resource(clusterRoles).create(INGRESS_PERMISSIONS.clusterRole)),
@@ -23,7 +23,7 @@ export async function grantIngressPermissions(client: Client): Promise<void> {
   ]);
 }
 
-/** Creates the IngressClass, as the default one unless another is. */
+/** Creates the IngressClass, and makes it the default if there is no other default. */
 export async function publishIngressClass(client: Client): Promise<void> {
   const { items } = await client.resource(ingressClasses).list();
   const hasDefault = items.some(

@@ -9,9 +9,10 @@ const PATH_TYPES: Readonly<Record<PathMatch['type'], number>> = {
 };
 
 /**
- * Returns the rules in the Gateway API's order of precedence: exact paths, the longest path, a method, the most
- * headers, the most query parameters, and then as they are given: rules of older objects first. Ingress has the same
- * order for its paths. Regular expressions, which the specification leaves open, come before prefixes.
+ * Returns the rules in the Gateway API's order of precedence: exact paths, the longest path, a
+ * method, the most headers, the most query parameters, and then the given order: rules of older
+ * objects first. Ingress has the same order for its paths. Regular expressions, which the
+ * specification leaves open, precede prefixes.
  */
 export function inPrecedence(rules: readonly RouteRule[]): RouteRule[] {
   return [...rules].sort(

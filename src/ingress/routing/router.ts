@@ -1,4 +1,4 @@
-// Finds the listener and the rule for a request on one server. Compiled once for each configuration.
+// Finds the listener and the rule for a request on one server. Compiled once per configuration.
 
 import type {
   Certificate,
@@ -9,32 +9,32 @@ import type {
   VirtualListener,
 } from '../model.ts';
 
-/** The parts of a request that rules are matched with. */
+/** The parts of a request that rules match. */
 export interface RoutedRequest {
-  /** As hostOf returns it. */
+  /** The host, in the form of hostOf. */
   readonly host: string;
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
-  /** Without the question mark. */
+  /** The query without the question mark. */
   readonly query: string;
-  /** The values of a header, joined with commas; `name` is in lower case. */
+  /** Returns the values of a header, joined with commas; `name`: in lower case. */
   header(name: string): string | undefined;
 }
 
-/** Values by hostname, found by host. */
+/** Values by hostname, looked up by host. */
 class HostnameMap<T> {
   readonly #values = new Map<string, T>();
   #wildcards = false;
 
-  /** The first value of a hostname stays. */
+  /** Adds a value. The first value of a hostname stays. */
   add(hostname: string, value: T): void {
     if (this.#values.has(hostname)) return;
     this.#values.set(hostname, value);
     if (hostname.startsWith('*.')) this.#wildcards = true;
   }
 
-  /** Yields what is there for the host, the most specific hostname first. */
+  /** Yields the values for the host, the most specific hostname first. */
   *matching(host: string): Generator<T> {
     const exact = host === '' ? undefined : this.#values.get(host);
     if (exact !== undefined) yield exact;
@@ -60,7 +60,7 @@ interface CompiledListener {
   readonly hosts: HostnameMap<HostRoutes>;
 }
 
-/** 'misdirected': the request came by a connection that was made for another listener. */
+/** 'misdirected': the request arrived on a connection that belongs to another listener. */
 export type Routed = RouteRule | 'misdirected' | undefined;
 
 export class Router {
@@ -77,7 +77,8 @@ export class Router {
   /**
    * Returns the rule for the request; undefined: there is none.
    *
-   * @param serverName the name in the TLS handshake, '' if the client sent none; undefined: without TLS
+   * @param serverName the name in the TLS handshake, '' if the client sent none; undefined: without
+   * TLS
    */
   route(request: RoutedRequest, serverName: string | undefined): Routed {
     const compiled = this.#listeners.first(request.host);
@@ -99,7 +100,7 @@ export class Router {
     return undefined;
   }
 
-  /** Returns the certificate for a handshake; undefined: the handshake is refused. */
+  /** Returns the certificate for a handshake; undefined: the handshake is rejected. */
   certificate(serverName: string): Certificate | undefined {
     const certificates = this.#listeners.first(serverName)?.listener.certificates ?? [];
     return certificates.find((certificate) => certificate.matches(serverName)) ?? certificates[0];
@@ -124,7 +125,10 @@ function matches({ path, method, headers, query }: RouteRule, request: RoutedReq
   return query.every((match) => matchesValue(match, parameters.get(match.name) ?? undefined));
 }
 
-/** Whole elements of the path count: '/foo' is a prefix of '/foo/bar' and not of '/foobar'. */
+/**
+ * Reports whether a path begins with complete elements of a prefix: '/foo' is a prefix of
+ * '/foo/bar', not of '/foobar'.
+ */
 function hasPrefix(path: string, prefix: string): boolean {
   const bare = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix;
   return (

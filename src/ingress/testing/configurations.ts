@@ -34,7 +34,7 @@ export function action(target: Backend | number, more: Partial<RouteAction> = {}
   return { route: 'Ingress default/web', mirrors: [], backends: [{ weight: 1, target }], ...more };
 }
 
-/** A rule for all paths that begin with `prefix`. */
+/** Returns a rule for all paths that begin with `prefix`. */
 export function rule(what: RouteAction, prefix = '/'): RouteRule {
   return { path: { type: 'PathPrefix', value: prefix }, headers: [], query: [], action: what };
 }
@@ -53,7 +53,7 @@ export function listener(
   };
 }
 
-/** One server at a port of 127.0.0.1 that is free: port 0 stands for it. */
+/** Returns a configuration with one server on a free port of 127.0.0.1 (port 0). */
 export function configuration(listeners: readonly VirtualListener[], tls = false): Configuration {
   return { servers: [{ address: '127.0.0.1', port: 0, tls, listeners }] };
 }

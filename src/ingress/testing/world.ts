@@ -1,4 +1,4 @@
-// A cluster's objects for tests of decisions, written as YAML.
+// Objects of a cluster for tests of decisions, written as YAML.
 
 import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
 import type { Namespace, Secret, Service } from '#api/groups/core/v1/index.ts';
@@ -27,8 +27,8 @@ export const FACTS: Facts = {
 };
 
 /**
- * The classes of this controller, the namespaces `default` and `other`, and a Service `web` with an endpoint in
- * each.
+ * The classes of this controller, the namespaces `default` and `other`, and a Service `web` with an
+ * endpoint in each.
  */
 const BASE = `
 apiVersion: networking.k8s.io/v1
@@ -72,7 +72,7 @@ export class World implements IngressObjects {
   readonly #byName = new Map<string, KubeObject>();
   readonly gatewayApi: IngressObjects['gatewayApi'];
 
-  /** `base`: whether the objects above are there, too. */
+  /** Parses the objects. `base`: adds the objects above. */
   constructor(yaml: string, base = true) {
     const objects = parseYamlDocuments(base ? `${BASE}---\n${yaml}` : yaml).filter(isObject);
     for (const object of objects.map((each, index) => withDefaults(each, index))) {
@@ -135,7 +135,7 @@ export class World implements IngressObjects {
 const isObject = (value: unknown): value is KubeObject =>
   typeof value === 'object' && value !== null;
 
-/** Objects are as old as their place in the text. */
+/** Adds defaults. The age of an object is its position in the text. */
 function withDefaults(object: KubeObject, index: number): KubeObject {
   const defaults = { namespace: 'default', generation: 1, uid: `uid-${index}` };
   const creationTimestamp = `2026-01-01T00:${String(index).padStart(2, '0')}:00Z`;
@@ -181,7 +181,10 @@ export interface Probe {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Returns where a request goes: 'kind namespace/name → endpoint, …', or what it gets instead. `at`: '10.0.0.1:80'. */
+/**
+ * Returns the destination of a request: 'kind namespace/name → endpoint, …', or its response. `at`:
+ * '10.0.0.1:80'.
+ */
 export function probe(
   { configuration }: Decision,
   { at = '10.0.0.1:80', host = '', path = '/', method = 'GET', headers = {} }: Probe,

@@ -1,4 +1,4 @@
-// The downward API: what a pod may learn of itself, as env variables and as files.
+// The downward API: values about a pod for its variables and files.
 
 import { quote } from '#machinery/text/go-format.ts';
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
@@ -11,11 +11,11 @@ import { ownValue } from '#machinery/collections/string-map.ts';
 export interface DownwardContext {
   readonly podIPs: readonly string[];
   readonly hostIPs: readonly string[];
-  /** The limits of a container without limits of its own. */
+  /** The limits of a container that sets none. */
   readonly nodeAllocatable: ResourceList;
 }
 
-/** Throws if the path is not one that can be asked for. */
+/** Returns the value of a field. Throws if the path is not supported. */
 export function fieldValue(pod: Pod, fieldPath: string, context: DownwardContext): string {
   switch (fieldPath) {
     case 'spec.nodeName':
@@ -35,7 +35,7 @@ export function fieldValue(pod: Pod, fieldPath: string, context: DownwardContext
   }
 }
 
-/** The fields of metadata: all that a downwardAPI volume may show. */
+/** Returns the value of a field of metadata, which is all that a downwardAPI volume may show. */
 export function metadataValue(pod: Pod, fieldPath: string): string {
   const keyed = /^metadata\.(annotations|labels)\['(.+)'\]$/.exec(fieldPath);
   if (keyed !== null) {
@@ -58,7 +58,7 @@ export function metadataValue(pod: Pod, fieldPath: string): string {
   }
 }
 
-/** One `key="value"` a line, in the order of the keys. */
+/** Formats one `key="value"` per line, sorted by key. */
 function formatMap(map: Readonly<Record<string, string>>): string {
   return Object.keys(map)
     .toSorted()
@@ -66,7 +66,7 @@ function formatMap(map: Readonly<Record<string, string>>): string {
     .join('\n');
 }
 
-/** Throws if the container or resource is not one that can be asked for. */
+/** Returns the value of a resource field. Throws if the container or resource is not supported. */
 export function resourceValue(
   pod: Pod,
   container: Container,
@@ -85,7 +85,7 @@ export function resourceValue(
     throw new Error(`unsupported container resource : ${selector.resource}`);
   }
   const own = kind === 'limits' ? target.resources?.limits : target.resources?.requests;
-  // Without a limit the node is the limit.
+  // Without a limit, the node's allocatable amount counts.
   const fallback = kind === 'limits' ? context.nodeAllocatable[resource] : undefined;
   const amount = parseQuantity(own?.[resource] ?? fallback ?? '0');
   const divisor =

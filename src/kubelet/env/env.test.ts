@@ -84,7 +84,7 @@ test.each([
 });
 
 describe('variables', () => {
-  test('refer to those before them and to services', async () => {
+  test('refer to earlier variables and to services', async () => {
     const { variables } = await environment({
       env: [
         { name: 'FIRST', value: 'a' },
@@ -174,7 +174,7 @@ describe('variables', () => {
     ]);
   });
 
-  test('tell what is missing', async () => {
+  test('report missing references', async () => {
     const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
       environment({ env: [{ name: 'X', valueFrom }] });
     await expect(from({ configMapKeyRef: { name: 'none', key: 'k' } })).rejects.toThrow(

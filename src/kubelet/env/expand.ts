@@ -1,8 +1,8 @@
 // Expansion of $(VAR) in env values, commands, arguments and subPathExpr.
 
 /**
- * `$(NAME)` becomes what `lookup` answers, or stays as it is if that is undefined; `$$` is a dollar sign that begins nothing;
- * any other dollar sign stays.
+ * Expands variables. `$(NAME)` becomes the result of `lookup`, or stays unchanged if that is
+ * undefined; `$$` is a literal dollar sign; any other dollar sign stays.
  */
 export function expand(text: string, lookup: (name: string) => string | undefined): string {
   let result = '';

@@ -1,4 +1,5 @@
-// The environment of a container: services, envFrom, then env in its order, each of which may refer to what came before.
+// The environment of a container: services, envFrom, then env in its order. Each variable may refer
+// to earlier ones.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { ObjectSource } from '../objects.ts';
@@ -14,13 +15,16 @@ export interface EnvironmentInput {
   readonly services: ServiceVariables;
   readonly objects: ObjectSource;
   readonly downward: DownwardContext;
-  /** Keys of a config map or secret that no variable can be named by. */
+  /** Called with keys of a ConfigMap or Secret that are not valid variable names. */
   readonly onInvalidNames: (message: string) => void;
 }
 
 export type Environment = ReadonlyMap<string, string>;
 
-/** Rejects with the reason why the container cannot be made: a missing config map, an unknown field … */
+/**
+ * Returns the environment. Rejects with the reason why the container cannot be created, such as a
+ * missing ConfigMap or an unknown field.
+ */
 export async function makeEnvironment(input: EnvironmentInput): Promise<Environment> {
   const { pod, container } = input;
   const namespace = pod.metadata.namespace ?? '';
@@ -34,7 +38,7 @@ export async function makeEnvironment(input: EnvironmentInput): Promise<Environm
       continue;
     }
     const value = await valueFrom(input, namespace, variable.valueFrom);
-    // Optional and not there: the variable is not set at all.
+    // An optional missing reference leaves the variable unset.
     if (value !== undefined) own.set(variable.name, value);
   }
   return new Map([...services, ...own]);
@@ -80,7 +84,7 @@ async function addFrom(
   }
 }
 
-/** Undefined: optional, and not there. */
+/** Returns the value; undefined if it is optional and missing. */
 async function valueFrom(
   input: EnvironmentInput,
   namespace: string,
@@ -138,7 +142,7 @@ function decodeOptional(base64: string | undefined): string | undefined {
   return base64 === undefined ? undefined : decodeText(base64);
 }
 
-/** Printable ASCII without '=': the valid names of variables. */
+/** Reports whether a name is valid: printable ASCII without '='. */
 function isVariableName(name: string): boolean {
   return /^[ -<>-~]+$/.test(name);
 }

@@ -1,8 +1,12 @@
-// The variables by which containers find services without DNS: REDIS_SERVICE_HOST, REDIS_PORT_6379_TCP_ADDR …
+// The variables by which containers address services without DNS: REDIS_SERVICE_HOST,
+// REDIS_PORT_6379_TCP_ADDR …
 
 import type { Service } from '../types.ts';
 
-/** The services that a pod's containers get to know: those of its namespace, if it wants them, and the API server always. */
+/**
+ * Returns the services that a pod's containers see: those of its namespace, if service links are
+ * enabled, and always the API server.
+ */
 function visibleServices(
   services: readonly Service[],
   namespace: string,
@@ -21,14 +25,14 @@ function visibleServices(
   }
   if (links) {
     for (const service of addressed) {
-      // A service of that name in the pod's own namespace is the one that it means.
+      // A service in the pod's own namespace takes precedence.
       if (service.metadata.namespace === namespace) byName.set(service.metadata.name, service);
     }
   }
   return [...byName.values()];
 }
 
-/** The variables of the services that there are now; made once for each namespace, until a service changes. */
+/** The variables of the current services, computed once per namespace until a service changes. */
 export class ServiceVariables {
   readonly #services: () => readonly Service[];
   readonly #made = new Map<string, ReadonlyMap<string, string>>();
@@ -37,7 +41,7 @@ export class ServiceVariables {
     this.#services = services;
   }
 
-  /** A service has come, changed or gone. */
+  /** Drops the variables after a change of services. */
   changed(): void {
     this.#made.clear();
   }

@@ -1,4 +1,4 @@
-// Lifecycle hooks: what a container asks to have done right after it started and before it is stopped.
+// Lifecycle hooks: actions that a container requests after its start and before its stop.
 
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -12,11 +12,14 @@ export interface HookRunnerConfig {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** False: pods have no network that could be called (see KubeletConfig.podNetwork): calls to it are taken to succeed. */
+  /**
+   * False: pods have no reachable network (see KubeletConfig.podNetwork), so that calls always
+   * succeed.
+   */
   readonly podNetwork: boolean;
 }
 
-/** A hook that failed; the message is for the pod's owner. */
+/** A failed hook; the message is for the pod's owner. */
 export class HookError extends Error {}
 
 export class HookRunner {
@@ -27,8 +30,8 @@ export class HookRunner {
   }
 
   /**
-   * Runs a hook to its end. Rejects with HookError, or with the signal's reason: a postStart hook has no deadline of its own, as
-   * upstream, but ends when its pod is to go; a preStop hook has the pod's grace period.
+   * Runs a hook. Rejects with HookError, or with the signal's reason. As upstream, a postStart hook
+   * has no deadline, but ends when its pod is deleted; a preStop hook has the pod's grace period.
    */
   async run(
     pod: Pod,
@@ -50,7 +53,7 @@ export class HookRunner {
     } else if (handler.httpGet !== undefined) {
       if (!this.#config.podNetwork) return;
       try {
-        // As upstream: any response will do, whatever its status.
+        // As upstream: any response counts as success, whatever its status.
         await httpGet(
           actionTarget(handler.httpGet, container, podIP),
           handler.httpGet,
@@ -59,7 +62,7 @@ export class HookRunner {
         );
       } catch (error) {
         if (signal.aborted) throw error;
-        // The peer has answered; the rest of its response is not read.
+        // The peer has responded; the rest of its response is not needed.
         if (error instanceof BodyError) return;
         throw new HookError(
           `HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${errorMessage(error)}`,

@@ -1,6 +1,6 @@
-// HTTP and TCP calls to a pod, for probes and lifecycle hooks. The peer is the pod, or a host that its spec names: it may
-// answer anything, or nothing. Each call settles when its signal aborts, whatever the peer does. Errors carry the words that
-// Kubernetes' users know, which are those of Go's net/http.
+// HTTP and TCP calls to a pod, for probes and lifecycle hooks. The peer is the pod, or a host that
+// its spec names: it may send any response, or none. Each call settles when its signal aborts, even
+// if the peer does nothing. Error messages are those of Go's net/http, as upstream.
 
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { lookup } from 'node:dns/promises';
@@ -13,22 +13,22 @@ import type { Container, HTTPGetAction } from '../types.ts';
 
 export interface HttpAnswer {
   readonly statusCode: number;
-  /** At most 10 KiB of it. */
+  /** The beginning of the body, at most 10 KiB. */
   readonly body: string;
 }
 
 export class NetworkError extends Error {}
 
-/** The peer began to answer, and did not end. */
+/** The peer began a response and did not complete it. */
 export class BodyError extends Error {}
 
-/** Returns the URL of the action. As in Go, it always has the port. */
+/** The target of an action. As in Go, its URL always has the port. */
 export interface Target {
   readonly scheme: string;
-  /** Without brackets. */
+  /** The host, without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Path and query, as they are sent. */
+  /** The path and query, as they are sent. */
   readonly path: string;
   readonly text: string;
 }
@@ -36,12 +36,15 @@ export interface Target {
 const MAX_BODY_BYTES = 10 * 1024;
 const MAX_REDIRECTS = 10;
 const MAX_HEADER_BYTES = 1024 * 1024;
-/** As Go's client: more 1xx responses are an error. */
+/** As in Go's client, more informational (1xx) responses are an error. */
 const MAX_INFORMATIONAL = 5;
-/** Statuses that Go's client follows. Other 3xx are answers. */
+/** Statuses whose redirects Go's client follows. Other 3xx statuses are final. */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** A port's number: given, or that of the container's port of this name. Throws if there is none. */
+/**
+ * Returns the port's number: as given, or of the container's port with this name. Throws if there
+ * is none.
+ */
 export function resolvePort(port: number | string, container: Container): number {
   const number = typeof port === 'number' ? port : namedPort(port, container);
   if (!Number.isInteger(number) || number <= 0 || number >= 65_536)
@@ -56,7 +59,7 @@ function namedPort(name: string, container: Container): number {
   throw new NetworkError(`couldn't find port: ${name} in container ${container.name}`);
 }
 
-/** The request of an httpGet action; sent to `podIP` unless the action names a host. */
+/** Returns the target of an httpGet action: `podIP`, unless the action names a host. */
 export function actionTarget(action: HTTPGetAction, container: Container, podIP: string): Target {
   const host = action.host !== undefined && action.host !== '' ? action.host : podIP;
   const port = resolvePort(action.port, container);
@@ -69,7 +72,7 @@ function makeTarget(scheme: string, host: string, port: number, path: string): T
     .replace(/[\ud800-\udfff]/gu, '\ufffd')
     .replace(/[^\x21-\x7e]/gu, encodeURIComponent);
   const prefix = `${scheme}://${address(host, port)}`;
-  // A URL without a path is written so, and asked for as '/'.
+  // The URL of an empty path has no path, and the request has '/'.
   const text =
     wanted === '' || wanted.startsWith('/') || wanted.startsWith('?')
       ? prefix + wanted
@@ -78,8 +81,9 @@ function makeTarget(scheme: string, host: string, port: number, path: string): T
 }
 
 /**
- * GETs it, following redirects on the same host. A redirect to another host is the answer. Rejects with NetworkError, with
- * BodyError if the body does not come to its end, or with the signal's reason.
+ * Sends a GET request, following redirects on the same host. A redirect to another host is the
+ * final response. Rejects with NetworkError, with BodyError if the body is incomplete, or with the
+ * signal's reason.
  */
 export async function httpGet(
   target: Target,
@@ -93,7 +97,7 @@ export async function httpGet(
     const { location } = answer;
     if (location === undefined || !REDIRECTS.has(answer.statusCode)) return answer;
     const next = redirectTarget(location, current);
-    // Elsewhere is not what was asked about: that it redirects is answer enough.
+    // The probe does not concern another host: the redirect itself is the response.
     if (next.host !== target.host) return answer;
     if (redirects >= MAX_REDIRECTS)
       throw new NetworkError(`Get "${location}": stopped after ${MAX_REDIRECTS} redirects`);
@@ -138,7 +142,7 @@ function requestHeaders(
   for (const [lower, values] of given) {
     const known = names.get(lower);
     if (known !== undefined) delete headers[known];
-    // An empty value takes the header away.
+    // An empty value removes the header.
     const filled = values.filter((value) => value !== '');
     if (filled.length > 0) headers[lower] = filled.length === 1 ? (filled[0] ?? '') : filled;
   }
@@ -195,7 +199,8 @@ function getOnce(
       maxHeaderSize: MAX_HEADER_BYTES,
     };
     try {
-      // A probe asks whether something answers, not who: certificates are not checked, as on every Kubernetes node.
+      // A probe checks that the peer responds, not its identity: certificates are not verified, as
+      // upstream.
       const request =
         scheme === 'https'
           ? httpsRequest({ ...options, rejectUnauthorized: false }, onResponse)
@@ -209,7 +214,8 @@ function getOnce(
         );
         request.destroy();
       });
-      // 101, and whatever else Node takes for a change of protocol: an answer like others, without a body.
+      // Status 101, or another change of protocol by Node's rules: an ordinary response without a
+      // body.
       request.on('upgrade', (response: IncomingMessage, socket: Duplex) => {
         socket.destroy();
         resolve({
@@ -224,13 +230,16 @@ function getOnce(
       });
       request.end();
     } catch (error) {
-      // Node checks what it is to send: a header's value may have characters that it does not allow.
+      // Node validates the request: a header's value may have invalid characters.
       fail((error as Error).message, error);
     }
   });
 }
 
-/** Resolves when a connection could be made. Rejects with NetworkError, or with the signal's reason. */
+/**
+ * Resolves when a connection was established. Rejects with NetworkError, or with the signal's
+ * reason.
+ */
 export function tcpConnect(host: string, port: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, lookup: boundedLookup });
@@ -252,7 +261,10 @@ export function tcpConnect(host: string, port: number, signal: AbortSignal): Pro
   });
 }
 
-/** getaddrinfo(3) keeps a thread of libuv's pool while the name server is silent, and the pod's spec chooses the name. */
+/**
+ * Limits look-ups: getaddrinfo(3) blocks a thread of libuv's pool while the name server is silent,
+ * and the pod's spec chooses the name.
+ */
 const boundedLookup: LookupFunction = (hostname, options, callback) => {
   void (async () => {
     let found: readonly LookupAddress[];
@@ -289,7 +301,7 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connect: connection timed out',
 };
 
-/** `target` is given while a connection is made. */
+/** Returns the error message. `target`: set while a connection is being established. */
 function describeFailure(
   err: unknown,
   target?: { readonly host: string; readonly port: number },
@@ -297,7 +309,7 @@ function describeFailure(
   const { code = '', message } = err as NodeJS.ErrnoException;
   if (code === 'ENOTFOUND' && target !== undefined)
     return `dial tcp: lookup ${target.host}: no such host`;
-  // Node's words for a connection that was closed before there was a response.
+  // Node's message for a connection that was closed before a response.
   if (message === 'socket hang up') return 'EOF';
   if (code === 'ECONNRESET') return 'read: connection reset by peer';
   if (code === 'HPE_HEADER_OVERFLOW')

@@ -1,4 +1,5 @@
-// Deadlines. A wait on a peer or a runtime ends at its deadline even if the other side, or the code that talks to it, never does.
+// Deadlines. A wait for a peer or a runtime ends at its deadline even if the other side never
+// responds.
 
 import type { Clock } from '#machinery/clock.ts';
 
@@ -11,8 +12,9 @@ export class TimeoutError extends Error {
 }
 
 /**
- * Runs `work` with a signal that aborts when `timeoutMs` have gone by or `signal` aborts. Rejects at that moment, with
- * TimeoutError or the signal's reason, whether or not `work` heeds its signal; its result is then dropped.
+ * Runs `work` with a signal that aborts after `timeoutMs` or with `signal`. Rejects at that moment,
+ * with TimeoutError or the signal's reason, even if `work` ignores its signal; its result is then
+ * dropped.
  */
 export async function withTimeout<T>(
   clock: Clock,
@@ -33,7 +35,10 @@ export async function withTimeout<T>(
   }
 }
 
-/** As `promise`, but rejects with the signal's reason as soon as it aborts; what the promise stands for may go on. */
+/**
+ * Returns a promise that settles with `promise`, or rejects with the signal's reason as soon as it
+ * aborts. The work behind the promise may continue.
+ */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);

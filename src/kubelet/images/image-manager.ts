@@ -1,5 +1,5 @@
-// Sees to it that a container's image is on the node before the container is made, as its pull policy says, and backs off
-// from images that cannot be pulled.
+// Makes sure that a container's image is on the node before the container is created, by its pull
+// policy. Backs off from images that cannot be pulled.
 
 import {
   isCriError,
@@ -18,10 +18,10 @@ import { podUid, type Container, type Pod, type Secret } from '../types.ts';
 import { InvalidImageNameError, parseImageName, withDefaultTag } from './image-name.ts';
 import { credentialsFor } from './pull-credentials.ts';
 
-/** Why there is no image; `reason` and the message are what the container's `waiting` shows. */
+/** Why there is no image; `reason` and the message appear in the container's `waiting` state. */
 export class ImageError extends Error {
   readonly reason: string;
-  /** When it may be tried again, wall-clock milliseconds; undefined: the back-off has yet to be asked. */
+  /** When the pull may be retried, in wall-clock milliseconds; undefined: the back-off decides. */
   readonly retryAt: number | undefined;
 
   constructor(
@@ -39,7 +39,7 @@ export class ImageError extends Error {
 /** An image that a pod needs. */
 export interface WantedImage {
   readonly name: string;
-  /** Absent: as the name's tag suggests. */
+  /** The pull policy. Absent: derived from the image's tag. */
   readonly policy: string | undefined;
   /** The container for events. Absent: the pod, as for an image volume. */
   readonly container?: Container;
@@ -49,9 +49,9 @@ export interface ImageManagerConfig {
   readonly images: ImageService;
   readonly clock: Clock;
   readonly events: PodEvents;
-  /** The first delay after a failed pull. Default: 10,000. */
+  /** The delay after the first failed pull, in milliseconds. Default: 10,000. */
   readonly backoffMs?: number;
-  /** Default: 300,000. */
+  /** The maximum delay, in milliseconds. Default: 300,000. */
   readonly maxBackoffMs?: number;
 }
 
@@ -60,9 +60,9 @@ const SHOWN_MS = 2000;
 export class ImageManager {
   readonly #config: ImageManagerConfig;
   readonly #backoff: Backoff;
-  /** The last failure of each image of each pod, shown while it is backed off from. */
+  /** By pod and image: the last failure, shown during the back-off. */
   readonly #lastFailure = new Map<string, string>();
-  /** Pulls under way: of one image with the same credentials there is never more than one. */
+  /** Pulls in flight: at most one per image and credentials. */
   readonly #pulls = new Map<string, Promise<string>>();
 
   constructor(config: ImageManagerConfig) {
@@ -74,7 +74,7 @@ export class ImageManager {
     );
   }
 
-  /** Resolves with the reference by which the runtime knows the image. Rejects with ImageError. */
+  /** Resolves with the runtime's reference to the image. Rejects with ImageError. */
   async ensureImage(
     pod: Pod,
     { name, policy: wantedPolicy, container }: WantedImage,
@@ -83,7 +83,7 @@ export class ImageManager {
     signal: AbortSignal,
   ): Promise<string> {
     const { images, events, clock } = this.#config;
-    // Runtimes may choose by them how to get the image.
+    // Runtimes may use them to choose how to get the image.
     const annotations = pod.metadata.annotations ?? {};
     const report = (type: 'Normal' | 'Warning', reason: EventReason, message: string): void => {
       if (container !== undefined) events.container(pod, container, type, reason, message);
@@ -160,7 +160,7 @@ export class ImageManager {
       this.#backoff.next(key, clock.now());
       const failure = describePullFailure(name, error, text);
       this.#lastFailure.set(key, `${failure.reason}: ${failure.message}`);
-      // The failure is shown for a moment; then that it is backed off from, with the time at which to try again.
+      // The failure is reported first; the back-off and its retry time are reported from then on.
       throw new ImageError(failure.reason, failure.message, {
         cause: error,
         retryAt: clock.now() + SHOWN_MS,
@@ -168,7 +168,7 @@ export class ImageManager {
     }
   }
 
-  /** Forgets what was kept for a pod that is gone. */
+  /** Drops the state of a pod that is gone. */
   forget(uid: string): void {
     this.#backoff.forget(`${uid}_`);
     for (const key of this.#lastFailure.keys())
@@ -206,11 +206,11 @@ export class ImageManager {
       );
       this.#pulls.set(key, pull);
     }
-    // The pull goes on for others that wait for it.
+    // The pull continues for other callers that wait for it.
     return untilAborted(pull, signal);
   }
 
-  /** Without any credentials if there are none; otherwise each until one is accepted. */
+  /** Pulls without credentials if there are none, otherwise with each until one is accepted. */
   async #tryCredentials(
     image: ImageSpec,
     credentials: readonly AuthConfig[],

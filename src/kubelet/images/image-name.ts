@@ -1,11 +1,11 @@
-// Image references: what a container's `image` means, and which registry has it.
+// Parses image references: registry, repository, tag and digest.
 
 export class InvalidImageNameError extends Error {}
 
 export interface ImageName {
-  /** 'docker.io', 'ghcr.io', 'localhost:5000' … */
+  /** For example 'docker.io', 'ghcr.io' or 'localhost:5000'. */
   readonly registry: string;
-  /** Without registry: 'library/busybox'. */
+  /** The name without the registry: 'library/busybox'. */
   readonly repository: string;
   readonly tag: string | undefined;
   readonly digest: string | undefined;
@@ -16,7 +16,9 @@ const TAG = /^[A-Za-z0-9_][\w.-]{0,127}$/;
 const DIGEST = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
 const MAX_NAME_LENGTH = 255;
 
-/** Throws InvalidImageNameError, with the words of the reference grammar. */
+/**
+ * Parses an image reference. Throws InvalidImageNameError, in the words of the reference grammar.
+ */
 export function parseImageName(image: string): ImageName {
   let rest = image;
   let digest: string | undefined;
@@ -36,7 +38,8 @@ export function parseImageName(image: string): ImageName {
   let registry = 'docker.io';
   const slash = rest.indexOf('/');
   const first = slash < 0 ? '' : rest.slice(0, slash);
-  // A first part is a host if it could not be a repository's: a dot, a port, or 'localhost'.
+  // The first part is a host if it cannot be part of a repository: with a dot, a port, or
+  // 'localhost'.
   if (slash >= 0 && (first.includes('.') || first.includes(':') || first === 'localhost')) {
     registry = first;
     rest = rest.slice(slash + 1);
@@ -52,7 +55,10 @@ export function parseImageName(image: string): ImageName {
   return { registry, repository: rest, tag, digest };
 }
 
-/** The reference with the tag 'latest' if it names neither tag nor digest. Throws InvalidImageNameError. */
+/**
+ * Returns the reference, with the tag 'latest' if it has neither tag nor digest. Throws
+ * InvalidImageNameError.
+ */
 export function withDefaultTag(image: string): string {
   const name = parseImageName(image);
   return name.tag === undefined && name.digest === undefined ? `${image}:latest` : image;

@@ -81,7 +81,7 @@ describe('credentials', () => {
     });
   });
 
-  test('that cannot be read are none', () => {
+  test('that are malformed are ignored', () => {
     const broken: Secret = {
       ...secret({}),
       data: { '.dockerconfigjson': Buffer.from('{').toString('base64') },

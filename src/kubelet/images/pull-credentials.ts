@@ -1,16 +1,19 @@
-// Which credentials of a pod's image pull secrets fit an image.
+// Selects the credentials for an image from a pod's image pull secrets.
 
 import type { AuthConfig } from '#cri/index.ts';
 import type { Secret } from '../types.ts';
 import { parseImageName } from './image-name.ts';
 
 interface Entry {
-  /** Host with optional port and path, lower case, without scheme: 'ghcr.io/team'. */
+  /** The host with optional port and path, in lower case, without scheme: 'ghcr.io/team'. */
   readonly place: string;
   readonly auth: AuthConfig;
 }
 
-/** The credentials to try, the most specific place first. Secrets that are not of a docker type, or unreadable, give none. */
+/**
+ * Returns the matching credentials, the most specific place first. Secrets of other types, and
+ * malformed ones, are ignored.
+ */
 export function credentialsFor(image: string, secrets: readonly Secret[]): readonly AuthConfig[] {
   const name = parseImageName(image);
   const target = `${name.registry}/${name.repository}`;
@@ -33,7 +36,7 @@ function readSecret(secret: Secret): Entry[] {
       return readAuths(JSON.parse(Buffer.from(legacy, 'base64').toString('utf8')));
     }
   } catch {
-    // Malformed secrets are as good as none; the pull says that it was not authorized.
+    // A malformed secret is ignored: the failed pull reports the missing authorization.
     return [];
   }
   return [];
@@ -73,7 +76,10 @@ function normalizePlace(place: string): string {
   return bare.replace(/^(?:index\.|registry-1\.)docker\.io(?=\/|$)/, 'docker.io');
 }
 
-/** Host parts may hold '*' for one label or part of it; a path has to be a prefix of the image's, part by part. */
+/**
+ * Reports whether the place matches. A label of the host may contain '*'; the path must be a prefix
+ * of the image's path, part by part.
+ */
 function matches(place: string, target: string): boolean {
   const [placeHost = '', ...placePath] = place.split('/');
   const [host = '', ...path] = target.split('/');

@@ -1,21 +1,21 @@
-// The lines of a CRI log file: `<RFC 3339 time, nanoseconds> <stdout|stderr> <P|F> <content>`. 'P' is a part of a line that
-// goes on with the next entry, 'F' is a line's end.
+// Parses CRI log files. A line is `<RFC 3339 time, nanoseconds> <stdout|stderr> <P|F> <content>`.
+// 'P' is a part of a line that continues in the next entry, 'F' is the end of a line.
 
 export type LogStream = 'stdout' | 'stderr';
 
 export interface LogEntry {
-  /** As written. */
+  /** The time in its written form. */
   readonly timestamp: string;
   readonly stream: LogStream;
-  /** The line does not end here. */
+  /** The line continues in the next entry. */
   readonly partial: boolean;
-  /** Without the newline. */
+  /** The text without the newline. */
   readonly content: Buffer;
 }
 
 const SPACE = 0x20;
 
-/** Undefined for a line that is not in the format. `line` is without its newline. */
+/** Parses a line without its newline. Returns undefined if it is not in this format. */
 export function parseLogLine(line: Buffer): LogEntry | undefined {
   const first = line.indexOf(SPACE);
   const second = first < 0 ? -1 : line.indexOf(SPACE, first + 1);
@@ -25,7 +25,7 @@ export function parseLogLine(line: Buffer): LogEntry | undefined {
   const stream = line.toString('latin1', first + 1, second);
   const timestamp = line.toString('latin1', 0, first);
   if ((stream !== 'stdout' && stream !== 'stderr') || timestamp === '') return undefined;
-  // Further tags may follow the first, after colons.
+  // Further tags may follow, separated by colons.
   return {
     timestamp,
     stream,
@@ -34,7 +34,9 @@ export function parseLogLine(line: Buffer): LogEntry | undefined {
   };
 }
 
-/** Milliseconds since the epoch, with the fraction that the timestamp has; NaN if it is none. */
+/**
+ * Returns milliseconds since the epoch, with the fraction of the timestamp; NaN for an invalid one.
+ */
 export function logTime(timestamp: string): number {
   const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? '';
   const base = Date.parse(timestamp.replace(/\.\d+/, ''));

@@ -61,18 +61,21 @@ describe('a log line', () => {
     expect({ ...parsed, content: parsed?.content.toString() }).toEqual(expected);
   });
 
-  test.each(['', 'no blanks', 'time stdin F x', ' stdout F x'])('%j is none', (line) => {
-    expect(parseLogLine(Buffer.from(line))).toBeUndefined();
-  });
+  test.each(['%j is not a log line', 'no blanks', 'time stdin F x', ' stdout F x'])(
+    '%j is none',
+    (line) => {
+      expect(parseLogLine(Buffer.from(line))).toBeUndefined();
+    },
+  );
 
-  test('its time has the fraction that was written', () => {
+  test('its time includes the written fraction', () => {
     expect(logTime('2026-01-01T00:00:01.250000000Z') - Date.UTC(2026, 0, 1, 0, 0, 1)).toBe(250);
     expect(logTime('2026-01-01T02:00:01+02:00')).toBe(Date.UTC(2026, 0, 1, 0, 0, 1));
   });
 });
 
 describe('reading', () => {
-  test('gives the content of both streams, in order, with partial lines joined', async () => {
+  test('returns the content of both streams, in order, with partial lines joined', async () => {
     await writeFile(
       path,
       entry(1, 'one') +
@@ -98,18 +101,18 @@ describe('reading', () => {
     expect(await read({ since: Date.UTC(2026, 0, 1, 0, 0, 2) })).toBe('two\nthree\n');
   });
 
-  test('stops after so many bytes', async () => {
+  test('stops after the limit in bytes', async () => {
     await writeFile(path, entry(1, 'one') + entry(2, 'two'));
     expect(await read({ limitBytes: 6 })).toBe('one\ntw');
     expect(await read({ limitBytes: 4 })).toBe('one\n');
   });
 
-  test('leaves out what is not in the format', async () => {
+  test('leaves out lines in another format', async () => {
     await writeFile(path, `${entry(1, 'one')}garbage\n${entry(2, 'two')}`);
     expect(await read()).toBe('one\ntwo\n');
   });
 
-  test('rejects when there is no file', async () => {
+  test('rejects if there is no file', async () => {
     await expect(read()).rejects.toThrow('ENOENT');
   });
 });
@@ -158,7 +161,7 @@ describe('the last lines', () => {
 });
 
 describe('following', () => {
-  test('goes on until the container has ended, across a rotation', async () => {
+  test('continues until the container has ended, across a rotation', async () => {
     let running = true;
     const source = {
       path,
@@ -174,7 +177,7 @@ describe('following', () => {
     };
     expect(await next()).toBe('one\n');
     const pending = next();
-    // Half a line, then the rest of it.
+    // The first half of a line, then the rest.
     await appendFile(path, entry(2, 'two').slice(0, 40));
     await appendFile(path, entry(2, 'two').slice(40));
     expect(await pending).toBe('two\n');
@@ -187,7 +190,7 @@ describe('following', () => {
     expect(await next()).toBeUndefined();
   });
 
-  test('stops when nobody listens any more', async () => {
+  test('stops when the reader closes', async () => {
     await writeFile(path, entry(1, 'one'));
     const abort = new AbortController();
     const source = { path, clock: systemClock, isRunning: () => Promise.resolve(true), pollMs: 1 };
@@ -200,10 +203,10 @@ describe('following', () => {
 });
 
 describe('a log that is not there yet', () => {
-  test('is waited for while its container runs', async () => {
+  test('is awaited while its container runs', async () => {
     let asked = 0;
     const isRunning = async (): Promise<boolean> => {
-      // The container writes late, and ends.
+      // The container writes late, and then ends.
       if (++asked === 3) await writeFile(path, entry(1, 'late'));
       return asked < 5;
     };
@@ -213,12 +216,12 @@ describe('a log that is not there yet', () => {
     expect(Buffer.concat(chunks).toString()).toBe('late\n');
   });
 
-  test('is missing once the container has ended, or when it is not followed', async () => {
+  test('is an error once the container has ended, or without following', async () => {
     await expect(read({ follow: true })).rejects.toMatchObject({ code: 'ENOENT' });
     await expect(read()).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('is given up when the client leaves', async () => {
+  test('is no longer awaited when the client disconnects', async () => {
     const left = new AbortController();
     const isRunning = (): Promise<boolean> => {
       left.abort();

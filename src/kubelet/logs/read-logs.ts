@@ -1,5 +1,5 @@
-// Reads a container's log file, as `kubectl logs` asks for it: from some line or time on, limited, and followed while the
-// container writes, across rotations of the file.
+// Reads a container's log file for `kubectl logs`: from a line or time on, limited, and followed
+// while the container writes, across rotations of the file.
 
 import { constants } from 'node:fs';
 import { lstat, type FileHandle } from 'node:fs/promises';
@@ -9,35 +9,39 @@ import { logTime, parseLogLine, type LogEntry, type LogStream } from './cri-log.
 
 export interface LogOptions {
   readonly follow?: boolean;
-  /** Only so many lines at the end. */
+  /** The number of lines at the end to read. */
   readonly tailLines?: number;
-  /** Only what was written since then, wall-clock milliseconds. */
+  /** Skips output before this time, in wall-clock milliseconds. */
   readonly since?: number;
-  /** Each line begins with its time. */
+  /** Puts the time before each line. */
   readonly timestamps?: boolean;
   readonly limitBytes?: number;
-  /** Default: both. */
+  /** The stream to read. Default: both. */
   readonly stream?: LogStream;
 }
 
 export interface LogSource {
   readonly path: string;
   readonly clock: Clock;
-  /** Whether the container may still write; asked when the end of the file is reached. */
+  /** Reports whether the container may still write. Called at the end of the file. */
   readonly isRunning: () => Promise<boolean>;
-  /** How often the file is looked at while following. Default: 250. */
+  /** The time between two reads while following, in milliseconds. Default: 250. */
   readonly pollMs?: number;
 }
 
 const BLOCK_BYTES = 64 * 1024;
-/** Longer lines are no entries of a container runtime: they are left out, whatever memory they would take. */
+/**
+ * Longer lines cannot be entries of a container runtime. They are skipped, so that memory stays
+ * bounded.
+ */
 const MAX_LINE_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * The log's content, line ends included. Rejects if the file cannot be read (ENOENT if it is not there, unless it is followed and the
- * container runs), or is not a regular file: a link is not followed. Ends at the end of the file or, when following, once the
- * container has ended and all of its log was read. Ends as well when the signal aborts.
+ * Yields the log's content, including line ends. Rejects if the path is not a regular file (links
+ * are not followed), or if it does not exist (ENOENT), unless the log is followed and the container
+ * runs. Ends at the end of the file; when following, once the container has ended and its whole log
+ * was read. Also ends when the signal aborts.
  */
 export async function* readLogs(
   source: LogSource,
@@ -58,9 +62,9 @@ export async function* readLogs(
   }
 }
 
-/** Returns the output of an entry; undefined: none. */
+/** Returns a function that formats an entry; undefined: the entry has no output. */
 function makeFormatter(options: LogOptions): (entry: LogEntry) => Buffer | undefined {
-  // A stream's line that is cut into parts has its time once, at its beginning.
+  // A line in several parts gets its time once, at its beginning.
   const inLine: Record<LogStream, boolean> = { stdout: false, stderr: false };
   return (entry) => {
     if (options.stream !== undefined && entry.stream !== options.stream) return undefined;
@@ -89,7 +93,7 @@ async function* entries(
         ? 0
         : await findTail(file, options.tailLines, options.stream, signal);
     let rest: Buffer = Buffer.alloc(0);
-    /** The line that `rest` was the beginning of is too long: it is passed over up to its end. */
+    /** The line is too long: it is skipped up to its end. */
     let skipping = false;
     while (!signal.aborted) {
       const { bytesRead, buffer } = await file.read(
@@ -112,7 +116,8 @@ async function* entries(
         continue;
       }
       if (options.follow !== true || signal.aborted) return;
-      // Asked before the file is looked at once more: what was written before the container ended is then surely read.
+      // Called before the file is read again: the output before the container's end is then
+      // complete.
       const running = await source.isRunning();
       const { size } = await file.stat();
       if (size > position) continue;
@@ -138,8 +143,8 @@ async function* entries(
 }
 
 /**
- * The open file. A container that has not written yet may have none: when following, the file is waited for as long as the container
- * runs. Undefined: the signal aborted first.
+ * Opens the file. A container without output may have none: when following, waits for the file as
+ * long as the container runs. Returns undefined if the signal aborted first.
  */
 async function openLog(
   source: LogSource,
@@ -147,7 +152,7 @@ async function openLog(
   signal: AbortSignal,
 ): Promise<FileHandle | undefined> {
   for (;;) {
-    // Asked before the file is opened: what a container wrote before it ended is then surely found.
+    // Called before the file is opened: the output before the container's end is then complete.
     const running = follow && (await source.isRunning());
     try {
       return await openUntrusted(source.path, constants.O_RDONLY);
@@ -172,20 +177,23 @@ function splitLines(data: Buffer): { readonly complete: Buffer[]; readonly rest:
   return { complete, rest: data.subarray(begin) };
 }
 
-/** The new file at the path, if it is no longer the one that is open. */
+/** Returns the new file at the path if it is not the open one. */
 async function reopenIfRotated(path: string, file: FileHandle): Promise<FileHandle | undefined> {
   try {
     const [mine, there] = await Promise.all([file.stat(), lstat(path)]);
     if (mine.ino === there.ino && mine.dev === there.dev) return undefined;
     return await openUntrusted(path, constants.O_RDONLY);
   } catch (error) {
-    // Between being moved away and being made anew.
+    // The old file was moved away, and the new one does not exist yet.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-/** Where the last `lines` lines begin: parts of one line count once, and only lines of `stream` count if it is given. */
+/**
+ * Returns the offset of the last `lines` lines. Parts of one line count once, and only lines of
+ * `stream` count if it is given.
+ */
 async function findTail(
   file: FileHandle,
   lines: number,
@@ -198,7 +206,7 @@ async function findTail(
   /** Returns the bytes from `end` to the first newline after it. */
   let pending: Buffer = Buffer.alloc(0);
   let found = 0;
-  /** Where the line that is being counted begins. */
+  /** The offset of the line that is being counted. */
   let begin = size;
   while (end > 0 && !signal.aborted) {
     const length = Math.min(BLOCK_BYTES, end);
@@ -213,7 +221,7 @@ async function findTail(
       const entry = parseLogLine(line.at(-1) === NEWLINE ? line.subarray(0, -1) : line);
       if (entry !== undefined && (stream === undefined || entry.stream === stream)) {
         if (!entry.partial) {
-          // The end of a line further up: everything from `begin` on is complete.
+          // The end of an earlier line: everything from `begin` on is complete.
           if (found === lines) return begin;
           found++;
         } else if (found === 0) found = 1;
@@ -223,7 +231,7 @@ async function findTail(
       if (newline < 0) return begin;
     }
     pending = Buffer.from(data.subarray(0, stop));
-    // No entry ends in so much text: nothing before it is looked for.
+    // No entry is this long, so the search ends here.
     if (pending.length > MAX_LINE_BYTES) return begin;
     end = base;
   }

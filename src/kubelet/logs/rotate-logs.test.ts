@@ -19,7 +19,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** A runtime whose containers begin a new file, or refuse to. */
+/** Rotates the logs of a runtime whose containers start a new file, or fail to. */
 function rotate(
   clock: VirtualClock,
   reopen: () => Promise<void> = () => writeFile(path, ''),
@@ -36,7 +36,7 @@ function rotate(
   });
 }
 
-test('a file that is large enough is moved aside, and only so many are kept', async () => {
+test('a file above the limit is moved, and only the newest files are kept', async () => {
   const clock = new VirtualClock();
   await writeFile(path, 'small');
   await rotate(clock);
@@ -51,7 +51,7 @@ test('a file that is large enough is moved aside, and only so many are kept', as
   expect(await readFile(join(directory, '0.log.20260101-000400'), 'utf8')).toBe('round 3 is large');
 });
 
-test('a container that cannot begin a new file keeps its own', async () => {
+test('a container that cannot start a new file keeps its own', async () => {
   const clock = new VirtualClock();
   await writeFile(path, 'this one is large');
   await rotate(clock, () => Promise.reject(new Error('not running')));

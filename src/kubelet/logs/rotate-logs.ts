@@ -1,5 +1,5 @@
-// Keeps container logs from filling the disk: a file that has grown too large is moved aside and the container gets a new
-// one; of those moved aside, the oldest are removed.
+// Rotates container logs so that they do not fill the disk: a file above the limit is moved and the
+// container gets a new one; the oldest moved files are removed.
 
 import { lstat, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -14,17 +14,20 @@ export interface RotateLogsInput {
   /** Returns the running containers. */
   readonly containers: readonly { readonly id: string; readonly logPath: string }[];
   readonly maxBytes: number;
-  /** The one that is written to included. */
+  /** The maximum number of files, including the current one. */
   readonly maxFiles: number;
 }
 
-/** A failure for one container is logged, and retried at the next run. */
+/**
+ * Rotates the logs of all containers. A failure for one container is logged, and retried in the
+ * next pass.
+ */
 export async function rotateLogs(input: RotateLogsInput): Promise<void> {
   for (const { id, logPath } of input.containers) {
     if (logPath === '') continue;
     try {
       const info = await lstat(logPath);
-      // Anything else is not the runtime's log: there is nothing to rotate.
+      // A file of another type is not the runtime's log: there is nothing to rotate.
       if (info.isFile() && info.size >= input.maxBytes) await rotate(input, id, logPath);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
@@ -37,7 +40,8 @@ async function rotate(input: RotateLogsInput, id: string, path: string): Promise
   const directory = dirname(path);
   const prefix = `${basename(path)}.`;
   const old = (await readdir(directory)).filter((name) => name.startsWith(prefix)).toSorted();
-  // The names hold the time, so their order is that of age. With the one that is moved now, one less is kept.
+  // The names contain the time, so sorting them sorts by age. One fewer is kept, because of the
+  // file that is moved now.
   for (const name of old.slice(0, Math.max(old.length - Math.max(input.maxFiles - 2, 0), 0)))
     await rm(join(directory, name), { force: true });
   const stamp = new Date(input.clock.now()).toISOString().slice(0, 19).replace(/[-:T]/g, '');
@@ -46,7 +50,7 @@ async function rotate(input: RotateLogsInput, id: string, path: string): Promise
   try {
     await input.runtime.reopenContainerLog(id);
   } catch (error) {
-    // The container still writes to the file that was moved: put it back, so that nothing is lost.
+    // The container still writes to the moved file: it is moved back, so that no output is lost.
     await rename(moved, path);
     throw error;
   }

@@ -1,5 +1,6 @@
-// A container's termination message: what it wrote to its termination log or, if it failed and wrote nothing, the end of its
-// log. Both files may be anything: the container chooses the path of the first, and may have any file there by a volume.
+// Reads a container's termination message: the content of its termination log or, if it failed and
+// wrote none, the end of its log. The container chooses the path of the first file, and may put any
+// kind of file there through a volume, so both are untrusted.
 
 import type { ContainerStatus } from '#cri/index.ts';
 import { readEndUntrusted } from '#machinery/files/untrusted.ts';

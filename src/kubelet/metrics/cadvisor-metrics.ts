@@ -1,5 +1,6 @@
-// /metrics/cadvisor: the families of cAdvisor that dashboards of pods use, with cAdvisor's names and labels. The values are those of
-// the container runtime (CRI), so families that only cAdvisor can read from cgroups are not there.
+// /metrics/cadvisor: cAdvisor's families that dashboards of pods use, with cAdvisor's names and
+// labels. The values come from the container runtime (CRI), so families that require reading
+// cgroups are missing.
 
 import { sampleText, type Sample } from '#machinery/metrics/instruments.ts';
 import { amountOf } from '../pod/resources.ts';
@@ -8,13 +9,13 @@ import type { ContainerUsage, MemorySample, PodUsage, Usage } from '../node/usag
 import type { Container, Pod } from '../types.ts';
 
 const LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'];
-/** The period of CPU quotas, microseconds. */
+/** The period of CPU quotas, in microseconds. */
 const CPU_PERIOD = 100_000;
 /** The CPU shares of one core. */
 const CPU_SHARES = 1024;
 
 export interface CadvisorInput {
-  /** Undefined if it could not be read. The text then has the metrics of the machine only. */
+  /** Undefined if it could not be read: the text then has only the metrics of the machine. */
   readonly usage: Usage | undefined;
   readonly pods: readonly Pod[];
   readonly podUid: (pod: Pod) => string;
@@ -27,15 +28,18 @@ export interface CadvisorInput {
     readonly kernelVersion: string;
     readonly osVersion: string;
   };
-  /** Wall-clock milliseconds. */
+  /** The wall-clock time in milliseconds. */
   readonly now: number;
 }
 
-/** A cgroup with statistics: of a container, of a whole pod (the label container is empty then), or of the machine (the id is '/'). */
+/**
+ * A cgroup with statistics: of a container, of a whole pod (the label container is empty then), or
+ * of the machine (the id is '/').
+ */
 interface Group {
   readonly labels: readonly string[];
   readonly usage: Pick<ContainerUsage, 'cpu' | 'memory' | 'writableLayer' | 'startedAt' | 'swap'>;
-  readonly processCount?: number | undefined;
+  readonly processCount?: number;
   readonly spec: Container | undefined;
 }
 
@@ -222,7 +226,9 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
   return families.join('');
 }
 
-/** Returns the root cgroup: dashboards select it by the id '/' for what the whole machine uses. */
+/**
+ * Returns the root cgroup. Dashboards select it by the id '/' for the usage of the whole machine.
+ */
 function machineGroup(node: NodeUsage | undefined): readonly Group[] {
   if (node === undefined) return [];
   const {
@@ -243,7 +249,10 @@ function machineGroup(node: NodeUsage | undefined): readonly Group[] {
   return [{ labels: ['', '/', '', '', '', ''], usage, spec: undefined }];
 }
 
-/** The cgroup of a container has none below it, so that both of cAdvisor's scopes have the same value; of a pod only the sum is known. */
+/**
+ * The cgroup of a container has no children, so that both of cAdvisor's scopes have the same value;
+ * for a pod only the sum is available.
+ */
 function pageFaultSamples(
   labels: readonly string[],
   memory: MemorySample | undefined,
@@ -312,7 +321,10 @@ const NETWORK: readonly (readonly [
   ],
 ];
 
-/** The network belongs to the sandbox: its series carry the sandbox's id. */
+/**
+ * Returns the network series. The network belongs to the sandbox, so the series have the sandbox's
+ * id.
+ */
 function networkSamples(
   { network, uid, sandboxId, namespace, name }: PodUsage,
   value: (one: Interface) => number | undefined,

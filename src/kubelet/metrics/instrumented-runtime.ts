@@ -1,4 +1,4 @@
-// Counts and times the kubelet's calls to the container runtime.
+// Wraps a container runtime to count and time the kubelet's calls.
 
 import type { ImageService, Runtime, RuntimeService } from '#cri/index.ts';
 import type { KubeletMetrics } from './kubelet-metrics.ts';
@@ -39,10 +39,10 @@ const IMAGE_OPERATIONS: Readonly<Record<keyof ImageService, string>> = {
   imageFsInfo: 'image_fs_info',
 };
 
-/** Sessions: they last as long as the user wants, which says nothing about the runtime. They are counted, not timed. */
+/** Sessions last as long as the user wants, so they are counted, but not timed. */
 const SESSIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'port_forward']);
 
-/** Returns the runtime with every call counted. The runtime itself stays as it is. */
+/** Returns a wrapper that counts every call. The runtime itself is unchanged. */
 export function instrumentRuntime(runtime: Runtime, metrics: KubeletMetrics): Runtime {
   return {
     name: runtime.name,
@@ -64,7 +64,7 @@ function instrumented<T extends object>(
       if (present !== undefined) return present;
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== 'function') return member;
-      // Looked up at each call: a test may replace a method.
+      // Looked up at each call, because a test may replace a method.
       const method = (...args: readonly unknown[]): unknown =>
         Reflect.apply(Reflect.get(target, name) as () => unknown, target, args);
       const operation =
@@ -84,7 +84,8 @@ function counted(
   return (...args) => {
     const seconds = SESSIONS.has(operation) ? () => undefined : metrics.timer();
     const result = method(...args);
-    // Observed from aside: the caller waits no turn longer than without metrics.
+    // The result is observed separately, so that the caller does not wait longer than without
+    // metrics.
     Promise.resolve(result).then(
       () => metrics.runtimeOperation(operation, seconds(), false),
       () => metrics.runtimeOperation(operation, seconds(), true),

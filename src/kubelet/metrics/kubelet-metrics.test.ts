@@ -61,7 +61,7 @@ function get(
   });
 }
 
-/** Sample lines by name, labels in alphabetical order, without timestamps. */
+/** Returns sample lines by name, with sorted labels, without timestamps. */
 function parse(
   text: string,
 ): Map<string, { readonly type: string; readonly samples: Map<string, number> }> {
@@ -69,7 +69,7 @@ function parse(
   for (const line of text.split('\n')) {
     const type = /^# TYPE (\S+) (\S+)$/.exec(line);
     if (type !== null) {
-      // Prometheus rejects a text in which a family comes twice.
+      // Prometheus rejects a text with a duplicate family.
       expect(families.has(type[1] as string), type[1]).toBe(false);
       families.set(type[1] as string, { type: type[2] as string, samples: new Map() });
     }
@@ -89,7 +89,7 @@ function parse(
   return families;
 }
 
-/** Alpha metrics of which dashboards are made. test/scenarios/metrics has the stable and beta ones. */
+/** Alpha metrics on common dashboards. test/scenarios/metrics has the stable and beta ones. */
 const ON_DASHBOARDS: readonly (readonly [
   endpoint: string,
   name: string,
@@ -169,7 +169,7 @@ test.each(ON_DASHBOARDS)('%s has %s', async (endpoint, name, type, labels) => {
 describe('values', () => {
   const web = 'container=main,namespace=default,pod=web';
 
-  test('usage is what the runtime reports', async () => {
+  test('usage comes from the runtime', async () => {
     const first = parse((await get('/metrics/resource')).body);
     expect(first.get('container_memory_working_set_bytes')?.samples.get(web)).toBe(
       32 * 1024 * 1024,
@@ -187,7 +187,7 @@ describe('values', () => {
     expect(used('node_cpu_usage_seconds_total', '')).toBeCloseTo(5.4, 3);
   });
 
-  test('a runtime that does not answer is a scrape error, not a failed scrape', async () => {
+  test('an unresponsive runtime is a scrape error metric, not a failed scrape', async () => {
     const { runtime } = harness.runtime;
     const original = runtime.listContainerStats.bind(runtime);
     runtime.listContainerStats = () => Promise.reject(new Error('no answer'));
@@ -209,7 +209,7 @@ describe('values', () => {
     ]);
   });
 
-  test('probes are counted by result, and forgotten with their pod', async () => {
+  test('probes are counted by result, and dropped with their pod', async () => {
     const series = (probe: string, result: string) => (text: string) =>
       [...(parse(text).get('prober_probe_total')?.samples ?? [])].find(
         ([labels]) => labels.includes(`probe_type=${probe}`) && labels.includes(`result=${result}`),
@@ -255,7 +255,7 @@ describe('values', () => {
     expect(families.get('container_scrape_error')?.samples.get('')).toBe(0);
   });
 
-  test('limits of containers are those of the pod', async () => {
+  test('limits of containers come from the pod', async () => {
     const { body } = await get('/metrics/cadvisor');
     const value = (name: string): number | undefined =>
       [...(parse(body).get(name)?.samples ?? [])].find(([labels]) =>
@@ -285,7 +285,7 @@ describe('values', () => {
     expect(short).not.toContain('rootfs');
   });
 
-  test('the configuration is a KubeletConfiguration with what is in effect', async () => {
+  test('the configuration is a KubeletConfiguration with the effective values', async () => {
     expect(JSON.parse((await get('/configz')).body)).toMatchObject({
       kubeletconfig: {
         kind: 'KubeletConfiguration',
@@ -332,7 +332,7 @@ describe('values', () => {
     expect(await get(path, {}, 'POST')).toEqual({ code, body });
   });
 
-  test('running pods are those of the runtime', async () => {
+  test('running pods come from the runtime', async () => {
     expect(JSON.parse((await get('/runningpods/')).body)).toMatchObject({
       kind: 'PodList',
       items: [

@@ -1,4 +1,5 @@
-// The kubelet's own metrics, with upstream's names, labels and buckets (pkg/kubelet/metrics and pkg/kubelet/server/metrics).
+// The kubelet's own metrics, with upstream's names, labels and buckets (pkg/kubelet/metrics and
+// pkg/kubelet/server/metrics).
 
 import type { Clock } from '#machinery/clock.ts';
 import {
@@ -21,16 +22,16 @@ const POD_START_BUCKETS: readonly number[] = [
 const RUNTIME_BUCKETS = exponentialBuckets(0.005, 2.5, 14);
 const NONE: readonly string[] = [];
 
-/** Values that are read when the metrics are, not counted. */
+/** Functions that read current values when metrics are read. */
 export interface KubeletGauges {
   readonly nodeName: string;
-  /** Sandboxes that are ready. */
+  /** Returns the number of ready sandboxes. */
   runningPods(): number;
-  /** By state. */
+  /** Returns the number of containers by state. */
   containers(): Readonly<Record<'created' | 'running' | 'exited' | 'unknown', number>>;
-  /** Pods of the API and of static manifests. */
+  /** Returns the number of pods from the API and from static manifests. */
   desiredPods(): { readonly api: number; readonly static: number };
-  /** Wall-clock milliseconds of the last relist; 0 before the first. */
+  /** Returns the wall-clock time of the last relist in milliseconds; 0 before the first. */
   lastRelist(): number;
 }
 
@@ -192,14 +193,17 @@ export class KubeletMetrics implements RuntimeMetrics {
     families[event].with().value += count;
   }
 
-  /** `path`: the first part of a path that is served, or 'other'. */
+  /** Counts a request. `path`: the first part of a known path, or 'other'. */
   requestServed(method: string, path: string, longRunning: boolean, seconds: number): void {
     const labels = [method, path, 'readwrite', String(longRunning)];
     this.#requests.with(...labels).value++;
     this.#requestDuration.with(...labels).observe(seconds);
   }
 
-  /** Returns the kubelet's own metrics in Prometheus' text form, without those that every component has. */
+  /**
+   * Returns the kubelet's own metrics in Prometheus' text format, without the metrics common to all
+   * components.
+   */
   text(gauges: KubeletGauges): string {
     const gauge = (
       name: string,

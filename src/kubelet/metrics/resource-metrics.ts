@@ -1,5 +1,6 @@
-// /metrics/resource: CPU and memory of the node, its pods and containers, as metrics-server reads them. Names, labels and the rule that
-// a series without a value is left out are upstream's (pkg/kubelet/metrics/collectors/resource_metrics.go).
+// /metrics/resource: CPU and memory of the node, its pods and containers, for metrics-server.
+// Names, labels and the rule that series without a value are left out are upstream's
+// (pkg/kubelet/metrics/collectors/resource_metrics.go).
 
 import { sampleText, type Description, type Sample } from '#machinery/metrics/instruments.ts';
 import type { Usage } from '../node/usage.ts';
@@ -7,7 +8,10 @@ import type { Usage } from '../node/usage.ts';
 const CONTAINER = ['container', 'pod', 'namespace'];
 const POD = ['pod', 'namespace'];
 
-/** `usage`: undefined if it could not be read; then the text says only that. */
+/**
+ * Returns the metrics. `usage`: undefined if it could not be read; the text then has only the error
+ * metric.
+ */
 export function resourceMetrics(usage: Usage | undefined): string {
   const families: string[] = [];
   const add = (

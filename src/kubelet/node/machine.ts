@@ -5,7 +5,10 @@ import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
 import { arch, cpus, release, totalmem } from 'node:os';
 import type { ResourceList } from '../types.ts';
 
-/** The part of a Node's status.nodeInfo about the machine. The rest is about the runtime and the kubelet. */
+/**
+ * The part of a Node's status.nodeInfo about the machine. The rest is about the runtime and the
+ * kubelet.
+ */
 export interface MachineInfo {
   readonly machineID: string;
   readonly systemUUID: string;
@@ -32,7 +35,10 @@ const KEYS: readonly (keyof MachineInfo)[] = [
   'architecture',
 ];
 
-/** Reads the information; '' for parts that cannot be read. Reads nothing if all is given: a simulated node has no machine. */
+/**
+ * Reads the information; '' for parts that cannot be read. Reads nothing if all parts are given: a
+ * simulated node has no machine.
+ */
 export async function readMachineInfo(given: Partial<MachineInfo> = {}): Promise<MachineInfo> {
   if (isComplete(given)) return given;
   return { ...(await readAll()), ...given };
@@ -55,13 +61,13 @@ async function readAll(): Promise<MachineInfo> {
     bootID,
     kernelVersion: release(),
     osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(osRelease)?.[1] ?? 'Linux',
-    // Containers are Linux', wherever the kubelet runs.
+    // Containers are Linux containers, wherever the kubelet runs.
     operatingSystem: 'linux',
     architecture: ARCHITECTURES[arch()] ?? arch(),
   };
 }
 
-/** CPUs, memory and disk of this machine, and the usual number of pods. */
+/** Returns CPUs, memory and disk of this machine, and the default number of pods. */
 export async function readCapacity(rootDir: string, maxPods: number): Promise<ResourceList> {
   const disk = await statfs(rootDir).catch(() => undefined);
   return {
@@ -74,7 +80,7 @@ export async function readCapacity(rootDir: string, maxPods: number): Promise<Re
   };
 }
 
-/** The machine's addresses that others may reach it by: the first of each family. */
+/** Returns the first address of each family by which other machines can reach this one. */
 export function machineAddresses(): readonly string[] {
   const all = Object.values(machineInterfaces())
     .flatMap((entries) => entries ?? [])
@@ -89,7 +95,7 @@ async function readOr(fallback: string, ...paths: readonly string[]): Promise<st
     try {
       return (await readFile(path, 'utf8')).trim();
     } catch {
-      // Not on every machine, or not for every user: the next one.
+      // The file is missing or not readable for this user: try the next one.
     }
   }
   return fallback;

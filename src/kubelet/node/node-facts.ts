@@ -1,5 +1,5 @@
-// Gathers what the kubelet says of its node: what the machine and the configuration have, once, and how the runtime is, at
-// each check.
+// Gathers the facts for the Node's status: those of the machine and the configuration once, and the
+// state of the runtime at each check.
 
 import type { Runtime } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -29,17 +29,17 @@ export interface NodeFactsConfig {
   readonly logger: Logger;
   readonly signal: AbortSignal;
   readonly rootDir: string;
-  /** 'containerd://1.7.24'. */
+  /** For example 'containerd://1.7.24'. */
   readonly runtimeVersion: string;
-  /** Monotonic time at which everything in the runtime was listed last. */
+  /** Returns the monotonic time of the last relist of the runtime. */
   readonly lastRelist: () => number;
 }
 
-/** How long the runtime may take to say how it is. */
+/** How long the runtime may take to return its status. */
 const RUNTIME_DEADLINE_MS = 30_000;
-/** A runtime without events that was not listed for so long cannot tell what its pods do. */
+/** If a runtime without events was not listed for this long, the state of pods is unknown. */
 const PLEG_UNHEALTHY_MS = 180_000;
-/** Kept back so that the node itself does not run out of memory. */
+/** Memory that is reserved for the node itself. */
 const RESERVED_MEMORY_BYTES = 100 * 1024 * 1024;
 
 export class NodeFactsSource {
@@ -66,24 +66,24 @@ export class NodeFactsSource {
     this.machine = machine;
   }
 
-  /** Those of the node, as of the last check: a machine may get others. */
+  /** The node's addresses as of the last check: a machine may get others. */
   get addresses(): readonly NodeAddress[] {
     return this.#addresses;
   }
 
-  /** The primary one first. */
+  /** The addresses of the host, the primary one first. */
   get hostIPs(): readonly string[] {
     return this.#addresses
       .filter(({ type }) => type === 'InternalIP')
       .map(({ address }) => address);
   }
 
-  /** Why pods cannot have a network, as of the last check. */
+  /** The reason why pods cannot have a network, as of the last check. */
   get networkProblem(): string | undefined {
     return this.#networkProblem;
   }
 
-  /** The labels that every node has, and those that were configured. */
+  /** The default labels of a node, and the configured ones. */
   get labels(): Readonly<Record<string, string>> {
     const { operatingSystem, architecture } = this.machine;
     return {
@@ -96,7 +96,10 @@ export class NodeFactsSource {
     };
   }
 
-  /** Asks the runtime for its state. Never rejects: the node reports what is wrong. `port`: the kubelet's, as the Node shows it. */
+  /**
+   * Reads the runtime's state. Never rejects: problems are part of the result. `port`: the
+   * kubelet's port for the Node.
+   */
   async current(port: number): Promise<NodeFacts> {
     const problems: string[] = [];
     this.#addresses = addressesOf(this.#config.kubelet);

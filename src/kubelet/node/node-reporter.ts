@@ -1,5 +1,5 @@
-// The node's life in the API: its Node object is made or taken over, its Lease is renewed every few seconds, and its status
-// is reported when it has changed, or every few minutes to say that it has not.
+// Maintains the Node and its Lease in the API: creates or adopts the Node object, renews the Lease
+// every few seconds, and writes the status when it has changed, or every few minutes if it has not.
 
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { nodes } from '#api/groups/core/v1/index.ts';
@@ -27,11 +27,11 @@ export interface NodeReporterConfig {
   readonly taints: readonly v1.Taint[];
   readonly podCIDRs: readonly string[];
   readonly unschedulable: boolean;
-  /** Gathers what is to be said; called for each check. Never rejects. */
+  /** Gathers the facts for the status; called at each check. Never rejects. */
   readonly facts: () => Promise<NodeFacts>;
-  /** How often the status is checked, and the Lease renewed. */
+  /** The time between two checks of the status and renewals of the Lease, in milliseconds. */
   readonly checkMs: number;
-  /** How often a status that has not changed is reported. */
+  /** The time after which an unchanged status is reported, in milliseconds. */
   readonly reportMs: number;
   readonly leaseDurationSeconds: number;
 }
@@ -39,24 +39,29 @@ export interface NodeReporterConfig {
 const LEASE_NAMESPACE = 'kube-node-lease';
 const MIN_RETRY_MS = 100;
 const MAX_RETRY_MS = 7000;
-/** Between checks of a node that is not ready yet, doubled each time: pods wait for it. */
+/**
+ * The first delay between checks of a node that is not ready, in milliseconds, doubled each time:
+ * pods wait for the node.
+ */
 const FIRST_CHECK_MS = 100;
 
 export class NodeReporter {
   readonly #config: NodeReporterConfig;
   #node: Node | undefined;
-  /** Monotonic time of the last status that was written. */
+  /** The monotonic time of the last written status. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wasReady: boolean | undefined;
   #nudge: (() => void) | undefined;
-  /** Nudged while a report was under way. */
+  /** `nudge` was called while a report was in flight. */
   #isNudged = false;
 
   constructor(config: NodeReporterConfig) {
     this.#config = config;
   }
 
-  /** Makes the Node, or takes over the one that is there. Tries until it succeeds or the signal aborts. */
+  /**
+   * Creates the Node, or adopts the existing one. Retries until it succeeds or the signal aborts.
+   */
   async register(signal: AbortSignal): Promise<void> {
     this.#event('Normal', 'Starting', 'Starting kubelet.');
     await this.#retry('node not registered', signal, async () => {
@@ -68,12 +73,12 @@ export class NodeReporter {
     });
   }
 
-  /** Until the signal aborts. */
+  /** Maintains the Node until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
   }
 
-  /** Something about the node has changed: its status is checked now. */
+  /** Checks the status now, because something about the node has changed. */
   nudge(): void {
     this.#isNudged = true;
     this.#nudge?.();
@@ -146,7 +151,7 @@ export class NodeReporter {
           signal,
         });
     } catch (error) {
-      // The node was deleted while its kubelet runs: it is registered again.
+      // The Node was deleted while its kubelet runs: it is registered again.
       if (!apierrors.isNotFound(error) || always) throw error;
       this.#config.logger.warn('node is gone, registering again', { node: nodeName });
       this.#node = await this.#createOrTakeOver(status, signal);
@@ -175,7 +180,8 @@ export class NodeReporter {
 
   #event(type: 'Normal' | 'Warning', reason: EventReason, message: string): void {
     const { nodeName, events } = this.#config;
-    // Its name stands for its UID, which is not known before the node is registered.
+    // As upstream, the Node's name is used as the UID, which is unknown before the node is
+    // registered.
     events.event(
       { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName },
       type,
@@ -196,7 +202,7 @@ export class NodeReporter {
     }
   }
 
-  /** Makes one write, and no read unless the Lease was written by another component. */
+  /** Renews the Lease with one write. Reads it only if another client wrote it. */
   async #renewOnce(signal: AbortSignal): Promise<void> {
     const { client, clock, nodeName, leaseDurationSeconds } = this.#config;
     const resource = client.resource(leases).namespace(LEASE_NAMESPACE);
@@ -226,7 +232,7 @@ export class NodeReporter {
     }
   }
 
-  /** Until it succeeds, the signal aborts, or `attempts` are used up. */
+  /** Retries until the call succeeds, the signal aborts, or `attempts` are used up. */
   async #retry(
     failure: string,
     signal: AbortSignal,
@@ -240,7 +246,7 @@ export class NodeReporter {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        // While a cluster comes up the first tries fail as a matter of course.
+        // While a cluster starts, the first attempts are expected to fail.
         const log = attempt < 5 ? logger.debug.bind(logger) : logger.warn.bind(logger);
         log(failure, { node: nodeName, attempt, err: error });
         if (attempt >= attempts) return;
@@ -253,7 +259,7 @@ export class NodeReporter {
     }
   }
 
-  /** Resolves with true if it was nudged. */
+  /** Sleeps. Resolves with true if `nudge` was called. */
   #sleepOrNudge(clock: Clock, delayMs: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const finish = (isNudged: boolean): void => {

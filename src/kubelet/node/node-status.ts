@@ -1,4 +1,4 @@
-// The status of a node, as a pure function of the kubelet's information.
+// Computes the status of a node, as a pure function of the kubelet's facts.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Image } from '#cri/index.ts';
@@ -12,25 +12,31 @@ export interface NodeFacts {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
   readonly machine: MachineInfo;
-  /** 'containerd://1.7.24'. */
+  /** For example 'containerd://1.7.24'. */
   readonly containerRuntimeVersion: string;
   readonly kubeletVersion: string;
-  /** The kubelet's port; 0: none is open. */
+  /** The kubelet's port; 0 without a server. */
   readonly port: number;
   readonly images: readonly Image[];
-  /** Why the node is not ready; none: it is. */
+  /** The reasons why the node is not ready; empty if it is. */
   readonly problems: readonly string[];
-  /** Conditions that the runtime reports besides readiness. Types begin with RUNTIME_CONDITIONS. */
+  /**
+   * Conditions that the runtime reports besides readiness. Their types begin with
+   * RUNTIME_CONDITIONS.
+   */
   readonly runtimeConditions?: readonly BareCondition[];
 }
 
-/** Conditions of our own runtimes that the node shows. Other runtimes have conditions, too, which are not for nodes. */
+/**
+ * The prefix of conditions of our own runtimes, which the node shows. Conditions of other runtimes
+ * are not meant for nodes.
+ */
 export const RUNTIME_CONDITIONS = 'coxswain.dev/';
 
 const MAX_IMAGES = 50;
 const MAX_NAMES_PER_IMAGE = 5;
 
-/** `previous`: what the API has, for the times of transitions. */
+/** Returns the status. `previous`: the API's status, for transition times. */
 export function makeNodeStatus(
   facts: NodeFacts,
   previous: NodeStatus | undefined,
@@ -103,7 +109,10 @@ function withTimes(
   return { ...condition, lastHeartbeatTime: now, lastTransitionTime: since ?? now };
 }
 
-/** The largest first: it is those that make it worth while to start a pod where its image is. */
+/**
+ * Returns the images, the largest first: for large images it matters most that the scheduler starts
+ * pods where they are.
+ */
 function containerImages(images: readonly Image[]): v1.ContainerImage[] {
   return images
     .toSorted((a, b) => b.size - a.size)
@@ -114,7 +123,7 @@ function containerImages(images: readonly Image[]): v1.ContainerImage[] {
     }));
 }
 
-/** Whether two statuses say the same, heartbeats aside. */
+/** Reports whether two statuses are equal except for heartbeats. */
 export function sameNodeStatus(a: NodeStatus, b: NodeStatus): boolean {
   return isDeepStrictEqual(comparable(a), comparable(b));
 }
@@ -144,12 +153,15 @@ const OWNED: ReadonlySet<string> = new Set([
 ]);
 const isOwned = (type: string): boolean => OWNED.has(type) || type.startsWith(RUNTIME_CONDITIONS);
 
-/** The `status` of a strategic merge patch that makes the API's status this one: others' conditions and fields stay. */
+/**
+ * Returns the `status` of a strategic merge patch that changes the API's status to this one.
+ * Conditions and fields of other writers stay.
+ */
 export function nodeStatusPatch(
   status: NodeStatus,
   previous: NodeStatus | undefined,
 ): Record<string, unknown> {
-  // A condition of another runtime that the node had before.
+  // Conditions of a former runtime of the node.
   const gone = (previous?.conditions ?? []).filter(
     ({ type }) =>
       isOwned(type) && !(status.conditions ?? []).some((condition) => condition.type === type),
@@ -162,7 +174,8 @@ export function nodeStatusPatch(
         ...gone.map(({ type }) => ({ type, $patch: 'delete' })),
       ],
     }),
-    // Merged by type, a list with two addresses of one type (one of each family) would lose one: it is replaced.
+    // The list is merged by type, so of two addresses with one type (one per family) one would be
+    // lost: the list is replaced.
     addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
     capacity: replaceMap(previous?.capacity, status.capacity),
     allocatable: replaceMap(previous?.allocatable, status.allocatable),

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(proc, { recursive: true }));
 
-test('a machine has used its CPU time without idling, and memory without the cache that can be dropped', async () => {
+test('a machine’s CPU time excludes idle time, and its memory excludes the cache that can be dropped', async () => {
   await writeFile(
     join(proc, 'stat'),
     'cpu  100 10 50 9999 777 1 2 3 40 5\ncpu0 1 1 1 1 1 1 1 1 1 1\n',
@@ -36,11 +36,11 @@ test('a machine has used its CPU time without idling, and memory without the cac
   });
 });
 
-test('a machine without procfs has no numbers', async () => {
+test('a machine without procfs has no usage', async () => {
   expect(await new MachineUsage(new VirtualClock(), join(proc, 'nothing')).read()).toBeUndefined();
 });
 
-test('the CPU time of a simulated node never decreases when containers go', async () => {
+test('the CPU time of a simulated node never decreases when containers are removed', async () => {
   const clock = new VirtualClock();
   const usage = new SimulatedUsage(clock, 1e9);
   const stats = (id: string, nanoseconds: number): ContainerStats =>

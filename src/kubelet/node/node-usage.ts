@@ -1,39 +1,43 @@
-// The CPU and memory usage of the whole node: of this machine from /proc, of a simulated node from its containers.
+// The CPU and memory usage of the whole node: of this machine from /proc, of a simulated node from
+// its containers.
 
 import { readFile } from 'node:fs/promises';
 import type { ContainerStats } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 
 export interface NodeUsage {
-  /** Wall-clock milliseconds. */
+  /** The wall-clock time in milliseconds. */
   readonly time: number;
-  /** CPU time since the node started. Never decreases while the kubelet runs. */
+  /** The CPU time since the node started. Never decreases while the kubelet runs. */
   readonly cpuNanoseconds: number;
   readonly workingSetBytes: number;
   readonly usageBytes: number;
   readonly availableBytes?: number;
   readonly rssBytes?: number;
-  /** Absent where the node has no swap. */
+  /** Absent if the node has no swap. */
   readonly swap?: { readonly usageBytes: number; readonly availableBytes: number };
 }
 
 export interface NodeUsageSource {
-  /** `containers`: the current statistics of all containers of the node. Resolves with undefined where nothing can be read. */
+  /**
+   * Reads the usage. `containers`: the current statistics of all containers of the node. Resolves
+   * with undefined if the usage is not available.
+   */
   read(containers: readonly ContainerStats[]): Promise<NodeUsage | undefined>;
 }
 
 /** The length of a tick of /proc/stat, on every Linux that Node runs on. */
 const TICK_NANOSECONDS = 10_000_000;
-/** Columns of the line `cpu` of /proc/stat that are no work: idle and iowait. */
+/** Columns of the line `cpu` in /proc/stat without work: idle and iowait. */
 const IDLE_COLUMNS = new Set([3, 4]);
-/** Columns after these are guest time, which user and nice contain already. */
+/** Later columns are guest time, which user and nice already contain. */
 const COLUMNS = 8;
 
 export class MachineUsage implements NodeUsageSource {
   readonly #clock: Clock;
   readonly #proc: string;
 
-  /** `proc`: where procfs is mounted. */
+  /** Creates a source. `proc`: the mount point of procfs. */
   constructor(clock: Clock, proc = '/proc') {
     this.#clock = clock;
     this.#proc = proc;
@@ -48,7 +52,7 @@ export class MachineUsage implements NodeUsageSource {
         readFile(`${this.#proc}/meminfo`, 'utf8'),
       ]);
     } catch (error) {
-      // Systems without procfs have no such numbers.
+      // Systems without procfs have no usage.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw error;
     }
@@ -61,7 +65,8 @@ export class MachineUsage implements NodeUsageSource {
       Number(new RegExp(`^${name}: *(\\d+) kB$`, 'm').exec(meminfo)?.[1] ?? 0) * 1024;
     const usageBytes = bytes('MemTotal') - bytes('MemFree');
     const swapTotal = bytes('SwapTotal');
-    // As cAdvisor computes it for the root cgroup: all that is used, without the file cache that can be dropped at once.
+    // Computed as in cAdvisor for the root cgroup: the usage without the file cache that can be
+    // dropped at once.
     const workingSetBytes = Math.max(0, usageBytes - bytes('Inactive\\(file\\)'));
     return {
       time: this.#clock.now(),
@@ -81,17 +86,17 @@ export class MachineUsage implements NodeUsageSource {
 const BASE_CORES = 0.02;
 const BASE_BYTES = 200 * 1024 * 1024;
 
-/** The sum of the containers and a constant share of the node's own. */
+/** The usage of the containers, plus a constant share of the node itself. */
 export class SimulatedUsage implements NodeUsageSource {
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #memoryCapacity: number;
-  /** CPU time of all containers that were ever seen. */
+  /** The CPU time of all past and present containers. */
   #containersCpu = 0;
-  /** Last seen CPU time by container. */
+  /** By container: the last observed CPU time. */
   #last = new Map<string, number>();
 
-  /** `memoryCapacity`: bytes. */
+  /** Creates a source. `memoryCapacity`: in bytes. */
   constructor(clock: Clock, memoryCapacity: number) {
     this.#clock = clock;
     this.#startedAt = clock.monotonic();

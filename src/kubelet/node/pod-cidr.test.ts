@@ -25,7 +25,7 @@ function setUp() {
   return { clock, calls, failures, updater, updates: () => updates };
 }
 
-test('the runtime is updated once for each change, with all families', async () => {
+test('the runtime is updated once per change, with all families', async () => {
   const { clock, calls, updater, updates } = setUp();
   updater.nodeSeen({});
   updater.nodeSeen({ podCIDR: '10.0.1.0/24', podCIDRs: ['10.0.1.0/24', 'fd00::/64'] });
@@ -35,7 +35,7 @@ test('the runtime is updated once for each change, with all families', async () 
   expect(updates()).toBe(1);
 });
 
-test('a failure is tried again, with what is wanted by then', async () => {
+test('a failure is retried with the newest ranges', async () => {
   const { clock, calls, failures, updater } = setUp();
   failures.push(new Error('busy'));
   updater.nodeSeen({ podCIDR: '10.0.1.0/24' });

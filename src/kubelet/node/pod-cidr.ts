@@ -1,4 +1,4 @@
-// Updates the runtime with the pod CIDRs of its Node: runtimes with a network of their own need them.
+// Passes the pod CIDRs of the Node to the runtime: runtimes with their own network need them.
 
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -10,14 +10,14 @@ export interface PodCidrUpdaterConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Called when the runtime knows new addresses. */
+  /** Called after the runtime has accepted new ranges. */
   readonly onUpdate: () => void;
 }
 
-/** The spec of a Node, as far as it matters here. */
+/** The fields of a Node's spec with its ranges. */
 export interface NodeRanges {
-  readonly podCIDR?: string | undefined;
-  readonly podCIDRs?: readonly string[] | undefined;
+  readonly podCIDR?: string;
+  readonly podCIDRs?: readonly string[];
 }
 
 const RETRY = { durationMs: 500, factor: 2, capMs: 30_000 } as const;
@@ -31,7 +31,10 @@ export class PodCidrUpdater {
     this.#config = config;
   }
 
-  /** The Node has been seen. Does nothing if its ranges are those that the runtime knows, or if it has none. */
+  /**
+   * Updates the runtime after an observation of the Node. Does nothing if the runtime has these
+   * ranges already, or the Node has none.
+   */
   nodeSeen({ podCIDR, podCIDRs }: NodeRanges): void {
     const cidrs = podCIDRs ?? (podCIDR === undefined ? [] : [podCIDR]);
     const wanted = cidrs.join(',');

@@ -1,5 +1,5 @@
-// One look at what the node, its pods and their containers use: the common source of /stats/summary, /metrics/resource and
-// /metrics/cadvisor.
+// A snapshot of the usage of the node, its pods and their containers: the common source of
+// /stats/summary, /metrics/resource and /metrics/cadvisor.
 
 import type { ContainerStats, PodSandboxStats, RuntimeService } from '#cri/index.ts';
 import type { NodeUsage, NodeUsageSource } from './node-usage.ts';
@@ -15,7 +15,7 @@ type Network = NonNullable<NonNullable<PodSandboxStats['linux']>['network']>;
 type WritableLayer = NonNullable<ContainerStats['writableLayer']>;
 
 export interface CpuSample {
-  /** Wall-clock milliseconds. */
+  /** The wall-clock time in milliseconds. */
   readonly time: number;
   readonly coreNanoseconds?: number;
   readonly nanoCores?: number;
@@ -41,7 +41,7 @@ export interface ContainerUsage {
   readonly id: string;
   readonly name: string;
   readonly image: string;
-  /** Wall-clock milliseconds; 0 if not known. */
+  /** The wall-clock time in milliseconds; 0 if unknown. */
   readonly startedAt: number;
   readonly cpu?: CpuSample;
   readonly memory?: MemorySample;
@@ -73,7 +73,7 @@ export interface UsageConfig {
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
 }
 
-/** Lists what pods with a ready sandbox use. Rejects with CriError. */
+/** Reads the usage of pods with a ready sandbox. Rejects with CriError. */
 export async function readUsage({ runtime, node, runtimeStatus }: UsageConfig): Promise<Usage> {
   const [sandboxes, containers] = await Promise.all([
     runtime.listPodSandboxStats(),
@@ -90,7 +90,7 @@ export async function readUsage({ runtime, node, runtimeStatus }: UsageConfig): 
   for (const sandbox of sandboxes) {
     const uid = sandbox.attributes?.labels[POD_UID_LABEL] ?? '';
     const status = runtimeStatus(uid);
-    // A pod that was restarted has sandboxes that no longer run; they use nothing.
+    // A restarted pod also has stopped sandboxes, which use nothing.
     const record = status?.sandboxes.find(({ id }) => id === sandbox.attributes?.id);
     if (record !== undefined && !record.ready) continue;
     pods.push(podUsage(sandbox, byPod.get(uid) ?? [], record?.createdAt ?? 0, status));
@@ -118,7 +118,7 @@ function podUsage(
     startedAt,
     ...(network !== undefined && { network }),
     ...(process?.processCount !== undefined && { processCount: process.processCount.value }),
-    // Runtimes that have no numbers of the sandbox itself have those of its containers.
+    // For runtimes without statistics of the sandbox, the sum over its containers is used.
     ...definedCpu(cpuSample(cpu) ?? sumCpu(usages)),
     ...definedMemory(memorySample(memory) ?? sumMemory(usages)),
     containers: usages,

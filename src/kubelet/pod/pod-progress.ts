@@ -1,4 +1,4 @@
-// How far a pod has come on this node, as far as both its actions and its status depend on it.
+// The progress of a pod on this node, on which both its actions and its status depend.
 
 import type { Pod } from '../types.ts';
 import { findContainer, type RuntimePodStatus } from './pod-status.ts';
@@ -9,7 +9,10 @@ export interface SandboxDecision {
   readonly sandboxId: string;
 }
 
-/** Reports whether the pod needs a new sandbox: it has none, its sandbox is not ready, or has another network than the spec wants. */
+/**
+ * Reports whether the pod needs a new sandbox: it has none, its sandbox is not ready, or its
+ * sandbox has another network mode than the spec.
+ */
 export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxDecision {
   const newest = status.sandboxes[0];
   if (newest === undefined) return { changed: true, attempt: 0, sandboxId: '' };
@@ -26,7 +29,9 @@ export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxDe
   return { changed: false, attempt: newest.attempt, sandboxId: newest.id };
 }
 
-/** Reports whether a regular container was created at some time. If so, every init container had succeeded. */
+/**
+ * Reports whether a regular container was ever created. If so, every init container had succeeded.
+ */
 export function hasAnyContainerCreated(pod: Pod, status: RuntimePodStatus): boolean {
   return (pod.spec?.containers ?? []).some((container) => {
     const state = findContainer(status, container.name)?.state;

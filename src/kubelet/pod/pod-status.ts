@@ -1,9 +1,9 @@
-// What the runtime says about a pod, in the kubelet's own terms. A RuntimePodStatus is a value: it is never changed after it
-// was made, and a newer one replaces it.
+// The runtime's view of a pod, in the kubelet's own terms. A RuntimePodStatus is an immutable
+// value: a newer one replaces it.
 
 export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
-/** One instance of a container. Times are wall-clock milliseconds; 0 is "not yet". */
+/** An instance of a container. Times are wall-clock milliseconds; 0 is "not yet". */
 export interface ContainerRecord {
   readonly id: string;
   readonly name: string;
@@ -15,9 +15,9 @@ export interface ContainerRecord {
   readonly exitCode: number;
   readonly reason: string;
   readonly message: string;
-  /** The image's name as the runtime resolved it. */
+  /** The image's name, as resolved by the runtime. */
   readonly image: string;
-  /** The image's digested reference: what status.imageID shows. */
+  /** The image's digested reference, for status.imageID. */
   readonly imageRef: string;
   readonly hash: string;
   readonly restartCount: number;
@@ -34,9 +34,12 @@ export interface SandboxRecord {
   readonly attempt: number;
   readonly ready: boolean;
   readonly createdAt: number;
-  /** The addresses of its network, the primary one first; none for a pod in the host's network. */
+  /**
+   * The addresses of the sandbox's network, the primary one first; none for a pod in the host's
+   * network.
+   */
   readonly ips: readonly string[];
-  /** Its network namespace is the host's. */
+  /** The sandbox uses the host's network namespace. */
   readonly hostNetwork: boolean;
 }
 
@@ -48,11 +51,14 @@ export interface RuntimePodStatus {
   readonly sandboxes: readonly SandboxRecord[];
   /** Newest first. */
   readonly containers: readonly ContainerRecord[];
-  /** Changes when anything that the kubelet acts on has changed: equal fingerprints mean that no sync is needed. */
+  /**
+   * Equal fingerprints mean that nothing has changed on which the kubelet acts, so no sync is
+   * needed.
+   */
   readonly fingerprint: string;
 }
 
-/** Why a container could not be started, as `waiting` shows it. */
+/** Why a container could not be started, for its `waiting` state. */
 export interface StartFailure {
   readonly reason: string;
   readonly message: string;
@@ -62,7 +68,7 @@ export function emptyPodStatus(uid: string, name: string, namespace: string): Ru
   return { uid, name, namespace, sandboxes: [], containers: [], fingerprint: '' };
 }
 
-/** The newest instance of a container. */
+/** Returns the newest instance of a container. */
 export function findContainer(status: RuntimePodStatus, name: string): ContainerRecord | undefined {
   return status.containers.find((container) => container.name === name);
 }
@@ -74,7 +80,7 @@ export function findContainerById(
   return status.containers.find((container) => container.id === id);
 }
 
-/** The pod's addresses: those of its newest sandbox, if that is ready. */
+/** Returns the addresses of the pod's newest sandbox, if it is ready. */
 export function podIPs(status: RuntimePodStatus): readonly string[] {
   const newest = status.sandboxes[0];
   return newest?.ready === true ? newest.ips : [];
@@ -86,7 +92,7 @@ export function runningContainers(status: RuntimePodStatus): readonly ContainerR
   );
 }
 
-/** Whether anything of the pod may still run: a container, or a sandbox that holds its network. */
+/** Reports whether the pod has a running container, or a sandbox that holds its network. */
 export function isRunning(status: RuntimePodStatus): boolean {
   return status.sandboxes.some((sandbox) => sandbox.ready) || runningContainers(status).length > 0;
 }

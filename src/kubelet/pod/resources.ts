@@ -1,4 +1,5 @@
-// Resource requests and limits: what a pod asks of its node, its quality of service, and what a container gets of the kernel.
+// Resource requests and limits: of a pod for admission, its quality of service, and the kernel
+// settings of a container.
 
 import { podQosClass } from '#api/groups/core/v1/qos.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
@@ -6,7 +7,7 @@ import type { LinuxContainerResources } from '#cri/index.ts';
 import type { Container, Pod, ResourceList } from '../types.ts';
 import { isSidecar } from './restart-policy.ts';
 
-/** Amounts by resource: CPU in thousandths, all else in whole units (bytes, pieces). */
+/** Amounts by resource: CPU in thousandths, others in base units (bytes, pieces). */
 export type Amounts = ReadonlyMap<string, number>;
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
@@ -31,7 +32,10 @@ export function amounts(list: ResourceList | undefined): Map<string, number> {
   );
 }
 
-/** Returns the highest requests during the life of the pod: of its containers and sidecars together, or of its start. */
+/**
+ * Returns the maximum requests during the life of the pod: of its containers and sidecars together,
+ * or of its initialization.
+ */
 export function podRequests(pod: Pod): Amounts {
   let requests = requestsOf.get(pod.spec);
   if (requests === undefined) {
@@ -45,7 +49,7 @@ export function podRequests(pod: Pod): Amounts {
   return requests;
 }
 
-/** Every pod that comes to a node is weighed against all that are there. */
+/** Cached, since each new pod is compared with all present ones. */
 const requestsOf = new WeakMap<Pod['spec'], Amounts>();
 
 export function podLimits(pod: Pod): Map<string, number> {
@@ -97,7 +101,7 @@ function amountIn(list: ResourceList | undefined, resource: string): number {
   return quantity === undefined ? 0 : amountOf(resource, quantity);
 }
 
-/** `memoryCapacity`: the node's, in bytes. */
+/** Returns the resources of a container. `memoryCapacity`: of the node, in bytes. */
 export function containerResources(
   pod: Pod,
   container: Container,
@@ -114,7 +118,7 @@ export function containerResources(
   };
 }
 
-/** The pod's as a whole: for the sandbox, so that runtimes can size what they start. */
+/** Returns the resources of the whole pod for the sandbox, so that runtimes can size it. */
 export function sandboxResources(pod: Pod): LinuxContainerResources {
   const limits = podLimits(pod);
   const memory = limits.get('memory') ?? 0;
@@ -131,7 +135,7 @@ export function overheadResources(pod: Pod): LinuxContainerResources | undefined
   return { ...cpuResources(cpu, cpu), memoryLimitInBytes: overhead.get('memory') ?? 0 };
 }
 
-/** Both in thousandths of a CPU. */
+/** Returns the CPU settings. `request` and `limit`: in thousandths of a CPU. */
 function cpuResources(request: number, limit: number): LinuxContainerResources {
   const shares = Math.min(Math.max(Math.floor((request * 1024) / 1000), MIN_SHARES), MAX_SHARES);
   if (limit === 0) return { cpuShares: shares, cpuPeriod: CPU_PERIOD_US };
@@ -157,8 +161,9 @@ function hugepageLimits(
 }
 
 /**
- * How willingly the kernel kills the container when memory runs out: 1000 first, -997 last. Between the two the share of
- * memory that was asked for decides, so that who uses more than he asked for goes before who does not.
+ * Returns the kernel's OOM score adjustment: 1000 is killed first, -997 last. Between them the
+ * container's share of requested memory decides, so that a container above its request is killed
+ * before one below.
  */
 export function oomScoreAdjustment(pod: Pod, container: Container, memoryCapacity: number): number {
   if ((pod.spec.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY) return -997;
@@ -175,7 +180,7 @@ export function oomScoreAdjustment(pod: Pod, container: Container, memoryCapacit
       (candidate) => candidate.name === container.name && isSidecar(candidate),
     )
   ) {
-    // A sidecar outlives the containers that it serves.
+    // A sidecar must outlive the containers that it serves.
     adjustment = Math.min(adjustment, ...pod.spec.containers.map(score));
   }
   return Math.min(Math.max(adjustment, 3), 999);

@@ -1,14 +1,17 @@
-// Whether a container that does not run should: the pod's restart policy, a container's own, and its rules on exit codes.
+// Decides whether a container that does not run should be restarted: by the pod's restart policy,
+// the container's own policy, and its rules on exit codes.
 
 import type { Container, Pod, PodSpec } from '../types.ts';
 import { findContainer, type RuntimePodStatus } from './pod-status.ts';
 
-/** An init container that keeps running beside the pod's containers: a sidecar. */
+/**
+ * Reports whether the init container is a sidecar: it keeps running beside the pod's containers.
+ */
 export function isSidecar(container: Container): boolean {
   return container.restartPolicy === 'Always';
 }
 
-/** Whether an instance that ended with `exitCode` is to be followed by another. */
+/** Reports whether an instance that ended with `exitCode` is restarted. */
 export function shouldRestartAfterExit(
   container: Container,
   spec: PodSpec,
@@ -40,7 +43,7 @@ function restarts(policy: string, exitCode: number): boolean {
   }
 }
 
-/** Whether the container should run and does not. */
+/** Reports whether the container does not run, but should. */
 export function shouldContainerBeRestarted(
   container: Container,
   pod: Pod,
@@ -54,7 +57,7 @@ export function shouldContainerBeRestarted(
       return false;
     case 'created':
     case 'unknown':
-      // It was never started, or its state is unknown: it is created again.
+      // The container was never started, or its state is unknown: it is created again.
       return true;
     case 'exited':
       return shouldRestartAfterExit(container, pod.spec ?? { containers: [] }, latest.exitCode);

@@ -14,7 +14,7 @@ const health = {
     requestStream: false,
     responseStream: false,
     requestSerialize: ({ service }: { service: string }) => Buffer.from(service),
-    // Field 1, a length of one byte, the name.
+    // Field 1, a length of one byte, the service's name.
     requestDeserialize: (bytes: Buffer) => ({ service: bytes.subarray(2).toString('utf8') }),
     responseSerialize: (code: number) => (code === 0 ? Buffer.alloc(0) : Buffer.from([0x08, code])),
     responseDeserialize: (bytes: Buffer) => bytes[1] ?? 0,
@@ -24,7 +24,7 @@ const health = {
 let server: Server | undefined;
 afterEach(() => server?.forceShutdown());
 
-/** `answer`: a status, an error's code as a string, or none at all. */
+/** Starts a server. `answer`: a status, an error code as a string, or no response at all. */
 async function serve(
   answer: (service: string) => number | { code: number; details: string } | undefined,
 ): Promise<string> {
@@ -50,7 +50,7 @@ async function serve(
 const ask = (address: string, service = ''): Promise<void> =>
   grpcHealth(address, service, 'kubelet', new AbortController().signal);
 
-test('who serves is healthy, and is asked for the service that is meant', async () => {
+test('a serving server is healthy, and gets the name of the service', async () => {
   const asked: string[] = [];
   const long = 'x'.repeat(100);
   const address = await serve((service) => (asked.push(service), 1));
@@ -73,13 +73,13 @@ test.each([
   await expect(ask(await serve(() => answer))).rejects.toThrow(message);
 });
 
-test('nobody there is a failure, too', async () => {
+test('an unreachable server is a failure', async () => {
   const address = await serve(() => 1);
   server?.forceShutdown();
   await expect(ask(address)).rejects.toThrow(`failed to connect service "${address}"`);
 });
 
-test('who asks may give up', async () => {
+test('the caller can abort', async () => {
   const abort = new AbortController();
   const address = await serve(() => {
     abort.abort(new Error('enough'));

@@ -1,4 +1,5 @@
-// Asks a server of gRPC whether it serves: the standard health service, https://github.com/grpc/grpc/blob/master/doc/health-checking.md
+// Calls the standard gRPC health service,
+// https://github.com/grpc/grpc/blob/master/doc/health-checking.md
 
 import {
   type Client,
@@ -13,7 +14,7 @@ import { NetworkError } from '../handlers/network.ts';
 const SERVING = 1;
 const STATUS_NAMES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'] as const;
 
-/** HealthCheckRequest: field 1, the service's name. */
+/** Encodes a HealthCheckRequest: field 1, the service's name. */
 function encodeRequest(service: string): Buffer {
   if (service === '') return Buffer.alloc(0);
   const name = Buffer.from(service);
@@ -28,7 +29,7 @@ function encodeRequest(service: string): Buffer {
   return Buffer.concat([Buffer.from([0x0a, ...length]), name]);
 }
 
-/** HealthCheckResponse: field 1, the status, a small number; 0 is left out. */
+/** Decodes a HealthCheckResponse: field 1, the status, a small number; 0 is left out. */
 const decodeStatus = (bytes: Buffer): number => (bytes[0] === 0x08 ? (bytes[1] ?? 0) : 0);
 
 const HealthClient = makeGenericClientConstructor(
@@ -47,8 +48,9 @@ const HealthClient = makeGenericClientConstructor(
 );
 
 /**
- * Resolves if the service says that it serves. `onConnected` is called if there is a connection when the signal aborts. Rejects with a NetworkError
- * that says what is wrong, or with the signal's reason.
+ * Resolves if the service reports that it is serving. `onConnected`: called if there is a
+ * connection when the signal aborts. Rejects with a NetworkError that describes the problem, or
+ * with the signal's reason.
  */
 export async function grpcHealth(
   address: string,

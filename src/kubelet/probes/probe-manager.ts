@@ -1,5 +1,6 @@
-// Which probes run, and what they have found. A worker belongs to one instance of a container: it begins when the instance
-// runs and ends with it; liveness and readiness wait for the startup probe.
+// Starts and stops probe workers, and keeps their verdicts. A worker belongs to one instance of a
+// container: it begins when the instance runs and ends with it; liveness and readiness probes wait
+// for the startup probe.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -34,17 +35,17 @@ export interface ProbeManagerConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly events: PodEvents;
-  /** A verdict has changed: the pod's status, or the pod itself, has to. */
+  /** Called after a verdict has changed: the pod or its status must be updated. */
   readonly onChange: (uid: string) => void;
 }
 
-/** One running instance of a container that has probes. */
+/** A running container instance with probes. */
 interface Instance {
   readonly uid: string;
   readonly name: string;
   readonly workers: Map<ProbeType, ProbeWorker>;
   readonly verdicts: Map<ProbeType, Verdict>;
-  /** The pod as last synced: events name it. */
+  /** The pod as of the last sync, for events. */
   pod: Pod;
   podIP: string;
 }
@@ -65,7 +66,10 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
     this.#startedAt = config.clock.now();
   }
 
-  /** Sees to it that exactly the running instances of the pod are probed. `previous`: what was last reported of it. */
+  /**
+   * Starts and stops workers so that exactly the running instances of the pod are probed.
+   * `previous`: the last reported status of the pod.
+   */
   sync(pod: Pod, status: RuntimePodStatus, previous: PodStatus): void {
     const uid = podUid(pod);
     const current = new Set<string>();
@@ -82,7 +86,10 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
     for (const id of this.#byPod.get(uid) ?? []) if (!current.has(id)) this.#remove(id);
   }
 
-  /** A pod that terminates is no longer restarted, but still reports when it is not ready. */
+  /**
+   * Stops the liveness and startup probes of a terminating pod: it is no longer restarted, but
+   * still reports its readiness.
+   */
   stopLivenessAndStartup(uid: string): void {
     for (const id of this.#byPod.get(uid) ?? []) {
       const instance = this.#instances.get(id);
@@ -137,7 +144,8 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
       pod,
       podIP: '',
     };
-    // After a restart of the kubelet an instance is what it was reported as, until a probe says otherwise.
+    // After a restart of the kubelet, the reported state of an instance is kept until its probe has
+    // a verdict.
     const reported = [
       ...(previous.containerStatuses ?? []),
       ...(previous.initContainerStatuses ?? []),
@@ -189,7 +197,7 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
   ): ProbeWorker {
     const { clock, random, runner } = this.#config;
     const target = { container, containerId: record.id };
-    // Containers that already ran when the kubelet started are not all probed at the same time.
+    // After a restart of the kubelet, probes of running containers are spread over time.
     const old =
       record.startedAt > 0 &&
       record.startedAt < this.#startedAt &&

@@ -1,4 +1,5 @@
-// /metrics/probes: how often the probes of the node's pods succeeded and failed, and how long they took.
+// /metrics/probes: counts successes and failures of the probes of the node's pods, and measures
+// their duration.
 
 import type { Clock } from '#machinery/clock.ts';
 import {
@@ -20,7 +21,10 @@ const TYPES: Readonly<Record<ProbeType, string>> = {
   readiness: 'Readiness',
 };
 
-/** The counts of one probe of one container. They outlive restarts of the container and go with the pod. */
+/**
+ * The counts of one probe of one container. They outlive restarts of the container and are dropped
+ * with the pod.
+ */
 interface ProbeCounts {
   readonly pod: Pod;
   readonly container: string;
@@ -41,7 +45,9 @@ export class ProbeMetrics {
     this.#startedAt = clock.now();
   }
 
-  /** Runs a probe and counts its outcome. A probe that could not be run at all counts nowhere, as upstream. */
+  /**
+   * Runs a probe and counts its outcome. A probe that could not be run is not counted, as upstream.
+   */
   async timed(
     pod: Pod,
     container: string,
@@ -51,7 +57,7 @@ export class ProbeMetrics {
   ): Promise<ProbeOutcome> {
     const start = this.#clock.monotonic();
     const outcome = await run();
-    // A probe that ends after its pod was forgotten would leave a series behind.
+    // A probe that ends after its pod was dropped would leave a series behind.
     if (outcome.result === 'error' || signal.aborted) return outcome;
     const counts = this.#counts(pod, container, type);
     counts.duration.observe((this.#clock.monotonic() - start) / 1000);

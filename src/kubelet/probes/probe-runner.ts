@@ -1,4 +1,4 @@
-// Runs one probe once.
+// Runs a single probe.
 
 import { isCriError, type RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -19,11 +19,11 @@ import type { Container, Probe } from '../types.ts';
 
 export type ProbeOutcome =
   | { readonly result: 'success' }
-  /** It counts as a success, and its owner should know. */
+  /** The probe counts as a success, with a warning event. */
   | { readonly result: 'warning'; readonly message: string }
-  /** The reason of a failure. */
+  /** The probe has failed, with the reason. */
   | { readonly result: 'failure'; readonly message: string }
-  /** It could not be run; counts as a failure. */
+  /** The probe could not be run; it counts as a failure. */
   | { readonly result: 'error'; readonly message: string; readonly state?: 'failure' | 'unknown' };
 
 export interface ProbeTarget {
@@ -36,12 +36,15 @@ export interface ProbeRunnerConfig {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** False: pods have no network that could be called (see KubeletConfig.podNetwork): calls to it are taken to succeed. */
+  /**
+   * False: pods have no reachable network (see KubeletConfig.podNetwork), so that calls always
+   * succeed.
+   */
   readonly podNetwork: boolean;
 }
 
 const SUCCESS: ProbeOutcome = { result: 'success' };
-/** How long a runtime may take to report that a command was killed at its timeout. */
+/** How long the runtime may take to report that a command was killed at its timeout. */
 const EXEC_SLACK_MS = 10_000;
 
 export class ProbeRunner {
@@ -51,7 +54,7 @@ export class ProbeRunner {
     this.#config = config;
   }
 
-  /** Never rejects, except with the signal's reason when the caller gives it up. */
+  /** Runs the probe. Rejects only with the signal's reason, when the caller aborts. */
   async run(probe: Probe, target: ProbeTarget, signal: AbortSignal): Promise<ProbeOutcome> {
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
     try {
@@ -137,7 +140,7 @@ export class ProbeRunner {
     signal: AbortSignal,
   ): Promise<ProbeOutcome> {
     const peer = address(target.podIP, port);
-    // Few pods have such probes, and the library is large.
+    // Loaded on demand: few pods have such probes, and the library is large.
     const { grpcHealth } = await import('./grpc-probe.ts');
     let connected = false;
     try {

@@ -1,4 +1,4 @@
-// Probes one instance of a container, again and again, and tells when the verdict changes.
+// Probes one container instance periodically, and reports changes of the verdict.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -11,14 +11,16 @@ export type Verdict = 'success' | 'failure';
 export interface ProbeWorkerConfig {
   readonly type: ProbeType;
   readonly probe: Probe;
-  /** Wall-clock milliseconds. */
+  /** The start time of the instance, in wall-clock milliseconds. */
   readonly startedAt: number;
   readonly clock: Clock;
-  /** Added to the first delay, so that after a restart not everything is probed at once. Milliseconds. */
+  /**
+   * Added to the first delay, so that probes are spread over time after a restart. Milliseconds.
+   */
   readonly jitterMs: number;
   readonly run: (probe: Probe, signal: AbortSignal) => Promise<ProbeOutcome>;
   readonly onOutcome: (outcome: ProbeOutcome) => void;
-  /** The verdict has changed; not called again for a liveness or startup probe that has failed. */
+  /** Called when the verdict has changed; not again for a failed liveness or startup probe. */
   readonly onVerdict: (verdict: Verdict) => void;
 }
 
@@ -29,7 +31,7 @@ export class ProbeWorker {
   readonly #config: ProbeWorkerConfig;
   readonly #abort = new AbortController();
   #timer: Timer | undefined;
-  /** The last outcomes in a row that said the same. */
+  /** The number of consecutive equal outcomes. */
   #streak = 0;
   #last: Verdict | undefined;
   #verdict: Verdict | undefined;
@@ -66,7 +68,8 @@ export class ProbeWorker {
       outcome.result === 'success' || outcome.result === 'warning' ? 'success' : 'failure',
     );
     if (signal.aborted) return;
-    // A container that failed is about to be restarted: its next instance has a worker of its own.
+    // A container with a failed probe is about to be restarted: its next instance has its own
+    // worker.
     if (type !== 'readiness' && this.#verdict === 'failure') return;
     this.#schedule((probe.periodSeconds ?? DEFAULT_PERIOD_SECONDS) * 1000);
   }

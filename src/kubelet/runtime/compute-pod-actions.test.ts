@@ -392,7 +392,7 @@ describe('sidecars', () => {
   ]);
 });
 
-test('a pod without a sandbox, or with a dead one, needs one', () => {
+test('a pod without a sandbox, or with a stopped one, needs one', () => {
   expect(podSandboxChanged(pod(), makeStatus([], []))).toEqual({
     changed: true,
     attempt: 0,

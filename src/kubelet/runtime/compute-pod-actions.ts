@@ -1,5 +1,6 @@
-// Decides what has to be done to bring a pod's containers from what the runtime shows to what the spec says. A pure function
-// of pod, status and probe results; runtime-manager.ts carries the decision out.
+// Decides which actions bring a pod's containers from their state in the runtime to the state in
+// the spec. A pure function of pod, status and probe results; runtime-manager.ts carries the
+// decision out.
 
 import type { Container, Pod } from '../types.ts';
 import { hasAnyContainerCreated, podSandboxChanged } from '../pod/pod-progress.ts';
@@ -17,28 +18,31 @@ export type KillReason =
 export interface ContainerToKill {
   readonly id: string;
   readonly name: string;
-  /** For the Killing event; '' for the usual one. */
+  /** The message of the Killing event; '' for the default. */
   readonly message: string;
   readonly reason: KillReason;
 }
 
-/** Indices are into the spec's lists. `containersToKill` are killed before anything is started. */
+/**
+ * The actions. Indices refer to the spec's lists. `containersToKill` are killed before any
+ * container is started.
+ */
 export interface PodActions {
-  /** Everything that runs is stopped, the sandbox included. Always so when a sandbox is made. */
+  /** Stop all containers and the sandbox. Always set when a sandbox is created. */
   readonly killPod: boolean;
   readonly createSandbox: boolean;
-  /** The sandbox to use; when `createSandbox`, the one that is replaced ('' if there was none worth mentioning). */
+  /** The sandbox to use; with `createSandbox`, the one to replace ('' if there is none). */
   readonly sandboxId: string;
-  /** The attempt number of the sandbox in use, or of the one to make. */
+  /** The attempt number of the sandbox in use, or of the one to create. */
   readonly attempt: number;
-  /** In the order in which they are started. */
+  /** In the order of their start. */
   readonly initContainersToStart: readonly number[];
   readonly containersToStart: readonly number[];
   readonly ephemeralContainersToStart: readonly number[];
   readonly containersToKill: readonly ContainerToKill[];
 }
 
-/** The latest verdict of a container instance's probe; undefined while there is none. */
+/** The latest probe verdict of a container instance; undefined without one. */
 export interface ProbeVerdicts {
   liveness(containerId: string): 'success' | 'failure' | undefined;
   startup(containerId: string): 'success' | 'failure' | undefined;
@@ -52,7 +56,7 @@ interface Draft {
   containersToKill: ContainerToKill[];
 }
 
-/** Whether a running container has to be started anew to get what was allocated to it. */
+/** Reports whether a running container has to be restarted to get its allocated resources. */
 export type NeedsRestart = (container: Container, latest: ContainerRecord) => boolean;
 
 const NEVER: NeedsRestart = () => false;
@@ -80,7 +84,10 @@ export function computePodActions(
   return { ...draft, createSandbox, sandboxId, attempt };
 }
 
-/** Returns the containers to start in a new sandbox; false if none is needed because the pod has finished. */
+/**
+ * Returns the containers to start in a new sandbox; false if none is needed because the pod has
+ * finished.
+ */
 function startFromSandbox(
   pod: Pod,
   status: RuntimePodStatus,
@@ -89,7 +96,8 @@ function startFromSandbox(
 ): boolean {
   const containers = pod.spec?.containers ?? [];
   const initContainers = pod.spec?.initContainers ?? [];
-  // A pod that has run and may not run again is not given another sandbox; one that never got as far as a container is.
+  // A pod that has run and may not restart gets no new sandbox; a pod that never had a container
+  // does.
   if (!mayRestartOnFailure(pod) && attempt !== 0 && status.containers.length > 0) return false;
   const toStart: number[] = [];
   containers.forEach((container, index) => {
@@ -121,7 +129,7 @@ function ownPolicyRestarts(container: Container): boolean {
   );
 }
 
-/** Ephemeral containers are started once, whether or not the pod is initialized. */
+/** Starts ephemeral containers. Each starts once, whether or not the pod is initialized. */
 function startEphemeralContainers(pod: Pod, status: RuntimePodStatus, draft: Draft): void {
   (pod.spec?.ephemeralContainers ?? []).forEach((container, index) => {
     if (findContainer(status, container.name) === undefined)
@@ -130,11 +138,11 @@ function startEphemeralContainers(pod: Pod, status: RuntimePodStatus, draft: Dra
 }
 
 /**
- * Init containers in their order, one after the other; sidecars among them are passed when they have started, and kept
- * running from then on. True when the pod is initialized.
+ * Computes actions for init containers. They run in order, one after the other; a started sidecar
+ * does not block the next one, and keeps running. Returns true when the pod is initialized.
  *
- * Looked at from the last one back: earlier ones that have ended may have been removed from the runtime, so the latest that
- * is known says how far the pod has come.
+ * The search begins at the last init container: earlier ones that have ended may have been removed
+ * from the runtime, so the last existing one shows the progress of the pod.
  */
 function computeInitContainers(
   pod: Pod,
@@ -145,12 +153,12 @@ function computeInitContainers(
 ): boolean {
   const initContainers = pod.spec?.initContainers ?? [];
   if (initContainers.length === 0) return true;
-  // Containers that have ended do not count: they may be of a sandbox before this one.
+  // Ended containers do not count: they may belong to a previous sandbox.
   let podInitialized = (pod.spec?.containers ?? []).some((container) => {
     const state = findContainer(status, container.name)?.state;
     return state === 'created' || state === 'running';
   });
-  /** A later init container (or the pod) has got beyond the one that is looked at. */
+  /** A later init container (or a regular one) has started, so this one had succeeded. */
   let passed = podInitialized;
   const toStart: number[] = [];
   const last = initContainers.length - 1;
@@ -191,7 +199,7 @@ function computeInitContainers(
 }
 
 interface InitVerdict {
-  /** 'done': what comes after it may start. */
+  /** 'done': the next container may start. */
   readonly is: 'waiting' | 'done' | 'restart' | 'done, restart' | 'failed';
   readonly kill?: ContainerToKill;
 }
@@ -204,7 +212,7 @@ function judgeInitContainer(
 ): InitVerdict {
   switch (latest.state) {
     case 'created':
-      // Created and started are one step: it could not be started.
+      // Creation and start are one step, so the start failed.
       return { is: 'restart' };
     case 'running':
       return { is: 'waiting' };
@@ -287,7 +295,7 @@ function computeContainers(
     if (latest === undefined || latest.state !== 'running') {
       if (!shouldContainerBeRestarted(container, pod, status)) return;
       draft.containersToStart.push(index);
-      // Never two instances at once: what may be running is killed first.
+      // A container never has two instances at once: one that may be running is killed first.
       if (latest?.state === 'unknown')
         draft.containersToKill.push(killUnknown(latest, 'Container'));
       return;
@@ -325,7 +333,7 @@ function computeContainers(
     }
     draft.containersToKill.push({ id: latest.id, name: container.name, message, reason });
   });
-  // Nothing runs and nothing will: the sandbox and what is beside the containers (sidecars) go too.
+  // No container runs or will run: the sandbox and the sidecars are stopped, too.
   if (kept === 0 && draft.containersToStart.length === 0) {
     draft.killPod = true;
     draft.initContainersToStart = [];

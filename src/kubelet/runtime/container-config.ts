@@ -1,4 +1,4 @@
-// A container as the runtime is asked for it.
+// Builds the runtime's configuration of a container.
 
 import type { ContainerConfig, Mount } from '#cri/index.ts';
 import { expand } from '../env/expand.ts';
@@ -12,14 +12,14 @@ export interface ContainerConfigInput {
   readonly pod: Pod;
   readonly container: Container;
   readonly restartCount: number;
-  /** The image as the runtime knows it. */
+  /** The runtime's reference to the image. */
   readonly imageRef: string;
   readonly environment: Environment;
   readonly mounts: readonly Mount[];
   readonly seccompRoot: string;
-  /** Bytes. */
+  /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
-  /** For an ephemeral container: the container whose processes it sees. */
+  /** The target of an ephemeral container: the container whose processes it sees. */
   readonly targetId?: string;
 }
 

@@ -1,5 +1,5 @@
-// Gives running containers what was allocated to them after they were started: through the runtime, or, where the container's
-// resize policy wants it, by starting them anew.
+// Applies allocated resources to running containers: through the runtime, or, if the container's
+// resize policy requires it, by a restart.
 
 import type { RuntimeService } from '#cri/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
@@ -23,7 +23,7 @@ import { amounts, containerResources } from '../pod/resources.ts';
 export interface ContainerResizerConfig {
   readonly runtime: RuntimeService;
   readonly logger: Logger;
-  /** Bytes. */
+  /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
 }
 
@@ -34,7 +34,7 @@ interface Given {
 
 export class ContainerResizer {
   readonly #config: ContainerResizerConfig;
-  /** By pod UID and container name: what its last instance was last given. */
+  /** By pod UID and container name: the resources that the last instance has. */
   readonly #actual = new Map<string, Map<string, Given>>();
   /** By pod UID: why the last attempt failed. */
   readonly #errors = new Map<string, string>();
@@ -43,7 +43,7 @@ export class ContainerResizer {
     this.#config = config;
   }
 
-  /** The container was made with what its spec says. */
+  /** Records that a container was created with the resources in its spec. */
   started(pod: Pod, container: Container, containerId: string): void {
     this.#given(podUid(pod)).set(container.name, {
       id: containerId,
@@ -51,7 +51,10 @@ export class ContainerResizer {
     });
   }
 
-  /** Returns the resources of a container; after a restart of the kubelet, those of the pod's status. */
+  /**
+   * Returns the actual resources of a container; after a restart of the kubelet, those in the pod's
+   * status.
+   */
   actual(pod: Pod, container: Container, record: ContainerRecord): ResourceRequirements {
     const known = this.#actual.get(podUid(pod))?.get(record.name);
     if (known?.id === record.id) return known.resources;
@@ -65,7 +68,10 @@ export class ContainerResizer {
     return reported?.resources ?? container.resources;
   }
 
-  /** Undefined if every running container has what was allocated to it. */
+  /**
+   * Returns the progress of a resize; undefined if every running container has its allocated
+   * resources.
+   */
   progress(pod: Pod, status: RuntimePodStatus): { readonly error: string | undefined } | undefined {
     const waiting = this.#changes(pod, status).length > 0;
     return waiting ? { error: this.#errors.get(podUid(pod)) } : undefined;
@@ -84,7 +90,10 @@ export class ContainerResizer {
     });
   }
 
-  /** Changes what can be changed while it runs, but for those that are stopped anyway. False if some could not be. */
+  /**
+   * Updates the containers that can be resized without a restart. Returns false if an update
+   * failed.
+   */
   async resize(
     pod: Pod,
     status: RuntimePodStatus,

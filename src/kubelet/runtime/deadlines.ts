@@ -1,5 +1,6 @@
-// Deadlines for calls to the container runtime, which hold whether or not the runtime keeps them. A pod's worker waits for one
-// call at a time: without a deadline, one call that never returns would keep the pod from being stopped.
+// Deadlines for calls to the container runtime, which hold even if the runtime ignores them. A
+// pod's worker waits for one call at a time: without a deadline, a call that never returns would
+// keep the pod from being stopped.
 
 import {
   CriError,
@@ -11,14 +12,15 @@ import {
 import type { Clock } from '#machinery/clock.ts';
 import { TimeoutError, withTimeout } from '../handlers/timeout.ts';
 
-/** As upstream's runtimeRequestTimeout. */
+/** The default deadline, equal to upstream's runtimeRequestTimeout. */
 const DEFAULT_MS = 120_000;
-/** A runtime that keeps its own deadline reports it in its own words, if it gets this much longer. */
+/** The additional time in which a runtime may report its own deadline, with its own message. */
 const SLACK_MS = 10_000;
 
 /**
- * Where the options of a call are among its arguments. Absent: exec, attach, portForward and containerEvents, which are streams
- * and end with their caller's signal; pullImage, which takes as long as it makes progress, as upstream.
+ * By method: the position of the options among the arguments. Missing: exec, attach, portForward
+ * and containerEvents, which are streams that end with their caller's signal; and pullImage, which
+ * may take as long as it makes progress, as upstream.
  */
 const RUNTIME_CALLS = {
   version: 0,
@@ -51,7 +53,10 @@ const IMAGE_CALLS = {
   imageFsInfo: 0,
 } as const satisfies Partial<Record<keyof ImageService, number>>;
 
-/** The same runtime. A call without an answer at its deadline rejects with DeadlineExceeded; an aborted one with the signal's reason. */
+/**
+ * Returns a wrapper of the runtime. A call without a response at its deadline rejects with
+ * DeadlineExceeded; an aborted one with the signal's reason.
+ */
 export function withDeadlines(runtime: Runtime, clock: Clock): Runtime {
   return {
     name: runtime.name,

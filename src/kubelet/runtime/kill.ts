@@ -1,4 +1,5 @@
-// Stops containers: the Killing event, the preStop hook, the stop signal, and after the grace period the end.
+// Stops containers: the Killing event, the preStop hook, the stop signal, and a kill after the
+// grace period.
 
 import { isNotFound, type RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -18,7 +19,7 @@ import {
 } from '../pod/pod-status.ts';
 import { isSidecar } from '../pod/restart-policy.ts';
 
-/** A container gets at least this long to end by itself, whatever time its hook took. */
+/** The minimum grace period of a container, even if its hook used all of it. */
 const MINIMUM_GRACE_SECONDS = 2;
 
 export interface KillerConfig {
@@ -33,12 +34,12 @@ export interface KillRequest {
   readonly pod: Pod;
   readonly status: RuntimePodStatus;
   readonly container: ContainerRecord;
-  /** For the event; '' for the usual one. */
+  /** The message of the event; '' for the default. */
   readonly message: string;
   readonly reason: KillReason;
-  /** Seconds, instead of what the pod and the reason say. */
+  /** The grace period in seconds, instead of the pod's. */
   readonly gracePeriodSeconds?: number;
-  /** Resolves when it is the container's turn to stop, if it has to wait for others. */
+  /** Resolves when the container may be stopped, if it has to wait for others. */
   readonly turn?: Promise<void>;
 }
 
@@ -75,13 +76,15 @@ export class ContainerKiller {
       try {
         await withTimeout(clock, left(), signal, () => turn);
       } catch (error) {
-        // The containers before this one take longer than the grace period: it is stopped all the same.
+        // The containers before this one exceed the grace period, so this one is stopped
+        // nevertheless.
         if (!(error instanceof TimeoutError)) throw error;
       }
     }
     const seconds = Math.max(Math.ceil(left() / 1000), MINIMUM_GRACE_SECONDS);
     try {
-      // The runtime answers when it has stopped; its call may take a little longer than the grace.
+      // The runtime returns when the container has stopped, which may take a little longer than the
+      // grace period.
       const stopping = runtime.stopContainer(record.id, seconds * 1000, {
         signal,
         timeoutMs: (seconds + 120) * 1000,
@@ -93,8 +96,8 @@ export class ContainerKiller {
   }
 
   /**
-   * Stops every container that runs: those of the pod all at once, then its sidecars, the last one first. Then its sandboxes.
-   * Tries all before it rejects with what went wrong.
+   * Stops every running container: the regular ones at the same time, then the sidecars, the last
+   * one first; then the sandboxes. Tries all of them, and then rejects with the errors.
    */
   async killPod(
     pod: Pod,
@@ -144,7 +147,7 @@ export class ContainerKiller {
     throw failures.length === 1 ? failures[0] : new AggregateError(failures, message);
   }
 
-  /** A hook that fails does not keep the container from being stopped. */
+  /** Runs the preStop hook. A failure does not keep the container from being stopped. */
   async #preStop(
     request: KillRequest,
     spec: Container,
@@ -167,7 +170,7 @@ export class ContainerKiller {
         container: spec.name,
         err: error,
       });
-      // Its words may hold secrets: they are not for events. A hook that ran out of time is simply cut off.
+      // The error may contain secrets, so it is not part of the event. A timeout is not an error.
       if (error instanceof HookError)
         events.container(pod, spec, 'Warning', 'FailedPreStopHook', 'PreStopHook failed');
     }
@@ -200,12 +203,15 @@ function gracePeriod(
 }
 
 interface Turn {
-  /** Undefined: at once. */
+  /** undefined: stop at once. */
   readonly wait: Promise<void> | undefined;
   readonly done: () => void;
 }
 
-/** Sidecars stop after all regular containers, and each after those that come after it in the spec. */
+/**
+ * Returns when each container stops. Sidecars stop after all regular containers, and each after the
+ * later ones in the spec.
+ */
 function terminationOrder(
   pod: Pod,
   running: readonly ContainerRecord[],

@@ -1,5 +1,5 @@
-// The labels and annotations by which the kubelet finds its pods again in the runtime, after a restart too. The keys are
-// those of every Kubernetes node, so that other tools (crictl, log collectors) understand them.
+// Labels and annotations by which the kubelet recognizes its pods in the runtime, also after a
+// restart. The keys are upstream's, so that other tools (crictl, log collectors) understand them.
 
 import type { Container, Pod } from '../types.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
@@ -20,7 +20,7 @@ const POD_TERMINATION_GRACE = 'io.kubernetes.pod.terminationGracePeriod';
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** Labels of a pod's sandbox: the pod's own, then the kubelet's. */
+/** Returns the labels of a pod's sandbox: the pod's own, and the kubelet's. */
 export function sandboxLabels(pod: Pod): StringMap {
   return { ...pod.metadata.labels, ...podLabels(pod) };
 }
@@ -37,7 +37,10 @@ function podLabels(pod: Pod): StringMap {
   };
 }
 
-/** The information of a container that killing it needs, also if its pod is gone from the API. */
+/**
+ * Returns the annotations of a container: the information that stopping it needs, also if its pod
+ * is gone from the API.
+ */
 export function containerAnnotations(
   pod: Pod,
   container: Container,
@@ -69,7 +72,7 @@ export interface ContainerAnnotations {
   readonly restartCount: number;
   readonly terminationMessagePath: string;
   readonly terminationMessagePolicy: string;
-  /** Seconds, from the pod's deletion or else its spec; undefined if neither said. */
+  /** The grace period in seconds, from the pod's deletion or its spec; undefined without one. */
   readonly gracePeriodSeconds: number | undefined;
 }
 
@@ -89,8 +92,9 @@ function toInteger(text: string | undefined): number | undefined {
 }
 
 /**
- * A container whose hash differs from that of its running instance is restarted. Only what may change in the spec of a pod
- * and takes a restart counts: the image (and the name, which says whose it is).
+ * Returns a hash of the container. A running instance with another hash is restarted. Only fields
+ * count that are mutable and require a restart: the image (and the name, which identifies the
+ * container).
  */
 export function hashContainer(container: Container): string {
   let hash = hashes.get(container);
@@ -103,5 +107,5 @@ export function hashContainer(container: Container): string {
   return hash;
 }
 
-/** Specs are immutable, and asked about at every sync. */
+/** Cached, since specs are immutable, and needed at every sync. */
 const hashes = new WeakMap<Container, string>();

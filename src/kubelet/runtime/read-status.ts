@@ -1,4 +1,4 @@
-// Reads one sandbox or container from the runtime into the kubelet's own records.
+// Reads one sandbox or container from the runtime into the kubelet's own types.
 
 import {
   isNotFound,
@@ -35,7 +35,7 @@ export function toContainerState(state: ContainerState): RuntimeContainerState {
   }
 }
 
-/** Undefined if it was removed meanwhile. */
+/** Reads a sandbox. Returns undefined if it was removed meanwhile. */
 export async function readSandbox(
   runtime: RuntimeService,
   listed: PodSandbox,
@@ -62,7 +62,7 @@ export async function readSandbox(
   }
 }
 
-/** Undefined if it was removed meanwhile. */
+/** Reads a container. Returns undefined if it was removed meanwhile. */
 export async function readContainer(
   runtime: RuntimeService,
   listed: Container,
@@ -81,7 +81,7 @@ export async function readContainer(
   let message = status.message;
   let reason = status.reason;
   if (state === 'exited') {
-    // The message of the container takes precedence over that of the runtime.
+    // The container's own message takes precedence over the runtime's.
     message = (await readTerminationMessage(status, annotations)) || message;
     if (reason === '') reason = status.exitCode === 0 ? 'Completed' : 'Error';
   }
@@ -111,7 +111,9 @@ export async function readContainer(
   };
 }
 
-/** The image's name; a runtime that only has its ID is asked what the user called it. */
+/**
+ * Returns the image's name. If the runtime has only an ID, the user's name for the image is used.
+ */
 function imageName(status: ContainerStatus): string {
   const image = status.image?.image ?? '';
   return /^sha256:[0-9a-f]{64}$/.test(image) ? status.image?.userSpecifiedImage || image : image;

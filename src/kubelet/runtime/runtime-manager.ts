@@ -1,6 +1,6 @@
-// Carries out what computePodActions decided: kills, makes sandboxes, starts containers, in this order. What cannot be done
-// now (an image that cannot be pulled, a container that keeps crashing) is remembered as the reason why the container waits,
-// and tried again when its back-off ends.
+// Carries out the decision of computePodActions: kills containers, creates sandboxes, starts
+// containers, in this order. A failure (an image that cannot be pulled, a container in back-off) is
+// recorded as the reason why the container waits, and retried when its back-off ends.
 
 import { mkdir, readdir } from 'node:fs/promises';
 import type { ImageService, ImageSpec, PodSandboxConfig, RuntimeService } from '#cri/index.ts';
@@ -51,7 +51,10 @@ export type ContainerType = 'container' | 'init_container' | 'ephemeral_containe
 /** The metrics of the runtime manager. */
 export interface RuntimeMetrics {
   sandboxStarted(failed: boolean): void;
-  /** `code`: the reason of the failure, such as RunContainerError; absent if the container runs. */
+  /**
+   * Counts a start. `code`: the reason of a failure, such as RunContainerError; absent if the
+   * container runs.
+   */
   containerStarted(type: ContainerType, code?: string): void;
   imageVolumes(event: 'requested' | 'mounted' | 'failed', count: number): void;
 }
@@ -66,7 +69,7 @@ export interface RuntimeManagerConfig {
   readonly events: PodEvents;
   readonly objects: ObjectSource;
   readonly services: ServiceVariables;
-  /** The information of the downward API, except the addresses of the pod. */
+  /** The inputs of the downward API, except the addresses of the pod. */
   readonly downward: () => DownwardContext;
   readonly clock: Clock;
   readonly random: Random;
@@ -79,28 +82,28 @@ export interface RuntimeManagerConfig {
   readonly podLogsDir: string;
   readonly hostFiles: boolean;
   readonly metrics?: RuntimeMetrics;
-  /** Bytes. */
+  /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
-  /** The handler of a runtime class; rejects if there is no such class. */
+  /** Returns the handler of a runtime class; rejects if the class does not exist. */
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
-  /** A sandbox was made. */
+  /** Called after a sandbox was created. */
   readonly onSandbox: (sandbox: SandboxRecord) => void;
-  readonly networkReadiness?: NetworkReadiness | undefined;
-  /** First and longest delay between restarts of a container, milliseconds. */
+  readonly networkReadiness?: NetworkReadiness;
+  /** The initial and the maximum delay between restarts of a container, in milliseconds. */
   readonly restartBackoffMs: number;
   readonly maxRestartBackoffMs: number;
-  /** After how long what failed without a back-off of its own is tried again. */
+  /** The delay before a failure without its own back-off is retried, in milliseconds. */
   readonly retryMs: number;
 }
 
 export interface RuntimeSyncResult {
-  /** Something was made, started or stopped: the runtime has to be looked at again. */
+  /** A container or sandbox was created, started or stopped: the runtime has to be read again. */
   readonly acted: boolean;
-  /** Wall-clock milliseconds at which what could not be done may be tried again. */
+  /** When failed actions may be retried, in wall-clock milliseconds. */
   readonly retryAt: number | undefined;
 }
 
-/** Why a container was not started; `reason` is what `waiting` shows. */
+/** Why a container was not started; `reason` appears in its `waiting` state. */
 class StartError extends Error {
   readonly reason: string;
   readonly retryAt: number | undefined;
@@ -119,7 +122,9 @@ function containerType({ spec }: Pod, { name }: Container): ContainerType {
   return isIn(spec.ephemeralContainers) ? 'ephemeral_container' : 'container';
 }
 
-/** For how long containers wait for the network; then there is an event, and another attempt. */
+/**
+ * How long containers wait for the network; then an event is recorded, and the start is retried.
+ */
 const NETWORK_TIMEOUT_MS = 30_000;
 
 interface SyncContext {
@@ -141,9 +146,9 @@ interface Sandbox {
 export class RuntimeManager {
   readonly #config: RuntimeManagerConfig;
   readonly #backoff: Backoff;
-  /** The resources of containers, and their changes. */
+  /** Applies and tracks the resources of containers. */
   readonly resizer: ContainerResizer;
-  /** By pod UID and container name: why the container is not running, as of the last try. */
+  /** By pod UID and container name: the last reason why the container does not run. */
   readonly #failures = new Map<string, Map<string, StartFailure>>();
 
   constructor(config: RuntimeManagerConfig) {
@@ -156,7 +161,7 @@ export class RuntimeManager {
     return this.#failures.get(uid)?.get(containerName);
   }
 
-  /** Forgets what was kept for a pod that is gone. */
+  /** Drops the state of a pod that is gone. */
   forget(uid: string): void {
     this.#failures.delete(uid);
     this.#backoff.forget(`${uid}_`);
@@ -202,7 +207,7 @@ export class RuntimeManager {
     return context;
   }
 
-  /** The actions of this sync. */
+  /** Returns the actions of this sync. */
   actions(pod: Pod, status: RuntimePodStatus): PodActions {
     return computePodActions(pod, status, this.#config.probes, (container, latest) =>
       this.resizer.needsRestart(pod, container, latest),
@@ -240,7 +245,10 @@ export class RuntimeManager {
     );
   }
 
-  /** In a new sandbox the pod starts from the beginning: what its init containers did before does not count. */
+  /**
+   * Removes the init containers: in a new sandbox the pod starts from the beginning, so former
+   * instances do not count.
+   */
   async #removeInitContainers(context: SyncContext): Promise<void> {
     const names = new Set(
       (context.pod.spec.initContainers ?? []).map((container) => container.name),
@@ -252,7 +260,10 @@ export class RuntimeManager {
     }
   }
 
-  /** The sandbox to start containers in, made if need be; undefined if it could not be. */
+  /**
+   * Returns the sandbox in which containers are started, and creates it if needed; undefined if
+   * that failed.
+   */
   async #sandbox(context: SyncContext, actions: PodActions): Promise<Sandbox | undefined> {
     const { pod, status } = context;
     const { runtime, events } = this.#config;
@@ -301,7 +312,10 @@ export class RuntimeManager {
     }
   }
 
-  /** Waits until what restricts the pod's traffic applies. False: it took too long, and the containers have to wait. */
+  /**
+   * Waits until the pod's network policies are enforced. Returns false if it took too long, so that
+   * the containers have to wait.
+   */
   async #isNetworkReady(context: SyncContext, sandbox: Sandbox): Promise<boolean> {
     const { networkReadiness, clock, events, logger, retryMs } = this.#config;
     const { pod, signal } = context;
@@ -371,7 +385,7 @@ export class RuntimeManager {
     }
   }
 
-  /** Throws while it is too early to start another instance of a container that ended. */
+  /** Throws during the back-off of a container that has ended. */
   #checkBackoff(context: SyncContext, container: Container): void {
     const { pod, status } = context;
     const last = status.containers.find(
@@ -407,7 +421,7 @@ export class RuntimeManager {
       await this.#startUncounted(context, sandbox, container);
       metrics?.containerStarted(type);
     } catch (error) {
-      // A start that is given up because the pod changed is no failure.
+      // A start that was aborted because the pod changed is not a failure.
       if (!context.signal.aborted)
         metrics?.containerStarted(type, error instanceof StartError ? error.reason : 'Error');
       throw error;
@@ -481,7 +495,7 @@ export class RuntimeManager {
     await this.#postStart(context, sandbox, container, containerId);
   }
 
-  /** The images that the container mounts as volumes, on the node. Rejects with ImageError. */
+  /** Pulls the images that the container mounts as volumes. Rejects with ImageError. */
   async #imageVolumes(
     context: SyncContext,
     sandbox: Sandbox,
@@ -588,7 +602,10 @@ export class RuntimeManager {
     return sortPodIPs(hostIPs, hostIPs[0]);
   }
 
-  /** One more than the last instance's; where the runtime has forgotten it, the log files tell. */
+  /**
+   * Returns the restart count of the next instance: one more than the last one's. If the runtime
+   * has none, the names of log files are used.
+   */
   async #restartCount(pod: Pod, container: Container, status: RuntimePodStatus): Promise<number> {
     const latest = findContainer(status, container.name);
     if (latest !== undefined) return latest.restartCount + 1;
@@ -607,7 +624,10 @@ export class RuntimeManager {
     }
   }
 
-  /** The hook runs beside the container; one whose hook fails is stopped, and started again as its policy says. */
+  /**
+   * Runs the postStart hook beside the container. If it fails, the container is killed, and
+   * restarted by its policy.
+   */
   async #postStart(
     context: SyncContext,
     sandbox: Sandbox,
@@ -671,7 +691,10 @@ const EMPTY_RECORD: ContainerRecord = {
   stopSignal: undefined,
 };
 
-/** Ephemeral containers first, then init containers, then the pod's own. */
+/**
+ * Returns the containers to start: ephemeral containers first, then init containers, then regular
+ * ones.
+ */
 function containersToStart(pod: Pod, actions: PodActions): readonly Container[] {
   const pick = (list: readonly unknown[] | undefined, indices: readonly number[]): Container[] =>
     indices
@@ -684,7 +707,7 @@ function containersToStart(pod: Pod, actions: PodActions): readonly Container[] 
   ];
 }
 
-/** Ephemeral containers have none of their own. */
+/** Returns the container with its resources; ephemeral containers have none. */
 function withResources(container: Container): Container {
   return (container.resources as unknown) === undefined
     ? { ...container, resources: {} }

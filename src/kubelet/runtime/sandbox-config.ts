@@ -1,4 +1,4 @@
-// A pod's sandbox as the runtime is asked for it: name, network, DNS, logs, security.
+// Builds the runtime's configuration of a pod's sandbox: name, network, DNS, logs, security.
 
 import type { PodSandboxConfig } from '#cri/index.ts';
 import type { Input } from '#cri/types.ts';
@@ -12,7 +12,7 @@ export interface SandboxConfigInput {
   readonly attempt: number;
   readonly hostname: string;
   readonly dnsConfig: Input<'DNSConfig'>;
-  /** Where the logs of all pods are. */
+  /** The directory with the logs of all pods. */
   readonly podLogsDir: string;
   readonly seccompRoot: string;
   readonly cgroupParent: string;
@@ -30,7 +30,7 @@ export function makeSandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
       uid: metadata.uid,
       attempt: input.attempt,
     },
-    // In the host's network the host's name is the only one that there is.
+    // In the host's network, the sandbox has the host's name.
     ...(spec.hostNetwork === true ? {} : { hostname: input.hostname }),
     logDirectory: podLogDirectory(input.podLogsDir, pod),
     dnsConfig: input.dnsConfig,

@@ -1,4 +1,5 @@
-// The security settings of pods and containers in the runtime's terms: a container's own win over its pod's.
+// The security settings of pods and containers, in the runtime's form: a container's settings take
+// precedence over its pod's.
 
 import type { StopSignal } from '#cri/index.ts';
 import type { Input } from '#cri/types.ts';
@@ -11,7 +12,7 @@ type NamespaceOption = Input<'NamespaceOption'>;
 type SeccompProfile = Immutable<v1.SeccompProfile>;
 type AppArmorProfile = Immutable<v1.AppArmorProfile>;
 
-/** Paths that a container does not see, or only reads, unless it asks for its proc as it is. */
+/** Paths that are hidden or read-only in a container, unless its procMount is Unmasked. */
 const MASKED_PATHS: readonly string[] = [
   '/proc/asound',
   '/proc/acpi',
@@ -34,7 +35,10 @@ const READONLY_PATHS: readonly string[] = [
   '/proc/sysrq-trigger',
 ];
 
-/** `targetId`: the container whose processes an ephemeral container sees. */
+/**
+ * Returns the namespaces. `targetId`: the target of an ephemeral container, whose processes it
+ * sees.
+ */
 export function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
   const { spec } = pod;
   return {
@@ -94,7 +98,7 @@ export function containerSecurityContext(
     namespaceOptions: namespaceOptions(pod, targetId),
     privileged: own?.privileged === true,
     readonlyRootfs: own?.readOnlyRootFilesystem === true,
-    // Without a word on it, a process may gain privileges, as setuid programs need.
+    // By default a process may gain privileges, as setuid programs need.
     noNewPrivs: own?.allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : MASKED_PATHS,
     readonlyPaths: unmasked ? [] : READONLY_PATHS,
@@ -153,7 +157,10 @@ function apparmor(profile: AppArmorProfile): SecurityProfile {
   }
 }
 
-/** A container that must not run as root: the error if it would, or if that cannot be known. */
+/**
+ * Returns the error for a container that must not run as root, if it would or if its user is
+ * unknown.
+ */
 export function verifyRunAsNonRoot(
   pod: Pod,
   container: Container,
@@ -177,7 +184,7 @@ export function verifyRunAsNonRoot(
   return `container has runAsNonRoot and image has non-numeric user (${imageUser.username}), cannot verify user is non-root ${where}`;
 }
 
-/** Sysctls by name, for the sandbox. Kubernetes writes 'net/ipv4/x' and 'net.ipv4.x' alike. */
+/** Returns the sysctls of the sandbox by name. 'net/ipv4/x' and 'net.ipv4.x' are equivalent. */
 export function sysctls(pod: Pod): Readonly<Record<string, string>> {
   const entries = (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [
     normalizeSysctl(name),
@@ -192,7 +199,7 @@ function normalizeSysctl(name: string): string {
   return name.replace(/[./]/g, (character) => (character === '/' ? '.' : '/'));
 }
 
-/** The stop signal in the runtime's words; undefined: the image's own. */
+/** Returns the stop signal in the runtime's form; undefined: the image's own. */
 export function stopSignal(container: Container): StopSignal | undefined {
   const signal = (container.lifecycle as { readonly stopSignal?: string } | undefined)?.stopSignal;
   return signal === undefined

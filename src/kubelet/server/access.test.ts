@@ -5,7 +5,9 @@ import type { Client } from '#client/client.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { type AccessSettings, ApiAccess, DEFAULT_ACCESS } from './access.ts';
 
-/** An API server that knows one token and allows verbs other than `delete`. It counts its reviews. */
+/**
+ * An API server with one valid token, which allows all verbs except `delete`. It counts reviews.
+ */
 class Reviewer {
   tokens = 0;
   decisions = 0;
@@ -64,7 +66,7 @@ test.each([
   }
 });
 
-test('a token that is not valid is reviewed each time', async () => {
+test('an invalid token is reviewed each time', async () => {
   const reviewer = new Reviewer();
   const access = reviewer.access(new VirtualClock());
   expect([await access.authenticate('x'), await access.authenticate('x')]).toEqual([
@@ -74,7 +76,7 @@ test('a token that is not valid is reviewed each time', async () => {
   expect(reviewer.tokens).toBe(2);
 });
 
-test('without webhooks nothing is asked', async () => {
+test('without webhooks no review is created', async () => {
   const reviewer = new Reviewer();
   const access = reviewer.access(new VirtualClock(), {
     tokenWebhook: false,

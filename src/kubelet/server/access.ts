@@ -1,5 +1,5 @@
-// Authentication and authorization of requests to the kubelet's API by the API server: TokenReview for bearer tokens, and
-// SubjectAccessReview for every user. Anonymous requests are never served.
+// Authenticates and authorizes requests to the kubelet's API through the API server: TokenReview
+// for bearer tokens, and SubjectAccessReview for every user. Anonymous requests are never served.
 
 import { createHash } from 'node:crypto';
 import { tokenReviews } from '#api/groups/authentication/v1/index.ts';
@@ -14,36 +14,36 @@ import type { RequestAttributes } from './request-attributes.ts';
 export interface ServerUser {
   readonly name: string;
   readonly groups: readonly string[];
-  readonly uid?: string | undefined;
-  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Decides who a caller is and what the caller may do. Both methods reject if no decision can be made. */
+/** Authenticates and authorizes requests. Both methods reject if no decision can be made. */
 export interface ServerAccess {
-  /** Returns the user of a bearer token; undefined for a token that is not valid. */
+  /** Returns the user of a bearer token; undefined for an invalid token. */
   authenticate(token: string): Promise<ServerUser | undefined>;
   /** Reports whether the user may make the request. */
   authorize(user: ServerUser, attributes: RequestAttributes): Promise<boolean>;
 }
 
 export interface ApiAccessConfig {
-  /** Speaks as the node, which may create TokenReviews and SubjectAccessReviews. */
+  /** The node's client, which may create TokenReviews and SubjectAccessReviews. */
   readonly client: Client;
   readonly clock: Clock;
   readonly nodeName: string;
   /** Default: DEFAULT_ACCESS. */
-  readonly settings?: Partial<AccessSettings> | undefined;
+  readonly settings?: Partial<AccessSettings>;
 }
 
 /** `authentication` and `authorization` of upstream's KubeletConfiguration. */
 export interface AccessSettings {
   /** Bearer tokens are checked by TokenReview. False: only client certificates identify users. */
   readonly tokenWebhook: boolean;
-  /** How long a valid token is not checked again, in milliseconds. */
+  /** How long a valid token is cached, in milliseconds. */
   readonly tokenTtlMs: number;
   /** 'AlwaysAllow': every authenticated user may make every request. */
   readonly authorizationMode: AuthorizationMode;
-  /** How long a decision holds, in milliseconds. */
+  /** How long decisions are cached, in milliseconds. */
   readonly authorizedTtlMs: number;
   readonly unauthorizedTtlMs: number;
 }
@@ -60,12 +60,12 @@ export const DEFAULT_ACCESS: AccessSettings = {
 };
 /** Bounds the memory that a stream of different tokens or users can take. */
 const CACHE_CAPACITY = 1024;
-/** The time that one review may take. */
+/** The time limit for one review. */
 const REVIEW_TIMEOUT_MS = 10_000;
 
 interface Cached<T> {
   readonly value: T;
-  /** Monotonic milliseconds. */
+  /** The expiry in monotonic milliseconds. */
   readonly until: number;
 }
 

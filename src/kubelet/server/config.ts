@@ -22,38 +22,44 @@ export interface KubeletServerConfig {
   readonly nodeName: string;
   readonly version: VersionInfo;
   /** See KubeletConfig. */
-  readonly flags?: Readonly<Record<string, string>> | undefined;
-  /** When the kubelet was started, wall-clock milliseconds. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** When the kubelet was started, in wall-clock milliseconds. */
   readonly startedAt: number;
-  /** The pods of this node with their latest status. */
+  /** Returns the pods of this node with their latest status. */
   readonly pods: () => readonly Pod[];
-  /** The pods that the runtime runs, whether they are wanted or not. */
+  /** Returns the pods in the runtime, including undesired ones. */
   readonly runningPods: () => readonly RunningPod[];
-  /** Reads what the node and its pods use. Rejects with CriError. */
+  /** Reads the usage of the node and its pods. Rejects with CriError. */
   readonly usage: () => Promise<Usage>;
   readonly machine: () => CadvisorInput['machine'];
   readonly metrics: KubeletMetrics;
   readonly gauges: KubeletGauges;
   readonly probeMetrics: () => string;
-  /** Returns the KubeletConfiguration in effect. `port`: the one that is open; 0 for none. */
+  /** Returns the effective KubeletConfiguration. `port`: the server's port; 0 without one. */
   readonly configuration: (port: number) => unknown;
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
-  /** Removes the directory of a volume of the built-in provisioner, if it is there. Rejects with LocalVolumeError: not now. */
+  /**
+   * Deletes the directory of a volume of the built-in provisioner, if it exists. Rejects with
+   * LocalVolumeError if it cannot be deleted now.
+   */
   readonly removeLocalVolume: (name: string) => Promise<void>;
   /** Limits of connections to the port. Default: see ConnectionTable. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
-  /** Asked about every request but those of the API server itself and of system:masters, who may do everything. */
+  /**
+   * Authorizes every request except those of the API server and of system:masters, which are always
+   * allowed.
+   */
   readonly access: ServerAccess;
-  /** Absent: no port is opened. */
+  /** The address of the port. Absent: no port is opened. */
   readonly listen?: ServerListenConfig;
 }
 
 export interface ServerListenConfig {
   readonly listeners: TlsListeners;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
   /** Opens any free port if this one is taken. Default: false. */
   readonly orFreePort?: boolean;
-  /** A port that cannot be opened is logged, and the kubelet starts without one. Default: false, it does not start. */
+  /** A failure to open the port is only logged. Default: false, the kubelet then does not start. */
   readonly optional?: boolean;
 }

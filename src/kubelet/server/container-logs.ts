@@ -1,4 +1,4 @@
-// Which instance's log is meant by a request for logs, and how much of it.
+// Resolves the container instance of a request for logs, and parses the request's options.
 
 import type { LogOptions } from '../logs/read-logs.ts';
 import type { LogStream } from '../logs/cri-log.ts';
@@ -10,10 +10,12 @@ import {
 } from '../pod/pod-status.ts';
 import type { ContainerStatus, Pod } from '../types.ts';
 
-/** There is no log to show; the message is for the user. */
+/** There is no log; the message is for the user. */
 export class LogTargetError extends Error {}
 
-/** `now`: wall-clock milliseconds, for sinceSeconds. Values that cannot be read are as if they were not given. */
+/**
+ * Parses the options. Invalid values are ignored. `now`: wall-clock milliseconds, for sinceSeconds.
+ */
 export function parseLogOptions(
   query: URLSearchParams,
   now: number,
@@ -50,7 +52,10 @@ function streamOf(name: string | null): LogStream | undefined {
   return name === 'Stderr' ? 'stderr' : undefined;
 }
 
-/** The instance whose log is meant. Throws LogTargetError, in the words that `kubectl logs` shows. */
+/**
+ * Returns the requested instance. Throws LogTargetError, with upstream's message for `kubectl
+ * logs`.
+ */
 export function findLogContainer(
   pod: Pod,
   runtimeStatus: RuntimePodStatus | undefined,

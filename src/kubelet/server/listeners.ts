@@ -1,5 +1,5 @@
-// The TLS ports of kubelets. All kubelets of a process share one TLS context; each has a port of its own, because a client that
-// connects to a node's address says nothing else about which node it means.
+// The TLS ports of kubelets. All kubelets of a process share one TLS context; each has its own
+// port, because a connection to a node's address identifies the node only by its port.
 
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -14,10 +14,10 @@ import type { Logger } from '#machinery/log.ts';
 import { TLS_SERVER_OPTIONS } from '#machinery/serving/index.ts';
 
 export interface ServerTlsConfig {
-  /** PEM. */
+  /** The private key, as PEM. */
   readonly key: string | Buffer;
   readonly cert: string | Buffer;
-  /** PEM: signs the client certificates that are accepted. */
+  /** The CA of accepted client certificates, as PEM. */
   readonly clientCA: string | Buffer;
   /** Default: see TLS_SERVER_OPTIONS. */
   readonly minVersion?: SecureVersion;
@@ -28,20 +28,21 @@ export interface ServerTlsConfig {
 export interface TlsListenersConfig {
   readonly tls: ServerTlsConfig;
   /** The address to listen on. Default: all addresses. */
-  readonly host?: string | undefined;
+  readonly host?: string;
   /**
-   * Only connections from this machine are served; others are closed before the TLS handshake. Used where the node's address has to
-   * work on the machine itself, but the cluster is not meant for the network. Default: false.
+   * Only connections from this machine are served; others are closed before the TLS handshake. For
+   * nodes whose address must work on the machine itself, in a cluster that is not meant for the
+   * network. Default: false.
    */
   readonly thisMachineOnly?: boolean;
   readonly logger: Logger;
 }
 
-/** Gets the connections of a port. */
+/** Handles the connections of a port. */
 export interface PortHandlers {
-  /** A TCP connection whose handshake begins. */
+  /** Called with a TCP connection whose handshake begins. */
   accepted(socket: Socket): void;
-  /** A connection whose handshake is complete. */
+  /** Called with a connection whose handshake is complete. */
   secured(socket: TLSSocket): void;
 }
 
@@ -53,14 +54,15 @@ export interface OpenPort {
 
 export class TlsListeners {
   readonly #config: TlsListenersConfig;
-  /** Never listens: it is given the connections of the ports. */
+  /** This server never listens: connections of the ports are passed to it. */
   readonly #tls: TlsServer;
-  /** Keyed by local port. */
+  /** By local port. */
   readonly #handlers = new Map<number, PortHandlers>();
 
   constructor(config: TlsListenersConfig) {
     this.#config = config;
-    // A client without a valid certificate gets a 401, not a broken handshake: it may have a token.
+    // A client without a valid certificate gets status 401 instead of a failed handshake: it may
+    // have a token.
     this.#tls = createTlsServer({
       requestCert: true,
       rejectUnauthorized: false,
@@ -77,19 +79,22 @@ export class TlsListeners {
     });
   }
 
-  /** The address that the ports are opened on; undefined: all. */
+  /** The address of the ports; undefined: all addresses. */
   get host(): string | undefined {
     return this.#config.host;
   }
 
-  /** Takes another certificate into use; connections that are open keep the one before. Throws if key and certificate do not match. */
+  /**
+   * Replaces the certificate; open connections keep the previous one. Throws if key and certificate
+   * do not match.
+   */
   setServingCertificate({ key, cert }: Pick<ServerTlsConfig, 'key' | 'cert'>): void {
     this.#tls.setSecureContext(secureContext({ ...this.#config.tls, key, cert }));
   }
 
   /**
-   * Opens a port; 0 is any that is free. `orFree`: if the port is taken, a free one is opened in its place. Rejects with the
-   * system's error.
+   * Opens a port; 0 is any free one. `orFree`: if the port is taken, a free one is opened instead.
+   * Rejects with the system's error.
    */
   async open(port: number, handlers: PortHandlers, orFree = false): Promise<OpenPort> {
     const server = await this.#listen(port).catch((error: NodeJS.ErrnoException) => {
@@ -122,7 +127,7 @@ export class TlsListeners {
   }
 
   #accept(socket: Socket): void {
-    // Replaced by the TLS socket's own handling; until then a reset must have a listener.
+    // The TLS socket handles errors later; until then a reset needs a listener.
     socket.on('error', (err) => this.#config.logger.debug('kubelet: connection failed', { err }));
     if (this.#config.thisMachineOnly === true && !isOwnAddress(socket.remoteAddress)) {
       socket.destroy();
@@ -155,7 +160,10 @@ function secureContext({
   };
 }
 
-/** Reports whether the address belongs to this machine, loopback included. The kernel drops packets that forge such a source. */
+/**
+ * Reports whether the address belongs to this machine, loopback included. The kernel drops packets
+ * that forge such a source.
+ */
 export function isOwnAddress(address: string | undefined): boolean {
   if (address === undefined) return false;
   const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;

@@ -1,10 +1,11 @@
-// Which permission a request to the kubelet's API needs: a verb on subresources of the Node. The mapping of paths is upstream's
-// (pkg/kubelet/server/auth.go), with the fine-grained subresources (KEP-2862) that are on by default.
+// Maps a request to the kubelet's API to the permission that it needs: a verb on subresources of
+// the Node. The mapping of paths is upstream's (pkg/kubelet/server/auth.go), with the fine-grained
+// subresources (KEP-2862) that are on by default.
 
 export interface RequestAttributes {
-  /** The API verb: '' for an HTTP method that has none, which no rule but '*' allows. */
+  /** The API verb: '' for an HTTP method without one, which only a rule for '*' allows. */
   readonly verb: string;
-  /** Subresources of `nodes`, in the order in which they are tried: permission for one of them is enough. */
+  /** Subresources of `nodes`: permission for any of them is enough. Checked in this order. */
   readonly subresources: readonly string[];
 }
 
@@ -16,7 +17,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Paths with a permission of their own, which nodes/proxy grants as well. */
+/** Paths with their own permission, which nodes/proxy includes. */
 const FINE_GRAINED: readonly (readonly [root: string, subresource: string])[] = [
   ['/pods', 'pods'],
   ['/healthz', 'healthz'],
@@ -24,7 +25,7 @@ const FINE_GRAINED: readonly (readonly [root: string, subresource: string])[] = 
   ['/runningpods', 'pods'],
 ];
 
-/** Paths that nodes/proxy does not grant. */
+/** Paths that nodes/proxy does not include. */
 const SEPARATE: readonly (readonly [root: string, subresource: string])[] = [
   ['/stats', 'stats'],
   ['/metrics', 'metrics'],

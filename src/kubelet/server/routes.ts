@@ -6,8 +6,8 @@ import {
   isStreamingUpgrade,
   servePortForward,
   serveRemoteCommand,
+  type StreamOptions,
 } from '#machinery/streams/remotecommand/index.ts';
-import type { StreamOptions } from '#machinery/streams/remotecommand/index.ts';
 import { readLogs, type LogOptions } from '../logs/read-logs.ts';
 import { findContainer, type ContainerRecord } from '../pod/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';
@@ -44,7 +44,10 @@ class HttpError extends Error {
 
 const MAX_RUN_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** Upstream's checks. They hold as long as the kubelet answers at all: pods are synced in the same event loop. */
+/**
+ * Upstream's checks. They pass whenever the kubelet responds at all, because pods are synced in the
+ * same event loop.
+ */
 const HEALTH_CHECKS: readonly HealthCheck[] = [
   pingCheck,
   logCheck,
@@ -95,7 +98,7 @@ export class Routes {
   readonly #config: KubeletServerConfig;
   readonly #port: () => number;
 
-  /** `port`: the one that is open; 0 while there is none. */
+  /** Creates the routes. `port`: returns the server's port; 0 without one. */
   constructor(config: KubeletServerConfig, port: () => number) {
     this.#config = config;
     this.#port = port;
@@ -117,7 +120,8 @@ export class Routes {
     } catch (error) {
       const code = error instanceof HttpError ? error.code : 500;
       if (response.headersSent) {
-        // Too late for an error response: the connection is destroyed, so that the client notices that the body is incomplete.
+        // Too late for an error response: the connection is destroyed, so that the client notices
+        // that the body is incomplete.
         response.destroy(error instanceof Error ? error : undefined);
         return;
       }
@@ -190,7 +194,8 @@ export class Routes {
         json(response, { kubeletconfig: this.#config.configuration(this.#port()) });
         return;
       case 'logs':
-        // Upstream serves files of /var/log here. It is off: the node's own logs are not the cluster's.
+        // Upstream serves files of /var/log here. It is disabled, because logs of the machine do
+        // not belong to the cluster.
         throw new HttpError(405, 'logs endpoint is disabled.');
       case 'debug':
         if (rest[0] === 'pprof') throw new HttpError(405, 'profiling endpoint is disabled.');
@@ -260,7 +265,7 @@ export class Routes {
           ...(pod.spec.initContainers ?? []),
           ...(pod.spec.ephemeralContainers ?? []),
         ].find((container) => container.name === record.name);
-        // Whether there is a terminal was decided when the container was made.
+        // Whether there is a terminal was decided when the container was created.
         const options = { ...streamOptions(query), tty: spec?.tty === true };
         await serveRemoteCommand(
           request,
@@ -314,7 +319,7 @@ export class Routes {
         options.previous,
       );
     } catch (error) {
-      // The API server hands a 400 with its words on to the user.
+      // The API server forwards the message of a 400 to the user.
       throw error instanceof LogTargetError ? new HttpError(400, error.message) : error;
     }
     const gone = new AbortController();
@@ -333,7 +338,7 @@ export class Routes {
         if (!response.write(chunk)) await drained(response, gone.signal);
       }
     } catch (error) {
-      // A container that has written nothing may have no file.
+      // A container without output may have no file.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
     response.end();
@@ -366,7 +371,10 @@ export class Routes {
     }
   }
 
-  /** Returns undefined if the runtime does not answer: its metrics then say so, and the others are still there. */
+  /**
+   * Returns undefined if the runtime does not respond: a metric reports this, and other metrics are
+   * still served.
+   */
   async #usage(): Promise<Usage | undefined> {
     try {
       return await this.#config.usage();
@@ -412,7 +420,10 @@ export class Routes {
     }
   }
 
-  /** Rejects every checkpoint, with upstream's errors: for pods and containers that do not exist, and for runtimes without CRIU. */
+  /**
+   * Rejects every checkpoint with upstream's errors: for missing pods and containers, and for
+   * runtimes without CRIU.
+   */
   #checkpoint(
     [namespace = '', name = '', container = '', ...more]: readonly string[],
     query: URLSearchParams,
@@ -518,12 +529,14 @@ function parseUrl(request: IncomingMessage): {
   }
 }
 
-/** Returns the path as the routes see it, for authorization. Throws if it cannot be decoded. */
+/** Returns the decoded path, for routing and authorization. Throws if it cannot be decoded. */
 export function pathOf(request: IncomingMessage): string {
   return parseUrl(request).path.join('/');
 }
 
-/** Returns the label `path` of the metrics of requests: the route, so that there are few values. */
+/**
+ * Returns the label `path` of request metrics: the route, so that the number of values is bounded.
+ */
 function bucketOf(request: IncomingMessage): string {
   try {
     const [, first = '', second = ''] = parseUrl(request).path;

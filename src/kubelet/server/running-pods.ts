@@ -1,8 +1,11 @@
-// /runningpods/: the pods that the runtime runs, as upstream shows them.
+// /runningpods/: the pods in the runtime, in upstream's form.
 
 import type { RuntimePodStatus } from '../pod/pod-status.ts';
 
-/** Fields of a Pod that the runtime knows. There is no creation time: an empty one could not be read by clients in Go. */
+/**
+ * The fields of a Pod that the runtime has. There is no creation time: Go clients could not parse
+ * an empty one.
+ */
 export interface RunningPod {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly spec: {

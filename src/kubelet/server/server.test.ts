@@ -79,10 +79,10 @@ function finish(
   });
 }
 
-/** The connection of somebody whom the process has authenticated. */
+/** Returns connection options for a user that the process has authenticated. */
 function connectionOf(user: ServerUser): Pick<RequestOptions, 'agent' | 'createConnection'> {
   return {
-    // Any agent, false included, would make the connection itself.
+    // With any agent, including false, the agent would connect itself.
     agent: undefined,
     createConnection: () => {
       const [near, far] = duplexPair();
@@ -103,7 +103,7 @@ function get(path: string, user: ServerUser = API_SERVER, method = 'GET'): Promi
 }
 
 describe('in-process', () => {
-  test('answers who may ask, and nobody else', async () => {
+  test('serves authorized users, and no others', async () => {
     expect(await get('/healthz')).toEqual({ code: 200, body: 'ok' });
     const stranger = await get('/pods?x=1', { name: 'eve', groups: ['system:authenticated'] });
     expect(stranger).toEqual({
@@ -131,7 +131,7 @@ describe('in-process', () => {
     expect(list.items.map((pod) => pod.metadata.name)).toEqual(['talker']);
   });
 
-  test('gives a summary of what pods use', async () => {
+  test('returns a summary of the usage', async () => {
     const { body } = await get('/stats/summary');
     expect(JSON.parse(body)).toMatchObject({
       node: { nodeName: 'node-1' },
@@ -139,7 +139,7 @@ describe('in-process', () => {
     });
   });
 
-  test('gives logs', async () => {
+  test('returns logs', async () => {
     expect(await get('/containerLogs/default/talker/main')).toEqual({
       code: 200,
       body: 'one\ntwo\nthree\n',
@@ -152,7 +152,7 @@ describe('in-process', () => {
     expect((await get('/containerLogs/default/talker/waiting?previous=true')).code).toBe(200);
   });
 
-  test('says why there are no logs', async () => {
+  test('reports why there are no logs', async () => {
     expect(await get('/containerLogs/default/nobody/main')).toEqual({
       code: 404,
       body: 'pod "nobody" cannot be found\n',
@@ -167,7 +167,7 @@ describe('in-process', () => {
     });
   });
 
-  test('follows logs until the client leaves', async () => {
+  test('follows logs until the client disconnects', async () => {
     const body = await new Promise<string>((resolve, reject) => {
       const request = httpRequest(
         {
@@ -192,7 +192,7 @@ describe('in-process', () => {
     expect(body).toBe('one\ntwo\nthree\n');
   });
 
-  test('runs a command and answers its output', async () => {
+  test('runs a command and returns its output', async () => {
     expect(await get('/run/default/talker/main?cmd=echo%20hello', API_SERVER, 'POST')).toEqual({
       code: 200,
       body: 'hello\n',
@@ -218,7 +218,7 @@ describe('in-process', () => {
     expect(Buffer.concat(output).toString()).toBe('hi\n');
   });
 
-  test('an exec into a container that does not run is refused', async () => {
+  test('an exec into a stopped container is rejected', async () => {
     const url = 'http://kubelet/exec/default/talker/nope?command=sh&output=1';
     const outcome = execOverWebSocket(
       { url, connection: connectionOf(API_SERVER), clock: systemClock },
@@ -251,7 +251,7 @@ describe('over TLS', () => {
     );
   }
 
-  test('the API server and masters may ask', async () => {
+  test('the API server and masters are allowed', async () => {
     expect(await ask({ commonName: 'kube-apiserver-kubelet-client' })).toEqual({
       code: 200,
       body: 'ok',
@@ -262,13 +262,13 @@ describe('over TLS', () => {
     });
   });
 
-  test('who has no certificate of the cluster is not known', async () => {
+  test('a client without a certificate of the cluster is unauthorized', async () => {
     expect((await ask()).code).toBe(401);
     const foreign = await Pki.open({ clock: systemClock, random: systemRandom });
     expect((await ask({ commonName: 'kube-apiserver-kubelet-client' }, foreign)).code).toBe(401);
   });
 
-  test('others of the cluster are refused', async () => {
+  test('other users of the cluster are forbidden', async () => {
     expect(
       (await ask({ commonName: 'system:node:node-2', organizations: ['system:nodes'] })).code,
     ).toBe(403);

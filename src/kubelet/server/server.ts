@@ -1,5 +1,5 @@
-// The kubelet's own API: pods, logs, exec, attach, port-forward, stats and metrics. Clients connect over TLS, with a client
-// certificate or a bearer token, or in the same process over any stream.
+// The kubelet's own API: pods, logs, exec, attach, port-forward, stats and metrics. Clients connect
+// over TLS, with a client certificate or a bearer token, or in the same process over any stream.
 
 import {
   createServer as createHttpServer,
@@ -41,11 +41,11 @@ interface Refusal {
 export class KubeletServer {
   readonly #config: KubeletServerConfig;
   readonly #routes: Routes;
-  /** Parses what comes over connections; it never listens itself. */
+  /** Parses the requests of connections; it never listens itself. */
   readonly #http: Server;
   #open: OpenPort | undefined;
   readonly #users = new WeakMap<object, ServerUser>();
-  /** When the certificates of TLS connections expire, in wall-clock milliseconds. */
+  /** When the client certificates of TLS connections expire, in wall-clock milliseconds. */
   readonly #notAfter = new WeakMap<object, number>();
   readonly #connections = new Set<Duplex>();
   /** Time limits of the connections to the port. */
@@ -60,17 +60,17 @@ export class KubeletServer {
     reportRequests(this.#http);
     this.#http.on('request', (request, response) => this.#onRequest(request, response));
     this.#http.on('upgrade', (request, socket, head) => this.#onUpgrade(request, socket, head));
-    // Followed logs and sessions have no time limit.
+    // No time limit, because of followed logs and sessions.
     this.#http.requestTimeout = 0;
     this.#http.timeout = 0;
   }
 
-  /** 0 while none is open. */
+  /** The open port; 0 without one. */
   get port(): number {
     return this.#open?.port ?? 0;
   }
 
-  /** Opens the port, if one is configured. Rejects if that is not possible. */
+  /** Opens the configured port, if there is one. Rejects if it cannot be opened. */
   async listen(): Promise<void> {
     const { listen } = this.#config;
     if (listen === undefined) return;
@@ -96,13 +96,13 @@ export class KubeletServer {
     }
   }
 
-  /** Serves a connection whose other end is `user`. */
+  /** Serves a connection of this user. */
   handleConnection(connection: Duplex, user: ServerUser): void {
     this.#users.set(connection, user);
     this.#serve(connection);
   }
 
-  /** Ends every connection. */
+  /** Closes every connection. */
   async close(): Promise<void> {
     for (const connection of this.#connections) connection.destroy();
     this.#table.destroyAll();
@@ -141,7 +141,9 @@ export class KubeletServer {
     });
   }
 
-  /** Returns the response for a request that is not allowed; undefined for one that is. Never rejects. */
+  /**
+   * Returns the error response for a rejected request; undefined for an allowed one. Never rejects.
+   */
   async #refusal(request: IncomingMessage): Promise<Refusal | undefined> {
     const { access, logger, nodeName } = this.#config;
     const user = await this.#user(request);
@@ -151,7 +153,7 @@ export class KubeletServer {
     try {
       attributes = requestAttributes(request.method ?? 'GET', pathOf(request));
     } catch {
-      // A path that cannot be decoded is no path of this server.
+      // A path that cannot be decoded has no route.
       attributes = { verb: '', subresources: ['proxy'] };
     }
     const { verb, subresources } = attributes;
@@ -170,10 +172,13 @@ export class KubeletServer {
     };
   }
 
-  /** The user of the connection, or of the request's bearer token. Undefined for anonymous requests: they are not served. */
+  /**
+   * Returns the user of the connection, or of the request's bearer token. Undefined for anonymous
+   * requests: they are not served.
+   */
   async #user(request: IncomingMessage): Promise<ServerUser | undefined> {
     const user = this.#users.get(request.socket);
-    // A certificate that has expired since the handshake is none.
+    // A certificate that has expired since the handshake does not count.
     const expired =
       this.#config.clock.now() > (this.#notAfter.get(request.socket) ?? Number.POSITIVE_INFINITY);
     if (user !== undefined && !expired) return user;
@@ -193,7 +198,7 @@ export class KubeletServer {
 
 function userOf(socket: TLSSocket): ServerUser | undefined {
   if (!socket.authorized) return undefined;
-  // Node's types promise a subject that an absent certificate does not have.
+  // Node's types promise a subject, but an absent certificate has none.
   const subject = (
     socket.getPeerCertificate() as {
       readonly subject?: Readonly<Record<string, string | string[]>>;

@@ -1,4 +1,5 @@
-// /stats/summary: what the node and its pods use, in the shape of upstream's stats/v1alpha1.Summary.
+// /stats/summary: the usage of the node and its pods, in the form of upstream's
+// stats/v1alpha1.Summary.
 
 import { formatTime } from '#machinery/text/time.ts';
 import { timeIfKnown } from '../time.ts';
@@ -6,7 +7,10 @@ import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from '../no
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `onlyCpuAndMemory`: the query parameter only_cpu_and_memory. `startedAt`: when the kubelet started, wall-clock milliseconds. */
+/**
+ * Returns the summary. `onlyCpuAndMemory`: the query parameter only_cpu_and_memory. `startedAt`:
+ * when the kubelet started, in wall-clock milliseconds.
+ */
 export function statsSummary(
   { node, pods }: Usage,
   nodeName: string,

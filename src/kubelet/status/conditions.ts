@@ -1,11 +1,11 @@
-// The conditions of a pod that the kubelet owns. Others' conditions are kept as they are.
+// The pod conditions that the kubelet owns. Conditions of other writers are kept.
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import { isSidecar } from '../pod/restart-policy.ts';
 import type { Container, ContainerStatus, Pod, PodCondition } from '../types.ts';
 import type { PodPhase } from './phase.ts';
 
-/** In the order in which they are reported. */
+/** The kubelet's conditions, in the order of the status. */
 export const OWNED_CONDITIONS: readonly string[] = [
   'PodReadyToStartContainers',
   'Initialized',
@@ -21,7 +21,7 @@ export interface ConditionsInput {
   readonly phase: PodPhase;
   readonly containerStatuses: readonly ContainerStatus[];
   readonly initContainerStatuses: readonly ContainerStatus[];
-  /** There is a sandbox with its network. */
+  /** A sandbox with a network exists. */
   readonly sandboxReady: boolean;
 }
 
@@ -33,7 +33,9 @@ interface Verdict {
 
 const TRUE: Verdict = { status: 'True' };
 
-/** Every condition of the pod. Transition times are the status manager's: here they are null. */
+/**
+ * Returns all conditions of the pod. The status manager sets transition times: here they are null.
+ */
 export function generateConditions(input: ConditionsInput): PodCondition[] {
   const { pod } = input;
   const kept = (pod.status?.conditions ?? []).filter(
@@ -97,7 +99,7 @@ function judgeInitialized(
   });
   if (phase === 'Succeeded' && unknown.length === 0)
     return { status: 'True', reason: 'PodCompleted' };
-  // A pod that was initialized once stays so, also while a sidecar restarts.
+  // An initialized pod stays initialized, also while a sidecar restarts.
   const anyStarted = pod.spec.containers.some((container) =>
     hasStarted(statuses.get(container.name)),
   );
@@ -106,7 +108,7 @@ function judgeInitialized(
   return message === '' ? TRUE : { status: 'False', reason: 'ContainersNotInitialized', message };
 }
 
-/** It runs, or has run at some time. */
+/** Reports whether the container runs or ever ran. */
 export function hasStarted(status: ContainerStatus | undefined): boolean {
   if (status === undefined) return false;
   return (

@@ -1,4 +1,4 @@
-// Turns what the runtime says about a pod's containers into the containerStatuses of its API status.
+// Converts the runtime's view of a pod's containers to the containerStatuses of its API status.
 
 import type { ContainerRecord, RuntimePodStatus, StartFailure } from '../pod/pod-status.ts';
 import { hasAnyContainerCreated } from '../pod/pod-progress.ts';
@@ -17,10 +17,10 @@ import type {
 export interface ContainerStatusInput {
   readonly pod: Pod;
   readonly runtimeStatus: RuntimePodStatus;
-  /** The runtime's name, for container IDs: 'containerd' makes 'containerd://…'. */
+  /** The runtime's name, for container IDs: 'containerd' gives 'containerd://…'. */
   readonly runtimeName: string;
   readonly startFailure: (containerName: string) => StartFailure | undefined;
-  /** The resources of the instance, where they differ from the allocated ones. */
+  /** Returns the actual resources of the instance if they differ from the allocated ones. */
   readonly actualResources?: (
     record: ContainerRecord,
     container: Container,
@@ -31,7 +31,10 @@ type Kind = 'regular' | 'init' | 'ephemeral';
 
 const LOST_EXIT_CODE = 137;
 
-/** In the order of the spec (init containers) or by name, which is how clients know them. */
+/**
+ * Returns the statuses: of init containers in the order of the spec, of others by name, as
+ * upstream.
+ */
 export function convertContainerStatuses(
   input: ContainerStatusInput,
   kind: Kind,
@@ -67,7 +70,7 @@ function convertOne(
       status.state.waiting !== undefined &&
       hasAnyContainerCreated(pod, runtimeStatus)
     ) {
-      // The runtime has forgotten it, but what comes after it was made, so it had ended well.
+      // The runtime no longer has the container, but later ones were created, so it had succeeded.
       return {
         ...status,
         state: {
@@ -87,7 +90,7 @@ function convertOne(
     if (before !== undefined)
       status = { ...status, lastState: fromRecord(input, container, before, old).state };
     else if (old?.lastState !== undefined && old.restartCount === status.restartCount) {
-      // The runtime keeps one dead instance or none; what was reported once stays.
+      // The runtime keeps at most one dead instance, so a reported last state is kept.
       status = { ...status, lastState: old.lastState };
     }
   }
@@ -100,7 +103,8 @@ function convertOne(
     return status;
   if (!shouldContainerBeRestarted(container, pod, runtimeStatus)) return status;
   const failure = input.startFailure(container.name);
-  // Without a failure it is about to be started: what was last seen says more than "waiting".
+  // Without a failure the container is about to start: its last state is more informative than
+  // "waiting".
   if (failure === undefined) return status;
   return {
     ...status,
@@ -109,7 +113,7 @@ function convertOne(
   };
 }
 
-/** The status of a container of which the runtime knows no instance. */
+/** Returns the status of a container without an instance in the runtime. */
 function withoutInstance(
   pod: Pod,
   container: Container,
@@ -128,7 +132,7 @@ function withoutInstance(
     ...volumeMountStatuses(container),
   };
   if (old?.state.running === undefined || status.lastState.terminated !== undefined) return status;
-  // It ran when it was last observed and is gone: it has ended, with an unknown result.
+  // The container ran when it was last observed and is gone: it has ended, with an unknown result.
   return {
     ...status,
     restartCount:
@@ -235,7 +239,7 @@ function volumeMountStatuses(container: Container): Pick<ContainerStatus, 'volum
   };
 }
 
-/** Without the text fields that are '': API objects leave them out. */
+/** Returns the value without empty strings: API objects leave them out. */
 function omitEmpty<T extends object>(value: T): T {
   const result: Partial<T> = {};
   for (const key of Object.keys(value) as (keyof T)[])

@@ -1,4 +1,5 @@
-// A pod's whole API status, from its spec, what the runtime shows, what its probes found, and what was reported before.
+// Generates a pod's API status from its spec, its state in the runtime, its probe results, and the
+// previous status.
 
 import { oneOfEachFamily, sortPodIPs } from '../pod/pod-ips.ts';
 import { podSandboxChanged } from '../pod/pod-progress.ts';
@@ -14,21 +15,21 @@ import { convertContainerStatuses, type ContainerStatusInput } from './container
 import { resizeConditions, type ResizeState } from './resize-conditions.ts';
 import { getPhase, isTerminal, type PodPhase } from './phase.ts';
 
-/** The results of a container's probes, from the probe manager. */
+/** The results of container probes, from the probe manager. */
 export interface ProbeStatusSource {
-  /** `status` with `started` and `ready` as the probes have them. */
+  /** Returns `status` with `started` and `ready` by the probes. */
   withProbeResults(pod: Pod, status: ContainerStatus, init: boolean): ContainerStatus;
 }
 
 export interface GenerateStatusInput {
   readonly pod: Pod;
   readonly runtimeStatus: RuntimePodStatus;
-  /** The last reported status, or that of the API. */
+  /** The last reported status, or the API's. */
   readonly previous: PodStatus;
   readonly runtimeName: string;
   readonly startFailure: (containerName: string) => StartFailure | undefined;
   readonly probes: ProbeStatusSource;
-  /** The node's addresses, the primary one first; at most one of each family counts. */
+  /** The node's addresses, the primary one first; at most one per family is used. */
   readonly hostIPs: readonly string[];
   readonly qosClass: PodStatus['qosClass'];
   /** No container of the pod will be started again. */
@@ -111,7 +112,7 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
   };
 }
 
-/** The resources of a pod with requests or limits at pod level. */
+/** Returns the resources of a pod with requests or limits at pod level. */
 function podLevelResources({
   spec: { resources },
 }: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
@@ -122,7 +123,7 @@ function podLevelResources({
   };
 }
 
-/** A pod that has ended, in the API's eyes or the kubelet's own, stays so. */
+/** Returns the phase. A pod that has ended, in the API or in the kubelet, keeps its phase. */
 function settlePhase(phase: PodPhase, previous: PodStatus, pod: Pod): PodPhase {
   const reported = pod.status?.phase;
   if (isTerminal(reported)) return reported as PodPhase;
@@ -146,7 +147,7 @@ function podAddresses(input: GenerateStatusInput): readonly string[] {
   }
   const { runtimeStatus, previous, hostIPs } = input;
   const ips = sortPodIPs(podIPs(runtimeStatus), hostIPs[0]);
-  // A pod that has no sandbox any more, as one that has ended, keeps the addresses that it had.
+  // A pod without a ready sandbox, such as an ended one, keeps its addresses.
   if (ips.length > 0 || runtimeStatus.sandboxes.some(({ ready }) => ready)) return ips;
   return (previous.podIPs ?? []).map(({ ip }) => ip);
 }

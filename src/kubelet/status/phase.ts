@@ -6,8 +6,9 @@ import type { ContainerStatus, Pod } from '../types.ts';
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
 /**
- * `ended`: none of its containers will be started again, whatever the restart policy. `hasStarted`: a regular container has
- * run, so that a sidecar that starts anew does not make the pod pending again.
+ * Returns the phase. `ended`: no container will be started again, whatever the restart policy is.
+ * `hasStarted`: a regular container has run, so that the pod does not become pending again when a
+ * sidecar restarts.
  */
 export function getPhase(
   pod: Pod,
@@ -30,7 +31,7 @@ export function getPhase(
       if (status.started !== true) pendingSidecars++;
       counts.running++;
     } else if (status.state.terminated === undefined && status.lastState.terminated === undefined) {
-      // A sidecar that has ended does not count: it neither keeps the pod running nor makes it fail.
+      // An ended sidecar does not count: it neither keeps the pod running nor makes it fail.
       pendingSidecars++;
       if (status.state.waiting !== undefined) counts.waiting++;
       else counts.unknown++;

@@ -1,4 +1,4 @@
-// The conditions that tell how far a resize of a pod has come. Without a resize there is neither.
+// The pod conditions about the progress of a resize. Without a resize there are none.
 
 import type { PendingResize } from '../allocations.ts';
 import type { Pod, PodCondition } from '../types.ts';
@@ -8,7 +8,7 @@ export const RESIZE_CONDITIONS: readonly string[] = ['PodResizePending', 'PodRes
 
 export interface ResizeState {
   readonly pending: PendingResize | undefined;
-  /** Running containers have not all got yet what was allocated to them; the message if that failed. */
+  /** Set if a running container lacks its allocated resources, with the message of a failure. */
   readonly inProgress: { readonly error: string | undefined } | undefined;
 }
 

@@ -1,12 +1,12 @@
-// What has to be sent so that the API's status of a pod becomes what the kubelet has: as little as possible, and nothing that
-// is somebody else's.
+// Computes the smallest patch that changes the API's status of a pod to the kubelet's, without
+// touching fields of other owners.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { PodStatus } from '../types.ts';
 import { OWNED_CONDITIONS } from './conditions.ts';
 import { RESIZE_CONDITIONS } from './resize-conditions.ts';
 
-/** Fields of a pod's status that the kubelet never writes: their owners are elsewhere. */
+/** Fields of a pod's status that other components own, and the kubelet never writes. */
 const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
   'nominatedNodeName',
   'resize',
@@ -17,7 +17,10 @@ const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
 
 type Patch = Record<string, unknown>;
 
-/** The `status` of a strategic merge patch from `from` to `to`; undefined if there is nothing to send. */
+/**
+ * Returns the `status` of a strategic merge patch from `from` to `to`; undefined if nothing
+ * differs.
+ */
 export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
   const patch: Patch = {};
   const before = from as Readonly<Record<string, unknown>>;
@@ -32,7 +35,7 @@ export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
     else patch[key] = after[key];
   }
   for (const key of Object.keys(before)) {
-    // A list that is merged by key has to be emptied item by item.
+    // A list that is merged by key must be emptied item by item.
     if (FOREIGN_FIELDS.has(key) || key in after || key === 'conditions') continue;
     patch[key] = key === 'podIPs' || key === 'hostIPs' ? replaceByIP(before[key], []) : null;
   }
@@ -40,8 +43,8 @@ export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
 }
 
 /**
- * Conditions are merged by type, field by field: only those that changed are sent, with what they no longer say taken back,
- * and never one that the kubelet does not own.
+ * Returns the changed conditions. They are merged by type and by field: only changed ones are
+ * included, with removed fields as null, and only conditions that the kubelet owns.
  */
 function changedConditions(from: PodStatus, to: PodStatus): unknown[] {
   const before = new Map((from.conditions ?? []).map((condition) => [condition.type, condition]));
@@ -70,8 +73,8 @@ function replaceByIP(before: unknown, after: unknown): unknown[] {
   return [...list(after), ...gone.map((entry) => ({ $patch: 'delete', ip: entry.ip }))];
 }
 
-/** Whether two statuses say the same, as far as the kubelet's own fields go. */
+/** Reports whether two statuses are equal in the kubelet's own fields. */
 export function sameStatus(a: PodStatus, b: PodStatus): boolean {
-  // The phase tells most changes apart without a look at the rest.
+  // The phase differs in most changes, so it is compared first.
   return a.phase === b.phase && statusPatch(a, b) === undefined;
 }

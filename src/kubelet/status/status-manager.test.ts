@@ -56,7 +56,7 @@ const ready = (status: 'True' | 'False'): PodCondition => ({
 const settle = (): Promise<void> => clock.advance('20ms');
 
 describe('writing', () => {
-  test('changes that come together are written once', async () => {
+  test('changes within a short time are written once', async () => {
     statuses.set(pod, { phase: 'Pending', hostIP: '1.1.1.1' });
     statuses.set(pod, { phase: 'Running', hostIP: '1.1.1.1' });
     expect(calls).toEqual([]);
@@ -83,7 +83,7 @@ describe('writing', () => {
     expect(statuses.get('uid-1')?.conditions?.[0]?.lastTransitionTime).toBe('2026-01-01T00:00:10Z');
   });
 
-  test('what fails is tried again; what is gone is not', async () => {
+  test('a failed write is retried, unless the pod is gone', async () => {
     fail = apierrors.serviceUnavailable('later');
     statuses.set(pod, { phase: 'Running' });
     await clock.advance('2s');
@@ -98,7 +98,7 @@ describe('writing', () => {
     expect(calls).toHaveLength(before + 1);
   });
 
-  test('no pod has ended before its containers have', async () => {
+  test('a pod is not reported as ended before its containers have ended', async () => {
     statuses.set(pod, { phase: 'Failed', reason: 'DeadlineExceeded' });
     await settle();
     expect(latest.status.phase).toBe('Pending');
@@ -110,7 +110,7 @@ describe('writing', () => {
     expect(latest.status).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
   });
 
-  test('what somebody else has undone is written again, what is only late is not', async () => {
+  test('an undone status is written again, but not because of an outdated event', async () => {
     statuses.set(pod, { phase: 'Running', podIP: '10.0.0.1' });
     await settle();
     statuses.observe(pod);
@@ -128,7 +128,7 @@ describe('writing', () => {
 });
 
 describe('removing', () => {
-  test('the object goes after the last status is written', async () => {
+  test('the object is deleted after the last status is written', async () => {
     running = false;
     statuses.set(pod, { phase: 'Succeeded' });
     statuses.removeWhenWritten(pod);
@@ -136,7 +136,7 @@ describe('removing', () => {
     expect(calls).toEqual(['patch uid-1', 'remove uid-1']);
   });
 
-  test('is tried again until it succeeds, or another pod has the name', async () => {
+  test('is retried until it succeeds, or another pod has the name', async () => {
     fail = apierrors.serviceUnavailable('later');
     statuses.removeWhenWritten(pod);
     await clock.advance('5s');
@@ -148,7 +148,7 @@ describe('removing', () => {
     expect(calls).toHaveLength(settled);
   });
 
-  test('a pod that is forgotten is left alone', async () => {
+  test('a dropped pod is left alone', async () => {
     statuses.set(pod, { phase: 'Running' });
     statuses.forget('uid-1');
     await clock.advance('1m');

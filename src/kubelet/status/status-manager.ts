@@ -1,8 +1,9 @@
-// Keeps the pod statuses that the kubelet found, writes to the API what has changed of them, and lastly deletes the API
-// object of a pod that was deleted and has ended on this node.
+// Keeps the statuses of pods, writes changes to the API, and finally deletes the API object of a
+// deleted pod that has ended on this node.
 //
-// One write per pod at a time; changes that come while one is under way, or within a few milliseconds of each other, go out
-// together. A write that fails is tried again until it succeeds or the pod is gone.
+// At most one write per pod is in flight; changes that arrive meanwhile, or within a few
+// milliseconds of each other, are written together. A failed write is retried until it succeeds or
+// the pod is gone.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -13,15 +14,18 @@ import { OWNED_CONDITIONS } from './conditions.ts';
 import { isTerminal } from './phase.ts';
 import { sameStatus, statusPatch } from './status-diff.ts';
 
-/** The two calls that the status manager makes. Errors are StatusErrors. */
+/** The two API calls of the status manager. Errors are StatusErrors. */
 export interface PodWriter {
-  /** Changes the status by a strategic merge patch, if the object's UID is still this one; answers the pod as it is then. */
+  /**
+   * Patches the status with a strategic merge patch, if the object still has this UID. Returns the
+   * patched pod.
+   */
   patchStatus(
     pod: Pod,
     status: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
   ): Promise<Pod>;
-  /** Deletes the object at once, if its UID is still this one. */
+  /** Deletes the object without a grace period, if it still has this UID. */
   remove(pod: Pod, signal: AbortSignal): Promise<void>;
 }
 
@@ -29,24 +33,27 @@ export interface StatusManagerConfig {
   readonly writer: PodWriter;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Containers of the pod may still run: it must not be reported as ended. */
+  /** Reports whether containers of the pod may still run: it must not be reported as ended then. */
   readonly couldHaveRunningContainers: (uid: string) => boolean;
-  /** How long changes are gathered before they are written. Default: 10 ms. */
+  /** How long changes are collected before a write, in milliseconds. Default: 10. */
   readonly gatherMs?: number;
-  /** The delay after a write that failed: doubles from this to 32 times as much. Default: 500 ms. */
+  /**
+   * The delay after a failed write, in milliseconds: doubles up to 32 times this value. Default:
+   * 500.
+   */
   readonly retryMs?: number;
 }
 
 interface Entry {
   pod: Pod;
   status: PodStatus;
-  /** The status that the API is known to have. */
+  /** The last status that the API had. */
   written: PodStatus;
-  /** The resourceVersion of the last write of ours; 0 before the first. */
+  /** The resourceVersion of our last write; 0 before the first. */
   writtenVersion: number;
-  /** `status` is not what the API has. */
+  /** `status` differs from the API's. */
   dirty: boolean;
-  /** The API object is to be deleted once the status is written. */
+  /** The API object must be deleted once the status is written. */
   remove: boolean;
   busy: boolean;
   failures: number;
@@ -58,7 +65,7 @@ export class StatusManager {
   readonly #config: StatusManagerConfig;
   readonly #entries = new Map<string, Entry>();
   readonly #abort = new AbortController();
-  /** Pods whose status is to be written when the timer fires. */
+  /** UIDs of pods whose status is written when the timer fires. */
   #gathered = new Set<string>();
   #timer: Timer | undefined;
 
@@ -66,12 +73,12 @@ export class StatusManager {
     this.#config = config;
   }
 
-  /** The status last set; undefined if none was since the kubelet started. */
+  /** Returns the last status; undefined if none was set since the kubelet started. */
   get(uid: string): PodStatus | undefined {
     return this.#entries.get(uid)?.status;
   }
 
-  /** Takes over a status. Transition times and the start time are filled in here. */
+  /** Sets the status. Transition times and the start time are added here. */
   set(pod: Pod, status: PodStatus): void {
     const uid = podUid(pod);
     let entry = this.#entries.get(uid);
@@ -87,21 +94,23 @@ export class StatusManager {
   }
 
   /**
-   * The API's copy of the pod has changed. What it says of the status is compared with ours: if it lost something that we had
-   * written (another writer replaced the status), it is written again.
+   * Compares the API's copy of the pod with our status. If the copy lacks something that we had
+   * written (another writer replaced the status), the status is written again.
    */
   observe(pod: Pod): void {
     const entry = this.#entries.get(podUid(pod));
     if (entry === undefined) return;
     entry.pod = pod;
-    // Only a copy newer than our last write can tell that it was undone.
+    // Only a copy newer than our last write can show that the write was undone.
     if (entry.busy || entry.dirty || version(pod) <= entry.writtenVersion) return;
     entry.written = pod.status;
     if (!sameStatus(pod.status, this.#reportable(podUid(pod), entry)))
       this.#markDirty(podUid(pod), entry);
   }
 
-  /** The pod has ended on this node, and its API object is to go: after the last status is written. */
+  /**
+   * Deletes the API object of a pod that has ended on this node, after the last status is written.
+   */
   removeWhenWritten(pod: Pod): void {
     const uid = podUid(pod);
     let entry = this.#entries.get(uid);
@@ -115,7 +124,7 @@ export class StatusManager {
     this.#wake(uid, entry);
   }
 
-  /** Writes now what waits to be written of this pod; resolves after the attempt. */
+  /** Writes the pod's pending status now; resolves after the attempt. */
   async flush(uid: string): Promise<void> {
     const entry = this.#entries.get(uid);
     if (entry === undefined || !(entry.dirty || entry.busy)) return;
@@ -125,7 +134,7 @@ export class StatusManager {
     await done;
   }
 
-  /** The pod is gone from the API. */
+  /** Drops the state of a pod that is gone from the API. */
   forget(uid: string): void {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return;
@@ -143,7 +152,7 @@ export class StatusManager {
     for (const entry of this.#entries.values()) entry.retry?.cancel();
   }
 
-  /** With transition times and the start time. */
+  /** Returns the status with transition times and the start time. */
   #complete(previous: PodStatus, status: PodStatus): PodStatus {
     const now = formatTime(this.#config.clock.now());
     const before = new Map(
@@ -157,7 +166,9 @@ export class StatusManager {
     return { ...status, conditions, startTime: previous.startTime ?? status.startTime ?? now };
   }
 
-  /** Returns the status that may be reported now: a pod is not finished before its containers are. */
+  /**
+   * Returns the status that may be reported now: a pod has not ended before its containers have.
+   */
   #reportable(uid: string, entry: Entry): PodStatus {
     const { status, written } = entry;
     if (
@@ -208,7 +219,7 @@ export class StatusManager {
           apierrors.isNotFound(error) ||
           (apierrors.isConflict(error) && entry.remove && !entry.dirty)
         ) {
-          // Gone, or another pod has the name now: there is nothing left to say.
+          // The pod is gone, or another pod has its name: there is nothing left to write.
           entry.dirty = false;
           entry.remove = false;
           break;
@@ -267,7 +278,7 @@ function makeEntry(pod: Pod, status: PodStatus): Entry {
   };
 }
 
-/** Versions of one object are decimal numbers that grow. */
+/** Returns the version as a number. Versions of one object are growing decimal numbers. */
 function version(pod: Pod): number {
   return Number(pod.metadata.resourceVersion);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyPodStatus, type RuntimePodStatus } from '../pod/pod-status.ts';
+import { emptyPodStatus, type RuntimePodStatus, type StartFailure } from '../pod/pod-status.ts';
 import {
   makeContainer,
   makePod,
@@ -9,7 +9,6 @@ import {
 } from '../testing/make-pod.ts';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../types.ts';
 import { sortPodIPs } from '../pod/pod-ips.ts';
-import type { StartFailure } from '../pod/pod-status.ts';
 import { generatePodStatus } from './generate.ts';
 import { statusPatch } from './status-diff.ts';
 import { terminatedStatus } from './terminated.ts';
@@ -26,7 +25,7 @@ interface Given {
 
 const nothing = emptyPodStatus('uid-1', 'web', 'default');
 
-/** Probes that have nothing to say, but for containers that are not ready. */
+/** Returns probe results: every container is ready except those in `notReady`. */
 function withProbes(notReady: readonly string[]) {
   return {
     withProbeResults: (_pod: Pod, status: ContainerStatus, init: boolean): ContainerStatus => {
@@ -162,21 +161,21 @@ describe('container statuses', () => {
   const statusOf = (given: Given): ContainerStatus =>
     generate(given).containerStatuses?.[0] as ContainerStatus;
 
-  test('wait for what there is to come', () => {
+  test('are waiting before the first start', () => {
     expect(statusOf({}).state).toEqual({ waiting: { reason: 'ContainerCreating' } });
     expect(statusOf({ spec: { initContainers: [makeContainer('init')] } }).state).toEqual({
       waiting: { reason: 'PodInitializing' },
     });
   });
 
-  test('tell why a container could not be started', () => {
+  test('contain the reason of a failed start', () => {
     const failures = { main: { reason: 'ErrImagePull', message: 'not found' } };
     expect(statusOf({ failures }).state).toEqual({
       waiting: { reason: 'ErrImagePull', message: 'not found' },
     });
   });
 
-  test('of a crash loop show the last end', () => {
+  test('in a crash loop contain the last termination', () => {
     const status = statusOf({
       runtime: makeStatus([makeRecord('main', { state: 'exited', exitCode: 2, restartCount: 3 })]),
       failures: { main: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } },
@@ -190,7 +189,7 @@ describe('container statuses', () => {
     });
   });
 
-  test('show the instance before as the last state', () => {
+  test('have the previous instance as the last state', () => {
     const status = statusOf({
       runtime: makeStatus([
         makeRecord('main', { id: 'new', restartCount: 1 }),
@@ -221,7 +220,7 @@ describe('container statuses', () => {
     ],
   };
 
-  test('that are lost are taken to have failed', () => {
+  test('of lost containers count as failed', () => {
     expect(statusOf({ api: running })).toMatchObject({
       restartCount: 3,
       state: { waiting: { reason: 'ContainerCreating' } },
@@ -235,7 +234,7 @@ describe('container statuses', () => {
     });
   });
 
-  test('of an init container that the runtime has forgotten, once the pod runs', () => {
+  test('of an init container that the runtime has removed, once the pod runs', () => {
     const status = generate({
       spec: { initContainers: [makeContainer('init')] },
       runtime: makeStatus([makeRecord('main')]),
@@ -282,7 +281,7 @@ describe('conditions', () => {
       [type, value, reason, message].filter(Boolean).join(' '),
     );
 
-  test('of a pod that starts', () => {
+  test('of a starting pod', () => {
     expect(brief(generate({}))).toEqual([
       'PodReadyToStartContainers False',
       'Initialized True',
@@ -292,7 +291,7 @@ describe('conditions', () => {
     ]);
   });
 
-  test('of a pod that runs and is not ready', () => {
+  test('of a running pod that is not ready', () => {
     const status = generate({
       spec: { containers: two },
       runtime: makeStatus([makeRecord('a'), makeRecord('b')]),
@@ -304,7 +303,7 @@ describe('conditions', () => {
     expect(brief(status)).toContain('PodReadyToStartContainers True');
   });
 
-  test('of a pod that has ended', () => {
+  test('of an ended pod', () => {
     const done = generate({
       spec: { restartPolicy: 'Never' },
       runtime: makeStatus([exited('main', 0)], [makeSandbox({ ready: false })]),
@@ -318,7 +317,7 @@ describe('conditions', () => {
     ]);
   });
 
-  test("others' are kept, and gates are heeded", () => {
+  test('of other writers are kept, and readiness gates count', () => {
     const condition = {
       type: 'example.com/gate' as const,
       lastProbeTime: null,
@@ -355,7 +354,7 @@ test('addresses: at most one of each family, the family of the node first', () =
   });
 });
 
-test('the last status leaves nothing open', () => {
+test('the last status is final for every container', () => {
   const status = terminatedStatus(generate({ runtime: nothing }));
   expect(status.phase).toBe('Failed');
   expect(status.containerStatuses?.[0]).toMatchObject({
@@ -364,7 +363,7 @@ test('the last status leaves nothing open', () => {
   });
 });
 
-test('the last status leaves those waiting whose turn never came, and init containers that did their work ready', () => {
+test('in the last status, containers that never started are waiting, and successful init containers are ready', () => {
   const init = ['one', 'two'].map((name) => makeContainer(name));
   const failed = terminatedStatus(
     generate({
@@ -420,7 +419,7 @@ describe('the patch', () => {
     lastTransitionTime: '2026-01-01T00:00:00Z',
   };
 
-  test('has what changed, and nothing else', () => {
+  test('contains the changes, and nothing else', () => {
     const before: PodStatus = {
       phase: 'Pending',
       hostIP: '1.1.1.1',
@@ -441,7 +440,7 @@ describe('the patch', () => {
     });
   });
 
-  test("leaves others' conditions and fields alone", () => {
+  test('does not touch conditions and fields of other writers', () => {
     const other = {
       type: 'example.com/x' as const,
       status: 'True' as const,

@@ -1,15 +1,18 @@
-// The last status of a pod: every container in it has ended, and so has the pod.
+// The final status of a pod: the pod and all of its containers have ended.
 
 import type { ContainerStatus, PodCondition, PodStatus } from '../types.ts';
 import { hasStarted } from './conditions.ts';
 import { isTerminal } from './phase.ts';
 
-/** `status`: as generated after the containers were stopped. What of it is still open is closed. */
+/**
+ * Returns the final status. `status`: generated after the containers were stopped; its remaining
+ * open states are closed.
+ */
 export function terminatedStatus(status: PodStatus): PodStatus {
   const phase = isTerminal(status.phase) ? status.phase : 'Failed';
-  // An init container after the first that never ran has nothing to have ended.
+  // Later init containers than the first one that never ran have not started.
   const initialized = (status.initContainerStatuses ?? []).filter(hasStarted).length;
-  // Containers whose turn never came go on waiting for it.
+  // Containers that never started stay waiting.
   const hadTheirTurn =
     status.conditions?.some(
       ({ type, status: met }) => type === 'Initialized' && met === 'False',
@@ -40,7 +43,7 @@ export function terminatedStatus(status: PodStatus): PodStatus {
 }
 
 function ended(status: ContainerStatus): ContainerStatus {
-  // An init container that has done its work is ready.
+  // A successful init container is ready.
   if (status.state.terminated !== undefined) return { ...status, started: false };
   // An unknown result never counts as success.
   return {

@@ -1,4 +1,4 @@
-// A kubelet on a simulated runtime and a real API server, on a virtual clock, for tests.
+// A kubelet with a simulated runtime, a real API server and a virtual clock, for tests.
 
 import { events, namespaces, pods } from '#api/groups/core/v1/index.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
@@ -22,20 +22,22 @@ export interface Harness {
   readonly client: Client;
   readonly runtime: Runtime;
   readonly kubelet: Kubelet;
-  /** A pod that is bound to the node. */
+  /** Creates a pod that is bound to the node. */
   createPod(name: string, spec?: New<v1.PodSpec>, metadata?: New<Pod['metadata']>): Promise<Pod>;
   getPod(name: string): Promise<Pod>;
-  /** Undefined once it is gone. */
+  /** Returns the pod; undefined once it is gone. */
   findPod(name: string): Promise<Pod | undefined>;
   deletePod(name: string, gracePeriodSeconds?: number): Promise<void>;
-  /** Moves time on until the condition holds of the pod; fails with the pod when it does not within the timeout. */
+  /**
+   * Advances the clock until the condition holds for the pod; fails with the pod after the timeout.
+   */
   waitForPod(name: string, condition: (pod: Pod) => boolean, timeout?: string): Promise<Pod>;
   waitForGone(name: string, timeout?: string): Promise<void>;
   /** Counts the changes of the pod from now on. */
   watchWrites(name: string): Promise<{ readonly count: number }>;
-  /** 'Reason: message' of each event about the object, oldest first. */
+  /** Returns 'Reason: message' of each event about the object, oldest first. */
   eventsOf(name: string): Promise<readonly string[]>;
-  /** A kubelet in the place of the one that was stopped: same runtime, same API. */
+  /** Starts a kubelet in place of the stopped one: with the same runtime and API. */
   restartKubelet(overrides?: Partial<KubeletConfig>): Promise<Kubelet>;
   stop(): Promise<void>;
 }
@@ -44,7 +46,7 @@ export async function startHarness(overrides: Partial<KubeletConfig> = {}): Prom
   const clock = new VirtualClock();
   const server = await startTestServer({
     clock,
-    // Checks of the API server about the node are left to the kubelet here.
+    // Disabled, because tests leave these checks to the kubelet.
     disableAdmissionPlugins: ['ServiceAccount', 'TaintNodesByCondition', 'PodResizeValidator'],
   });
   const { client } = server;

@@ -1,7 +1,11 @@
 // Pods and runtime statuses for tests.
 
-import type { ContainerRecord, RuntimePodStatus, SandboxRecord } from '../pod/pod-status.ts';
-import { fingerprintOf } from '../pod/pod-status.ts';
+import {
+  type ContainerRecord,
+  fingerprintOf,
+  type RuntimePodStatus,
+  type SandboxRecord,
+} from '../pod/pod-status.ts';
 import { hashContainer } from '../runtime/labels.ts';
 import type { Container, Pod, PodSpec, PodStatus } from '../types.ts';
 
@@ -85,7 +89,7 @@ export function makeSandbox(overrides: Partial<SandboxRecord> = {}): SandboxReco
   };
 }
 
-/** Containers and sandboxes newest first. */
+/** Returns a status. Containers and sandboxes: newest first. */
 export function makeStatus(
   containers: readonly ContainerRecord[],
   sandboxes: readonly SandboxRecord[] = [makeSandbox()],

@@ -1,10 +1,11 @@
-// Writes a set of files into a volume so that readers see all of the old or all of the new, never a mixture.
+// Writes a set of files into a volume atomically: readers see either all old or all new files.
 //
-// The files are in a directory of their own ('..2026_01_02_03_04_05.abc123'); '..data' is a link to it, and what is seen in
-// the volume are links into '..data'. An update makes a new directory and moves '..data' over with one rename.
+// The files are in a versioned directory ('..2026_01_02_03_04_05.abc123'); '..data' is a link to
+// it, and the visible names in the volume are links into '..data'. An update creates a new
+// directory and replaces '..data' with one rename.
 //
-// Containers get these volumes to read only, but not every runtime enforces that: what is in the volume is checked before it is
-// read, followed or removed.
+// Containers mount these volumes read-only, but not every runtime enforces that: the content of the
+// volume is checked before it is read, followed or removed.
 
 import {
   chmod,
@@ -37,7 +38,9 @@ const DATA = '..data';
 const NEW_DATA = '..data_tmp';
 const MAX_PATH_LENGTH = 4096;
 
-/** Throws for a path that is absolute, leaves the volume, or would collide with the writer's own names. */
+/**
+ * Throws for a path that is absolute, leaves the volume, or collides with the writer's own names.
+ */
 function validatePaths(payload: Payload): void {
   for (const path of payload.keys()) {
     if (path === '') throw new Error('invalid path: must not be empty');
@@ -54,13 +57,13 @@ function validatePaths(payload: Payload): void {
 export interface AtomicWrite {
   readonly directory: string;
   readonly payload: Payload;
-  /** Part of the new directory's name: a time. */
+  /** A time, for the name of the new directory. */
   readonly stamp: string;
-  /** Called after the files were written and before readers see them. */
+  /** Called after the files were written and before they become visible. */
   readonly setPermissions?: () => Promise<void>;
 }
 
-/** Resolves with whether anything had to be written. */
+/** Writes the files. Resolves with whether a write was needed. */
 export async function writeAtomically({
   directory,
   payload,
@@ -78,13 +81,13 @@ export async function writeAtomically({
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });
     await writeFile(target, file.data, { flag: 'wx' });
     if (file.owner !== undefined && isRoot()) await lchown(target, file.owner, -1);
-    // The mode of a new file is cut by the process's umask.
+    // The process's umask restricts the mode of a new file.
     await chmod(target, file.mode);
   }
   await setPermissions?.();
   await removeTree(join(directory, NEW_DATA));
   await symlink(basename(newDirectory), join(directory, NEW_DATA));
-  // A rename replaces a link, but not a directory.
+  // A rename can replace a link, but not a directory.
   if (oldName === undefined) await removeTree(join(directory, DATA));
   await rename(join(directory, NEW_DATA), join(directory, DATA));
 
@@ -104,7 +107,10 @@ export async function writeAtomically({
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** The name of the directory that '..data' leads to; undefined if it is not one that this writer has made in the volume. */
+/**
+ * Returns the name of the directory behind '..data'; undefined if this writer did not create it in
+ * the volume.
+ */
 async function dataDirectory(directory: string): Promise<string | undefined> {
   const target = await linkTarget(join(directory, DATA));
   return target !== undefined &&
@@ -115,7 +121,7 @@ async function dataDirectory(directory: string): Promise<string | undefined> {
     : undefined;
 }
 
-/** Undefined if there is nothing at the path, or something other than a link. */
+/** Returns the link's target; undefined if nothing, or no link, is at the path. */
 async function linkTarget(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);
@@ -126,7 +132,7 @@ async function linkTarget(path: string): Promise<string | undefined> {
   }
 }
 
-/** Reports whether the directory holds exactly these files. */
+/** Reports whether the directory contains exactly these files. */
 async function isCurrent(directory: string, payload: Payload): Promise<boolean> {
   try {
     const present = await listFiles(directory, '');
@@ -144,7 +150,7 @@ async function isCurrent(directory: string, payload: Payload): Promise<boolean> 
     }
     return true;
   } catch {
-    // Files that cannot be read are written again.
+    // Unreadable files are written again.
     return false;
   }
 }

@@ -101,7 +101,7 @@ const UNMOUNTED =
 describe('a claim', () => {
   const local = (path: string) => volume({ local: { path } });
 
-  test('shows the directory of its volume', async () => {
+  test('mounts the directory of its volume', async () => {
     await mkdir(join(root, 'disk'));
     expect(await mount({ claim: claim(), volume: local(join(root, 'disk')) })).toBe(
       join(root, 'disk'),
@@ -110,7 +110,7 @@ describe('a claim', () => {
     expect(await mount({ claim: claim(), volume: volume({ hostPath }) })).toBe(join(root, 'made'));
   });
 
-  test('has its directory made below the directory of volumes, and nowhere else', async () => {
+  test('gets a new directory below the directory of volumes, and nowhere else', async () => {
     const path = join(root, 'own/pvc-1');
     expect(await mount({ claim: claim(), volume: local(path) })).toBe(path);
     expect((await stat(path)).mode & 0o777).toBe(0o777);
@@ -126,7 +126,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('has its directory made once, however many pods start with it', async () => {
+  test('gets one directory, even if several pods start with it', async () => {
     const volumes = managerOf({ claim: claim(), volume: local(join(root, 'own/pvc-1')) });
     const pods = ['a', 'b', 'c'].map((uid) =>
       makePod({ ...podWith(), metadata: { name: 'p', namespace: 'default', uid } }),
@@ -167,7 +167,7 @@ describe('a claim', () => {
     expect(await failure(cluster)).toEqual([UNMOUNTED + why]);
   });
 
-  test('of an ephemeral volume has to be made for the pod', async () => {
+  test('of an ephemeral volume must belong to the pod', async () => {
     const pod = podWith({ ephemeral: { volumeClaimTemplate: { spec: claim().spec } } });
     const cluster = { volume: local(join(root, 'own/pvc-1')) };
     const [said] = await failure({ ...cluster, claim: claim() }, pod);
@@ -185,13 +185,13 @@ describe('a claim', () => {
     expect(await mount({ ...cluster, claim: owned }, pod)).toBe(join(root, 'own/pvc-1'));
   });
 
-  test('is of use only on nodes from which its volume can be reached', async () => {
+  test('works only on nodes that can reach its volume', async () => {
     expect(await failure({ claim: claim(), volume: local('/x'), isReachable: false })).toEqual([
       'MountVolume.NodeAffinity check failed for volume "pv" : no matching NodeSelectorTerms',
     ]);
   });
 
-  test('of a volume that this kubelet does not know is refused by name', async () => {
+  test('of an unsupported volume is rejected with its name', async () => {
     const csi = { driver: 'd', volumeHandle: 'h' };
     expect(await failure({ claim: claim(), volume: volume({ csi }) })).toEqual([
       'MountVolume.SetUp failed for volume "pv" : no volume plugin matched: persistent volumes of type csi are not supported by this kubelet',
@@ -203,7 +203,7 @@ describe('a claim', () => {
     const pod = podWith(undefined, { securityContext: { fsGroup: 4242 } });
     await mount({ claim: claim(), volume: local(path) }, pod);
     expect((await stat(path)).gid).toBe(4242);
-    // As often as asked for: each time, or only if the directory itself does not belong to the group.
+    // By the policy: each time, or only if the directory itself does not belong to the group.
     await writeFile(join(path, 'file'), 'x');
     const once = podWith(undefined, {
       securityContext: { fsGroup: 4242, fsGroupChangePolicy: 'OnRootMismatch' },
@@ -216,7 +216,7 @@ describe('a claim', () => {
     expect((await stat(join(path, 'file'))).gid).toBe(4242);
   });
 
-  test('once mounted stays, though it is deleted', async () => {
+  test('that is mounted stays after its deletion', async () => {
     const found = { ...claim() };
     const cluster = { claim: found, volume: local(join(root, 'own/pvc-1')) };
     const volumes = managerOf(cluster);
@@ -232,7 +232,7 @@ describe('a claim', () => {
 });
 
 describe('removing a directory of volumes', () => {
-  test('takes it with all that is in it, as often as it is asked for', async () => {
+  test('deletes its content, and is idempotent', async () => {
     await mkdir(join(root, 'own/pvc-1/deep'), { recursive: true });
     await writeFile(join(root, 'own/pvc-1/deep/file'), 'x');
     await removeLocalVolume('pvc-1', join(root, 'own'), noMounter);
@@ -240,15 +240,18 @@ describe('removing a directory of volumes', () => {
     expect(await readdir(join(root, 'own'))).toEqual([]);
   });
 
-  test.each(['..', '', '.', 'a/b', '../own', '/etc'])('refuses the name %j', async (name) => {
-    await mkdir(join(root, 'own/a/b'), { recursive: true });
-    await expect(removeLocalVolume(name, join(root, 'own'), noMounter)).rejects.toThrow(
-      'is not the name of a volume',
-    );
-    expect(await readdir(join(root, 'own'))).toEqual(['a']);
-  });
+  test.each(['rejects the name %j', '', '.', 'a/b', '../own', '/etc'])(
+    'refuses the name %j',
+    async (name) => {
+      await mkdir(join(root, 'own/a/b'), { recursive: true });
+      await expect(removeLocalVolume(name, join(root, 'own'), noMounter)).rejects.toThrow(
+        'is not the name of a volume',
+      );
+      expect(await readdir(join(root, 'own'))).toEqual(['a']);
+    },
+  );
 
-  test('leaves what is mounted below', async () => {
+  test('keeps content that is mounted below it', async () => {
     const mounter = {
       ...noMounter,
       mountsBelow: (path: string) => Promise.resolve([`${path}/sub`]),
@@ -259,7 +262,7 @@ describe('removing a directory of volumes', () => {
   });
 });
 
-test('a pod whose claim is not bound says so, and starts when it is', async () => {
+test('a pod with an unbound claim reports it, and starts when the claim is bound', async () => {
   const harness = await startHarness();
   try {
     const { client } = harness;

@@ -1,4 +1,5 @@
-// Volumes that a pod has through a persistent volume claim: which persistent volume it is, and whether the pod may have it.
+// Volumes of persistent volume claims: finds the persistent volume, and checks that the pod may use
+// it.
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -8,7 +9,7 @@ import type { Pod, Volume } from '../types.ts';
 export type PersistentVolume = Immutable<v1.PersistentVolume>;
 export type PersistentVolumeClaim = Immutable<v1.PersistentVolumeClaim>;
 
-/** Reads from the API; rejects with NotFound if the object is not there. */
+/** Reads objects from the API; rejects with NotFound if the object does not exist. */
 export interface ClaimSource {
   claim(namespace: string, name: string): Promise<PersistentVolumeClaim>;
   volume(name: string): Promise<PersistentVolume>;
@@ -19,7 +20,7 @@ export interface ClaimedVolume {
   readonly readOnly: boolean;
 }
 
-/** The claim does not give the pod a volume, or not yet. */
+/** The claim provides no volume for the pod, or not yet. */
 export class ClaimError extends Error {
   constructor(namespace: string, claim: string, reason: string) {
     super(`error processing PVC ${namespace}/${claim}: ${reason}`);
@@ -27,13 +28,13 @@ export class ClaimError extends Error {
   }
 }
 
-/** The name of the claim that a volume stands for; undefined if it is of another kind. */
+/** Returns the name of a volume's claim; undefined for a volume of another kind. */
 export function claimNameOf(pod: Pod, volume: Volume): string | undefined {
   if (volume.persistentVolumeClaim !== undefined) return volume.persistentVolumeClaim.claimName;
   return volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`;
 }
 
-/** Rejects with ClaimError. `claimName`: that of `claimNameOf`. */
+/** Returns the persistent volume. Rejects with ClaimError. `claimName`: from `claimNameOf`. */
 export async function claimedVolume(
   pod: Pod,
   volume: Volume,
@@ -51,7 +52,7 @@ export async function claimedVolume(
       `PVC ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
     );
   }
-  // One that runs already, and whose kubelet was started anew, goes on.
+  // A pod that runs already continues, also after a restart of the kubelet.
   if (claim.metadata.deletionTimestamp !== undefined && pod.status.phase !== 'Running')
     throw refuse('PVC is being deleted');
   if (claim.status.phase !== 'Bound') throw refuse('PVC is not bound');

@@ -1,13 +1,16 @@
-// hostPath volumes: what has to be at the path, by type, before a container may have it.
+// hostPath volumes: checks the path by the volume's type before a container uses it.
 
 import { constants, type Stats } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';
 import { bounded } from '#machinery/files/untrusted.ts';
 
-/** With O_NONBLOCK, a FIFO or device that appears at the path meanwhile does not keep the call waiting. */
+/** O_NONBLOCK: a FIFO or device that appears at the path meanwhile does not block the call. */
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** Rejects with why the path will not do. Makes what is missing where the type says so. */
+/**
+ * Checks the path, and creates it if the type allows that. Rejects with the reason why it cannot be
+ * used.
+ */
 export async function checkHostPath(path: string, type: string): Promise<void> {
   if (type === '') return;
   let info = await statOrUndefined(path);
@@ -46,7 +49,10 @@ function require(holds: boolean, path: string, what: string): void {
   if (!holds) throw new Error(`hostPath type check failed: ${path} is not ${what}`);
 }
 
-/** Follows links, as the mount does. The path may lead into a file system that hangs. */
+/**
+ * Returns file information, following links as the mount does. The path may be in a file system
+ * that hangs.
+ */
 function look(path: string): Promise<Stats> {
   return bounded(`stat ${path}`, () => stat(path));
 }

@@ -1,5 +1,6 @@
-// Persistent volumes of type local: a directory of this node. Those in the kubelet's own directory of volumes were made by the
-// built-in provisioner: the directory itself comes into being with the first pod that uses it, and is removed on request.
+// Persistent volumes of type local: directories of this node. Those in the kubelet's own volume
+// directory belong to the built-in provisioner: the directory is created with the first pod that
+// uses it, and deleted on request.
 
 import { chmod, mkdir, mkdtemp, rename, stat } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
@@ -8,7 +9,10 @@ import type { Mounter } from './mounter.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
-/** Rejects with why the path will not do. `ownDir`: where the kubelet makes what is missing. Never twice at once for one path. */
+/**
+ * Checks the directory. Rejects with the reason why it cannot be used. `ownDir`: the directory
+ * below which missing directories are created. At most one call per path may be in flight.
+ */
 export async function checkLocalVolume(path: string, ownDir: string): Promise<void> {
   if (path.split('/').includes('..'))
     throw new Error(`invalid path: ${path} must not contain '..'`);
@@ -27,7 +31,7 @@ export async function checkLocalVolume(path: string, ownDir: string): Promise<vo
   }
 }
 
-/** Creates the directory, writable by any user of the pod, completely or not at all. */
+/** Creates the directory, writable by any user of the pod, atomically. */
 async function makeDirectory(path: string, ownDir: string): Promise<void> {
   try {
     await stat(path);
@@ -37,14 +41,17 @@ async function makeDirectory(path: string, ownDir: string): Promise<void> {
   }
   await mkdir(ownDir, { recursive: true });
   const fresh = await mkdtemp(join(ownDir, '.new-'));
-  // By hand: the mode of a new directory is cut by the process's umask.
+  // The process's umask restricts the mode of a new directory.
   await chmod(fresh, 0o777);
   await rename(fresh, path);
 }
 
 export class LocalVolumeError extends Error {}
 
-/** Idempotent. Rejects with LocalVolumeError for a name that is none of a volume; never removes what is mounted below it. */
+/**
+ * Deletes the directory of a volume, but never content that is mounted below it. Idempotent.
+ * Rejects with LocalVolumeError for an invalid name.
+ */
 export async function removeLocalVolume(
   name: string,
   ownDir: string,

@@ -1,24 +1,24 @@
-// Mounts of the operating system. The kubelet needs few: memory-backed volumes, and subpaths that must not be exchanged
-// between being checked and being used.
+// Mounts of the operating system. The kubelet needs few: memory-backed volumes, and subpaths that
+// must not be replaced between check and use.
 
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 
 export interface Mounter {
-  /** Whether this process may mount at all. */
+  /** Whether this process may mount. */
   readonly available: boolean;
   tmpfs(
     target: string,
     options: { readonly sizeBytes?: number; readonly mode: number },
   ): Promise<void>;
-  /** Makes `source` (used as it is, links not resolved) visible at `target`. */
+  /** Makes `source` visible at `target`. Links in `source` are not resolved. */
   bind(source: string, target: string): Promise<void>;
   unmount(target: string): Promise<void>;
-  /** Every mount point at or below the directory, the deepest first. */
+  /** Returns every mount point at or below the directory, the deepest first. */
   mountsBelow(directory: string): Promise<readonly string[]>;
 }
 
-/** Mounts with mount(8), as root on Linux. */
+/** Returns a mounter that uses mount(8), as root on Linux. */
 export function systemMounter(): Mounter {
   const available = process.platform === 'linux' && process.getuid?.() === 0;
   return {
@@ -44,7 +44,7 @@ export function systemMounter(): Mounter {
   };
 }
 
-/** For nodes whose pods are only pretended, and where mounting is not allowed: it has no mounts, and can make none. */
+/** A mounter without mounts, for simulated nodes and processes that may not mount. */
 export const noMounter: Mounter = {
   available: false,
   tmpfs: () => Promise.reject(new Error('mounting is not possible here: it takes root on Linux')),
@@ -53,7 +53,10 @@ export const noMounter: Mounter = {
   mountsBelow: () => Promise.resolve([]),
 };
 
-/** The fifth field of each line; blanks and the like are written as octal escapes. In the order in which they were mounted. */
+/**
+ * Returns the fifth field of each line, in the order of mounting; blanks and other special
+ * characters are octal escapes.
+ */
 export function parseMountPoints(mountinfo: string): string[] {
   return mountinfo
     .split('\n')

@@ -1,4 +1,5 @@
-// The mounts of a container: its volumes (or parts of them), the hosts file, and the file for its last words.
+// The mounts of a container: its volumes (or parts of them), the hosts file, and the termination
+// log.
 
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, writeFile, type FileHandle } from 'node:fs/promises';
@@ -17,7 +18,7 @@ import type { Mounter } from './mounter.ts';
 import { prepareSubpath } from './subpath.ts';
 import type { VolumePaths } from './volume-manager.ts';
 
-/** Images that are volumes of a pod, by the volume's name. */
+/** The images of image volumes, by the volume's name. */
 export type ImageVolumes = ReadonlyMap<string, ImageSpec>;
 
 export interface MountsInput {
@@ -33,7 +34,7 @@ export interface MountsInput {
   readonly rootDir: string;
   readonly mounter: Mounter;
   readonly random: Random;
-  /** False: nothing is written (see KubeletConfig.hostFiles). */
+  /** False: no files are written (see KubeletConfig.hostFiles). */
   readonly hostFiles: boolean;
 }
 
@@ -44,7 +45,7 @@ const PROPAGATION = {
   Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
 } as const;
 
-/** Rejects with why the container cannot be made. */
+/** Returns the mounts. Rejects with the reason why the container cannot be created. */
 export async function makeMounts(input: MountsInput): Promise<readonly Mount[]> {
   const { container } = input;
   const mounts: Mount[] = [];
@@ -111,7 +112,7 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
   };
 }
 
-/** Reports whether a volume is read-only: it shows API objects, or the pod asks for it. */
+/** Reports whether a volume is read-only: it contains API objects, or the pod requests it. */
 function isReadOnlyVolume(pod: Pod, name: string): boolean {
   const volume = (pod.spec.volumes ?? []).find((candidate) => candidate.name === name);
   return (
@@ -134,11 +135,14 @@ function expandSubpath(expression: string, environment: Environment): string {
   return expanded;
 }
 
-/** Written anew for each container, since the pod's addresses may have changed with its sandbox. */
+/**
+ * Writes the hosts file, for each container, since the pod's addresses may have changed with its
+ * sandbox.
+ */
 async function hostsMount(input: MountsInput): Promise<Mount> {
   const path = hostsFilePath(input.rootDir, podUid(input.pod));
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-  // In place: other containers of the pod have the file mounted.
+  // Written in place: other containers of the pod have the file mounted.
   const file = await openHostsFile(path);
   try {
     await file.writeFile(hostsFile(input.pod, input.hostname, input.podIPs, input.nodeHosts));
@@ -148,7 +152,7 @@ async function hostsMount(input: MountsInput): Promise<Mount> {
   return { containerPath: HOSTS_PATH, hostPath: path };
 }
 
-/** Opens the file for writing, emptied. Anything else that is at the path by now is replaced by a file. */
+/** Opens the file for writing, truncated. Replaces anything else at the path by a file. */
 async function openHostsFile(path: string): Promise<FileHandle> {
   try {
     return await openUntrusted(path, constants.O_WRONLY | constants.O_TRUNC);
@@ -159,13 +163,15 @@ async function openHostsFile(path: string): Promise<FileHandle> {
   }
 }
 
-/** A file for each instance, so that one's last words are not taken for another's. */
+/**
+ * Creates a termination log for each instance, so that messages of two instances are not mixed up.
+ */
 async function makeTerminationFile(input: MountsInput): Promise<string> {
   const directory = containerDir(input.rootDir, podUid(input.pod), input.container.name);
   await mkdir(directory, { recursive: true, mode: 0o750 });
   const path = join(directory, Buffer.from(input.random.bytes(4)).toString('hex'));
   await writeFile(path, '', { flag: 'wx' });
-  // Whatever user the container runs as may write to it.
+  // The container may run as any user.
   await chmod(path, 0o666);
   return path;
 }

@@ -1,4 +1,4 @@
-// fsGroup: the files of a volume are made to belong to the pod's group, and new files in it to inherit that.
+// fsGroup: gives the files of a volume to the pod's group, and lets new files inherit the group.
 
 import { lstat } from 'node:fs/promises';
 import { walkTree } from '#machinery/files/directory.ts';
@@ -9,8 +9,9 @@ const SEARCH = 0o110;
 const SET_GROUP_ID = 0o2000;
 
 /**
- * Gives a volume to a group, with everything in it. Containers may exchange files meanwhile: only what is in the volume is
- * changed. Only root may give files away; for anyone else the volume stays as it is.
+ * Gives a volume with its content to a group. Containers may replace files meanwhile: only files
+ * inside the volume are changed. Only root may change owners; for other users the volume stays as
+ * it is.
  */
 export async function setVolumeGroup(
   path: string,
@@ -23,12 +24,15 @@ export async function setVolumeGroup(
     if (info.gid !== group) await chown(info.uid, group);
     if (info.isSymbolicLink()) return;
     const wanted = (info.mode & 0o7777) | mask | (info.isDirectory() ? SET_GROUP_ID | SEARCH : 0);
-    // After chown: giving a file away takes the set-group-ID bit off it.
+    // After chown, which clears the set-group-ID bit.
     await chmod(wanted);
   });
 }
 
-/** Whether the volume's own directory is as `setVolumeGroup` leaves it, so that what is in it may be taken to be, too. */
+/**
+ * Reports whether the volume's own directory is as `setVolumeGroup` leaves it, so that its content
+ * is assumed to be, too.
+ */
 export async function belongsToGroup(
   path: string,
   group: number,

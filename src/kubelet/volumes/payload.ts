@@ -1,4 +1,4 @@
-// Which files a configMap, secret, downwardAPI or projected volume shows.
+// Computes the files of a configMap, secret, downwardAPI or projected volume.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
@@ -18,7 +18,7 @@ export interface TokenRequest {
 export interface PayloadContext {
   readonly objects: ObjectSource;
   readonly downward: DownwardContext;
-  /** A token of the pod's service account, for a container's use. */
+  /** Returns a token of the pod's service account. */
   readonly token: (request: TokenRequest) => Promise<string>;
 }
 
@@ -28,7 +28,10 @@ const DEFAULT_MODE = 0o644;
 const DEFAULT_TOKEN_SECONDS = 3600;
 const encoder = new TextEncoder();
 
-/** The files, or undefined if the volume is not of a kind that is made of files from the API. Rejects with why not. */
+/**
+ * Returns the files; undefined if the volume's kind has no files from the API. Rejects with the
+ * reason of a failure.
+ */
 export async function volumePayload(
   pod: Pod,
   volume: Volume,
@@ -119,7 +122,7 @@ async function projection(
     });
     const owner = commonUser(pod);
     const isPrivate = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
-    // With an fsGroup, its members are let in when the volume is given to the group: 0640 in the end.
+    // With an fsGroup the file is given to the group later: its mode is 0640 in the end.
     return new Map([
       [
         path,
@@ -135,7 +138,7 @@ async function projection(
   throw new Error(`projected volume source ${kind} is not supported by this kubelet`);
 }
 
-/** The user that every container of the pod runs as; undefined if one names none, or they differ. */
+/** Returns the common user of the pod's containers; undefined if one names none, or they differ. */
 function commonUser({ spec }: Pod): number | undefined {
   const containers = [
     ...(spec.initContainers ?? []),

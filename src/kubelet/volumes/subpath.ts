@@ -1,7 +1,8 @@
-// subPath: a container gets only a part of a volume. Containers write into volumes at any time, so a link in a volume may lead
-// anywhere, and a directory that was checked may be a link when it is used. The path is resolved and has to stay inside the
-// volume; then it is walked from one open directory to the next without following any link. Missing directories are made
-// inside the directory that is open, so they are inside the volume, too.
+// subPath: a container gets only a part of a volume. Containers may write into volumes at any time,
+// so a link in a volume may lead anywhere, and a checked directory may have been replaced by a link
+// when it is used. The resolved path must stay inside the volume; then it is walked from one open
+// directory to the next without following links. Missing directories are created inside the open
+// directory, so they are inside the volume, too.
 
 import type { Stats } from 'node:fs';
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises';
@@ -16,15 +17,15 @@ import {
 import type { Mounter } from './mounter.ts';
 
 export interface SubpathInput {
-  /** Where the volume is. */
+  /** The path of the volume. */
   readonly volumePath: string;
   readonly subPath: string;
-  /** Where the part is to be made visible: a path that belongs to the kubelet alone. */
+  /** The path at which the part is mounted. It belongs to the kubelet alone. */
   readonly target: string;
   readonly mounter: Mounter;
 }
 
-/** Rejects a subPath that is absolute or has '..' in it. */
+/** Throws for a subPath that is absolute or contains '..'. */
 function validateSubpath(subPath: string): void {
   if (subPath.startsWith('/'))
     throw new Error(`error SubPath \`${subPath}\` must not be an absolute path`);
@@ -33,8 +34,9 @@ function validateSubpath(subPath: string): void {
 }
 
 /**
- * Returns the path to hand to the runtime. What is missing of the subPath is made, as directories with the mode of the volume's
- * own. Without mounts, the returned path is checked but may be exchanged by a container before the runtime uses it.
+ * Returns the path for the runtime. Missing directories of the subPath are created with the mode of
+ * the volume's own. Without mounts, the returned path is checked, but a container may replace it
+ * before the runtime uses it.
  */
 export async function prepareSubpath(input: SubpathInput): Promise<string> {
   validateSubpath(input.subPath);
@@ -50,7 +52,7 @@ export async function prepareSubpath(input: SubpathInput): Promise<string> {
   }
 }
 
-/** Opens the subPath, with the links of its existing part resolved. Makes the directories that are missing. */
+/** Opens the subPath, with the links of its existing part resolved. Creates missing directories. */
 async function openSubpath(root: string, subPath: string, mode: number): Promise<Place> {
   const wanted = names(subPath);
   const { existing, count } = await resolveExisting(root, wanted);
@@ -75,7 +77,7 @@ async function openSubpath(root: string, subPath: string, mode: number): Promise
   }
 }
 
-/** The longest beginning of the path that exists, resolved, and the number of its names. */
+/** Returns the longest existing prefix of the path, resolved, and the number of its names. */
 async function resolveExisting(
   root: string,
   wanted: readonly string[],

@@ -136,7 +136,7 @@ async function failure(pod: Pod): Promise<string> {
 }
 
 describe('emptyDir', () => {
-  test('is a directory that everybody may write to, in the layout of Kubernetes, and goes with the pod', async () => {
+  test('is a world-writable directory in upstream’s layout, and is deleted with the pod', async () => {
     const volumes = manager();
     const path = await mount(podWith({ emptyDir: {} }), volumes);
     expect(path).toBe(join(root, 'pods/uid-1/volumes/kubernetes.io~empty-dir/data'));
@@ -146,12 +146,12 @@ describe('emptyDir', () => {
     expect(await readdir(join(root, 'pods'))).toEqual([]);
   });
 
-  test('in memory is refused where mounts cannot be made', async () => {
+  test('in memory is rejected without the right to mount', async () => {
     expect(await failure(podWith({ emptyDir: { medium: 'Memory' } }))).toContain('takes a mount');
   });
 
   test.skipIf(!systemMounter().available)(
-    'in memory is a tmpfs of the size that it may have (needs root on Linux)',
+    'in memory is a tmpfs with the volume’s size limit (needs root on Linux)',
     async (task) => {
       const volumes = manager(systemMounter());
       let path: string;
@@ -171,7 +171,7 @@ describe('emptyDir', () => {
 });
 
 describe('hostPath', () => {
-  test('types that have to be there', async () => {
+  test('types that must exist', async () => {
     await mkdir(join(root, 'dir'));
     await writeFile(join(root, 'file'), '');
     const socket = createServer();
@@ -207,7 +207,7 @@ describe('hostPath', () => {
     await new Promise((resolve) => socket.close(resolve));
   });
 
-  test('types that are made', async () => {
+  test('types that are created', async () => {
     await checkHostPath(join(root, 'a/b'), 'DirectoryOrCreate');
     expect((await stat(join(root, 'a/b'))).mode & 0o777).toBe(0o755);
     await checkHostPath(join(root, 'a/file'), 'FileOrCreate');
@@ -220,13 +220,13 @@ describe('hostPath', () => {
     );
   });
 
-  test('is used where it is', async () => {
+  test('is used at its path', async () => {
     expect(await mount(podWith({ hostPath: { path: root, type: 'Directory' } }))).toBe(root);
   });
 });
 
 describe('volumes of API objects', () => {
-  test('a config map shows its keys as files', async () => {
+  test('a config map has a file per key', async () => {
     const path = await mount(podWith({ configMap: { name: 'colors', defaultMode: 0o640 } }));
     expect((await readdir(path)).filter((name) => !name.startsWith('..')).toSorted()).toEqual([
       'grass',
@@ -250,7 +250,7 @@ describe('volumes of API objects', () => {
     expect((await readdir(path)).filter((name) => !name.startsWith('..'))).toEqual(['above']);
   });
 
-  test('what is missing is told, unless it is optional', async () => {
+  test('missing objects are reported, unless they are optional', async () => {
     expect(await failure(podWith({ configMap: { name: 'none' } }))).toBe(
       'configmap "none" not found',
     );
@@ -271,7 +271,7 @@ describe('volumes of API objects', () => {
     expect((await readdir(path)).filter((name) => !name.startsWith('..'))).toEqual([]);
   });
 
-  test('the downward API shows fields and resources', async () => {
+  test('the downward API has fields and resources', async () => {
     const path = await mount(
       podWith({
         downwardAPI: {
@@ -314,7 +314,7 @@ describe('volumes of API objects', () => {
     ]);
   });
 
-  test('a projected volume joins its sources, and tells all that is missing', async () => {
+  test('a projected volume joins its sources, and reports everything that is missing', async () => {
     const path = await mount(
       podWith({
         projected: {
@@ -343,7 +343,7 @@ describe('volumes of API objects', () => {
     ).toBe('[configmap "a" not found, secret "b" not found]');
   });
 
-  test('are written anew when what they show has changed', async () => {
+  test('are rewritten when their source has changed', async () => {
     const volumes = manager();
     const pod = podWith({ configMap: { name: 'colors' } });
     const path = await mount(pod, volumes);
@@ -360,18 +360,18 @@ describe('volumes of API objects', () => {
     expect(await readlink(join(path, '..data'))).not.toBe(first);
   });
 
-  test('an image is mounted by the runtime, so that there is nothing to make', async () => {
+  test('an image is mounted by the runtime, so nothing is created', async () => {
     expect(await mount(podWith({ image: { reference: 'registry.example/pages:1' } }))).toBe('');
     expect(await readdir(root)).toEqual([]);
   });
 
-  test('a kind that is not supported is named', async () => {
+  test('an unsupported kind is rejected with its name', async () => {
     expect(await failure(podWith({ nfs: { server: 's', path: '/' } }))).toBe(
       'no volume plugin matched: volumes of type nfs are not supported by this kubelet',
     );
   });
 
-  test('on a node without files, sources are looked up and nothing is written', async () => {
+  test('on a node without files, sources are resolved and nothing is written', async () => {
     const volumes = manager(noMounter, false);
     await mount(podWith({ configMap: { name: 'colors' } }), volumes);
     await expect(
@@ -389,17 +389,20 @@ describe('the atomic writer', () => {
     return writeAtomically({ directory: root, payload, stamp: 'now' });
   };
 
-  test('leaves what is as it should be', async () => {
+  test('keeps files that are up to date', async () => {
     expect(await write({ a: '1', 'b/c': '2' })).toBe(true);
     expect(await write({ a: '1', 'b/c': '2' })).toBe(false);
     expect(await write({ a: '1' })).toBe(true);
     expect((await readdir(root)).filter((name) => !name.startsWith('..'))).toEqual(['a']);
   });
 
-  test.each(['/abs', '../up', 'a/../../up', '..data', ''])('refuses the path %j', async (path) => {
-    await expect(write({ [path]: 'x' })).rejects.toThrow('invalid path');
-    expect(await readdir(root)).toEqual([]);
-  });
+  test.each(['rejects the path %j', '../up', 'a/../../up', '..data', ''])(
+    'refuses the path %j',
+    async (path) => {
+      await expect(write({ [path]: 'x' })).rejects.toThrow('invalid path');
+      expect(await readdir(root)).toEqual([]);
+    },
+  );
 });
 
 describe('subPath', () => {
@@ -417,17 +420,20 @@ describe('subPath', () => {
     await writeFile(join(root, 'secret/key'), 'secret');
   });
 
-  test('is a directory of the volume, made if it is missing', async () => {
+  test('is a directory of the volume, created if it is missing', async () => {
     expect(await prepare('inside')).toBe(join(root, 'volume/inside'));
     expect(await prepare('new/deep')).toBe(join(root, 'volume/new/deep'));
     expect((await stat(join(root, 'volume/new/deep'))).isDirectory()).toBe(true);
   });
 
-  test.each(['/etc', '../secret', 'inside/../../secret'])('%s is refused', async (subPath) => {
-    await expect(prepare(subPath)).rejects.toThrow('SubPath');
-  });
+  test.each(['%s is rejected', '../secret', 'inside/../../secret'])(
+    '%s is refused',
+    async (subPath) => {
+      await expect(prepare(subPath)).rejects.toThrow('SubPath');
+    },
+  );
 
-  test('a link that stays inside is followed, one that leads out is refused, and nothing is made outside', async () => {
+  test('a link that stays inside is followed, one that leads outside is rejected, and nothing is created outside', async () => {
     await symlink('inside', join(root, 'volume/good'));
     await symlink('../secret', join(root, 'volume/bad'));
     expect(await prepare('good')).toBe(join(root, 'volume/inside'));
@@ -438,7 +444,7 @@ describe('subPath', () => {
   });
 
   test.skipIf(!systemMounter().available)(
-    'is bound to a place of the kubelet, so that it cannot be exchanged (needs root on Linux)',
+    'is bound to a path of the kubelet, so that it cannot be replaced (needs root on Linux)',
     async (task) => {
       await writeFile(join(root, 'volume/inside/file'), 'mine');
       const mounter = systemMounter();
@@ -459,7 +465,7 @@ describe('subPath', () => {
   );
 });
 
-test('mount points are read with their escapes', () => {
+test('mount points are parsed with their escapes', () => {
   expect(
     parseMountPoints(
       '22 1 0:20 / /with\\040blank rw - tmpfs tmpfs rw\n23 1 0:21 / /plain rw - ext4 /dev/sda rw\n',
@@ -476,7 +482,8 @@ describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)'
       volumeMounts: [{ name: 'data', mountPath: '/data' }],
       ...(runAsUser !== undefined && { securityContext: { runAsUser } }),
     });
-  // As upstream's tests of projected tokens have them: test/e2e/auth/service_accounts.go, "mounts a token with …".
+  // The cases of upstream's tests of projected tokens: test/e2e/auth/service_accounts.go, "mounts a
+  // token with …".
   test.each<[string, Partial<Pod['spec']>, number, number, number]>([
     ['no user and no group', { containers: [main()] }, 0o644, 0, 0],
     [
@@ -514,7 +521,7 @@ describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)'
       uid,
       gid,
     ]);
-    // A second look finds nothing to write.
+    // The next mount finds nothing to write.
     const before = await readlink(join(path, '../..data'));
     volumes.markStale('uid-1');
     await mount(pod, volumes);

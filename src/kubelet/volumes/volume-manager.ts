@@ -1,5 +1,6 @@
-// The volumes of the pods on this node: makes them before a pod's containers start, keeps those that show API objects up to
-// date, and removes them with the pod. They are under <root>/pods/<uid>/volumes/kubernetes.io~<plugin>/<name>.
+// The volumes of the pods on this node: creates them before a pod's containers start, updates those
+// with API objects, and deletes them with the pod. They are in
+// <root>/pods/<uid>/volumes/kubernetes.io~<plugin>/<name>.
 
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +31,7 @@ export interface VolumeFailure {
   readonly message: string;
 }
 
-/** Volumes that could not be made, each with the reason. */
+/** The failed volumes of a pod, with the reasons. */
 export class VolumeError extends Error {
   readonly failures: readonly VolumeFailure[];
   /** The volumes that are not available yet, by their name in the pod. */
@@ -67,16 +68,22 @@ export interface VolumeManagerConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly mounter: Mounter;
-  /** False: nothing is written or mounted (see KubeletConfig.hostFiles); sources are looked up all the same. */
+  /**
+   * False: no files are written or mounted (see KubeletConfig.hostFiles); sources are resolved
+   * nevertheless.
+   */
   readonly hostFiles: boolean;
   readonly claims: ClaimSource;
-  /** Where the directories of the built-in provisioner's volumes are. */
+  /** The directory with the volumes of the built-in provisioner. */
   readonly localVolumesDir: string;
-  /** Whether this node is one of those from which a persistent volume can be reached. */
+  /** Reports whether this node can reach a persistent volume. */
   readonly isReachable: (volume: PersistentVolume) => boolean;
 }
 
-/** Where each volume of a pod is on this node, by the volume's name; empty for images, which the runtime mounts. */
+/**
+ * The path of each volume of a pod on this node, by the volume's name; empty for images, which the
+ * runtime mounts.
+ */
 export type VolumePaths = ReadonlyMap<string, string>;
 
 type Plugin =
@@ -90,13 +97,13 @@ type Plugin =
 
 export class VolumeManager {
   readonly #config: VolumeManagerConfig;
-  /** Pods whose volumes have been made, each with the version of the pod that they were made for. */
+  /** By the pod's UID: the paths of mounted volumes. */
   readonly #mounted = new Map<string, VolumePaths>();
-  /** Pods of which an object has changed since their volumes were written. */
+  /** UIDs of pods with changed objects since their volumes were written. */
   readonly #stale = new Set<string>();
-  /** By pod: what it has through its claims, which is looked up once and stays. */
+  /** By pod: the paths of its claims' volumes, which are resolved once. */
   readonly #claimed = new Map<string, Map<string, string>>();
-  /** By path: directories that are being looked at, or made. */
+  /** By path: checks of directories in flight. */
   readonly #checking = new Map<string, Promise<void>>();
 
   constructor(config: VolumeManagerConfig) {
@@ -104,8 +111,8 @@ export class VolumeManager {
   }
 
   /**
-   * Makes the volumes that containers use, if they are not there, and writes anew those whose sources have changed. Rejects
-   * with VolumeError; what could be made stays.
+   * Creates missing volumes that containers use, and rewrites volumes whose sources have changed.
+   * Rejects with VolumeError; successful volumes stay.
    */
   async mount(pod: Pod, context: PayloadContext): Promise<VolumePaths> {
     const uid = podUid(pod);
@@ -143,7 +150,7 @@ export class VolumeManager {
     if (this.#mounted.has(uid)) this.#stale.add(uid);
   }
 
-  /** Unmounts and removes all of the pod's directory. */
+  /** Unmounts the pod's volumes and deletes its directory. */
   async unmount(uid: string): Promise<void> {
     this.#mounted.delete(uid);
     this.#claimed.delete(uid);
@@ -152,7 +159,8 @@ export class VolumeManager {
     const directory = podDir(this.#config.rootDir, uid);
     const { mounter } = this.#config;
     for (const target of await mounter.mountsBelow(directory)) await mounter.unmount(target);
-    // Anything still mounted would be emptied: better to leave the directory for the next try.
+    // Deleting would empty a file system that is still mounted, so the directory is left for the
+    // next attempt.
     const left = await mounter.mountsBelow(directory);
     if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
     await removeTree(directory);
@@ -175,7 +183,7 @@ export class VolumeManager {
     if (plugin === 'empty-dir') await this.#setUpEmptyDir(pod, volume, directory);
     else if (payload !== undefined) {
       await mkdir(directory, { recursive: true, mode: 0o755 });
-      // Secrets are kept off the disk where that is possible.
+      // Secrets are kept in memory if possible.
       if (plugin === 'secret' || plugin === 'projected')
         await this.#ensureTmpfs(directory, { mode: 0o1777 });
       const stamp = new Date(this.#config.clock.now())
@@ -206,7 +214,7 @@ export class VolumeManager {
     return path;
   }
 
-  /** Whether a volume of the name is used by a pod on this node. */
+  /** Reports whether a pod on this node uses a volume at this path. */
   usesPath(path: string): boolean {
     return [...this.#claimed.values()].some((paths) => [...paths.values()].includes(path));
   }
@@ -239,7 +247,7 @@ export class VolumeManager {
     }
   }
 
-  /** A directory is made once, however many pods start with it. */
+  /** Runs `work` for a path once at a time, even if several pods start with the volume. */
   async #oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
     const before = this.#checking.get(path) ?? Promise.resolve();
     const mine = before.then(work, work);
@@ -309,7 +317,7 @@ function kindOf(spec: PersistentVolume['spec']): string {
   return `persistent volumes of type ${kind} are not supported by this kubelet`;
 }
 
-/** The lower of the volume's own limit and what the pod's containers may have at most. */
+/** Returns the lower one of the volume's own limit and the sum of the containers' memory limits. */
 function memorySize(pod: Pod, volume: Volume): number | undefined {
   const limit = volume.emptyDir?.sizeLimit;
   const own = limit === undefined ? 0 : parseQuantity(limit).value();
@@ -335,7 +343,7 @@ function pluginOf(volume: Volume): Plugin {
   );
 }
 
-/** Volumes that no container mounts are not made. */
+/** Returns the names of volumes that containers mount: others are not created. */
 function usedVolumes(pod: Pod): ReadonlySet<string> {
   const containers = [
     ...pod.spec.containers,

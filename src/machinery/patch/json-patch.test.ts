@@ -6,10 +6,10 @@ import {
   applyJsonPatch,
   applyJsonPatchInParts,
   JsonPatchError,
-  MAX_JSON_PATCH_OPERATIONS,
-  parseJsonPatch,
   type JsonPatchErrorKind,
   type JsonPatchOperation,
+  MAX_JSON_PATCH_OPERATIONS,
+  parseJsonPatch,
 } from './json-patch.ts';
 
 function apply(document: unknown, patch: unknown): unknown {

@@ -3,9 +3,9 @@ import { deepFreeze } from '../deep.ts';
 import {
   applyStrategicMergePatch,
   mapSchema,
-  StrategicMergePatchError,
   type PatchField,
   type PatchSchema,
+  StrategicMergePatchError,
 } from './strategic-merge-patch.ts';
 
 function schema(name: string, fields: Record<string, PatchField>): PatchSchema {

@@ -21,14 +21,14 @@ export interface PatchSchema {
 
 export interface PatchField {
   /** 'merge', 'replace', 'retainKeys'. Without a strategy objects are merged and lists replaced. */
-  readonly patchStrategy?: readonly string[] | undefined;
+  readonly patchStrategy?: readonly string[];
   /** The field that identifies the items of a merged list of objects. */
-  readonly patchMergeKey?: string | undefined;
+  readonly patchMergeKey?: string;
   /**
    * The schema of the object, of the list's items, or of the map (see mapSchema). Absent for values
    * without described fields.
    */
-  readonly schema?: PatchSchema | undefined;
+  readonly schema?: PatchSchema;
 }
 
 /** Returns the schema of a map: all keys have values of the same type. */

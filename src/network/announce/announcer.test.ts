@@ -1,4 +1,4 @@
-// The component against an API server, with the machine replaced by a value.
+// The announcer with an API server, on a simulated machine.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
@@ -15,10 +15,10 @@ import type { AnnouncedAddresses } from './system.ts';
 
 const MERGE = 'application/merge-patch+json';
 
-/** The machines of a link: who has which address. */
+/** The machines of a link, with their addresses. */
 class FakeLink {
   readonly owners = new Map<string, Set<string>>();
-  /** Machines that do not answer, though they have the address. */
+  /** Machines that have an address but do not answer. */
   readonly silent = new Set<string>();
   readonly forced: string[] = [];
 
@@ -80,7 +80,7 @@ function start(name: string): ReturnType<FakeLink['machine']> {
   const abort = new AbortController();
   const system = link.machine(name);
   const announcer = new Announcer({
-    // As the account that the proxy has: its role must allow all that it does.
+    // Uses the service proxy's account: its role must allow every request.
     client: server.clientOf({ name: 'system:kube-proxy', groups: ['system:authenticated'] }),
     nodeName: name,
     pool: IpPool.parse('10.0.0.240-10.0.0.250'),
@@ -139,7 +139,7 @@ async function addService(name: string, ips: readonly string[], spec: object = {
 const settle = async (rounds = 1): Promise<void> => {
   for (let round = 0; round < rounds; round++) await clock.advance('3s');
 };
-/** As settle, while these nodes live. */
+/** Lets time pass while these nodes renew their leases. */
 async function live(seconds: number, ...alive: string[]): Promise<void> {
   for (let passed = 0; passed < seconds; passed += 5) {
     for (const name of alive) await renew(name);
@@ -152,7 +152,7 @@ const eventsOf = async (name: string): Promise<readonly string[]> =>
     .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 
 describe('an address', () => {
-  test('is at exactly one node, and only if it is of the pool', async () => {
+  test('is on exactly one node, and only if the pool contains it', async () => {
     for (const name of ['a', 'b', 'c']) await addNode(name);
     const machines = ['a', 'b', 'c'].map((name) => start(name));
     for (let last = 240; last <= 250; last++) await addService(`s${last}`, [`10.0.0.${last}`]);
@@ -169,7 +169,7 @@ describe('an address', () => {
     expect(guarded[0]?.[1]).toEqual([{ protocol: 'tcp', port: 80 }]);
   });
 
-  test('moves when its node is not ready any more, and is withdrawn with its service', async () => {
+  test('moves when its node is not ready, and is withdrawn with its service', async () => {
     for (const name of ['a', 'b']) await addNode(name);
     for (const name of ['a', 'b']) start(name);
     await addService('web', ['10.0.0.240']);
@@ -183,7 +183,7 @@ describe('an address', () => {
     expect(link.at()).toBe('');
   });
 
-  test('of a dead machine moves when its lease is not renewed; it stays at one that answers', async () => {
+  test('of a dead machine moves when its lease is not renewed; an answering machine keeps it', async () => {
     for (const name of ['a', 'b']) await addNode(name);
     for (const name of ['a', 'b']) start(name);
     await addService('web', ['10.0.0.240']);
@@ -198,7 +198,7 @@ describe('an address', () => {
     expect(link.forced).toEqual([]);
   });
 
-  test('that a node without readiness does not give up is taken from it', async () => {
+  test('on an unready node that keeps it is taken over', async () => {
     for (const name of ['a', 'b']) await addNode(name);
     await addService('web', ['10.0.0.240']);
     start('a');
@@ -206,7 +206,7 @@ describe('an address', () => {
     await settle();
     const [first, second] = link.at() === 'a' ? ['a', 'b'] : ['b', 'a'];
     await running.find(({ name }) => name === first)?.stop();
-    // Its machine answers on: it has crashed, say, before it could withdraw.
+    // The machine still answers, as after a crash before it could withdraw the address.
     link.owners.get('10.0.0.240')?.add(first);
     await setReady(first, 'Unknown');
     await settle(6);
@@ -214,7 +214,7 @@ describe('an address', () => {
     expect(link.forced).toEqual([`${second} 10.0.0.240`]);
   });
 
-  test('that something else has is an event, and is announced once it is free', async () => {
+  test('that another machine has is reported in an event, and announced once it is free', async () => {
     await addNode('a');
     link.owners.set('10.0.0.240', new Set(['printer']));
     start('a');
@@ -229,7 +229,7 @@ describe('an address', () => {
     expect(link.at()).toBe('a');
   });
 
-  test('of two services is the older one’s', async () => {
+  test('of two services belongs to the older one', async () => {
     await addNode('a');
     const machine = start('a');
     await addService('old', ['10.0.0.240']);
@@ -239,7 +239,7 @@ describe('an address', () => {
     expect(machine.protected.map(({ service }) => service)).toEqual(['default/old']);
   });
 
-  test('of a service with the policy Local is where its endpoints are', async () => {
+  test('of a service with externalTrafficPolicy Local is on nodes with endpoints', async () => {
     for (const name of ['a', 'b']) await addNode(name);
     for (const name of ['a', 'b']) start(name);
     await addService('web', ['10.0.0.240'], { externalTrafficPolicy: 'Local' });
@@ -265,7 +265,7 @@ describe('an address', () => {
   });
 });
 
-test('nodes that are excluded announce nothing; without a ready node all are asked', async () => {
+test('excluded nodes announce nothing; without a ready node every node is a candidate', async () => {
   await addNode('a', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' });
   await addNode('b');
   for (const name of ['a', 'b']) start(name);
@@ -278,7 +278,7 @@ test('nodes that are excluded announce nothing; without a ready node all are ask
   );
 });
 
-test('a node that stops gives up what another one can take, and the only one keeps its addresses', async () => {
+test('a stopping node withdraws addresses that another node can take over, and the only node keeps them', async () => {
   await addNode('a');
   start('a');
   await addService('web', ['10.0.0.240']);

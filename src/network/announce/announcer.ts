@@ -1,8 +1,9 @@
-// Announces addresses of load balancers at this node: those for which it is the first node that is alive (decide.ts).
+// Announces addresses of load balancers from this node: those for which this node is the first live
+// candidate (decide.ts).
 //
-// An address is never taken from a machine that answers for it, unless it belongs to a node that is not ready. So a
-// node that looks dead but is not keeps its addresses, and an address that something else on the link has is reported
-// instead of being fought for.
+// An address is never taken from a machine that answers for it, unless it belongs to a node that is
+// not ready. So a node that is wrongly considered dead keeps its addresses, and an address that
+// another machine on the link has is reported instead of being taken over.
 
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
@@ -29,24 +30,27 @@ export interface AnnouncerConfig {
 }
 
 /**
- * How often leases are read, addresses in use are tried again, and the machine is compared with what it should have.
+ * The period of reading leases, of retrying addresses in use, and of comparing the machine with its
+ * desired state.
  */
 const TICK_MS = 3000;
-/** The node that had an address withdraws it at about the same time. */
+/** The previous node withdraws the address at about the same time, so the first retry is quick. */
 const RETRY_MS = 300;
-/** A change of several objects comes in several events. */
+/** Events within this time are handled together. */
 const COLLECT_MS = 20;
-/** An address that is in use for so long is reported; if a node is not ready, it is taken from that node. */
+/**
+ * An address that is in use for this long is reported; if its node is not ready, it is taken over.
+ */
 const PATIENCE_MS = 6000;
 const BY_SERVICE = 'service';
 
 export class Announcer {
   readonly #config: AnnouncerConfig;
   readonly #leases: NodeLeases;
-  /** Addresses that others answer for → since when, and whether it was reported. */
+  /** Addresses for which other machines answer → since when, and whether this was reported. */
   readonly #conflicts = new Map<string, { readonly since: number; reported: boolean }>();
   #protected = '';
-  /** The machine may have addresses: of this process, or at first of an earlier one. */
+  /** The machine may have addresses: of this process, or initially of an earlier one. */
   #mayHold = true;
   #wake: (() => void) | undefined;
   #dirty = true;
@@ -56,7 +60,10 @@ export class Announcer {
     this.#leases = new NodeLeases(config);
   }
 
-  /** Runs until the signal aborts. Then addresses that another node can take are given up; the others stay. */
+  /**
+   * Runs until the signal aborts. Then addresses that another node can take over are withdrawn; the
+   * others stay.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { client, clock, random, logger, nodeName, pool, system } = this.#config;
     const informers = new SharedInformerFactory({ client, clock, random, logger });
@@ -76,7 +83,7 @@ export class Announcer {
     for (const informer of [serviceInformer, sliceInformer]) informer.addEventHandler(handler);
     nodeInformer.addEventHandler({
       ...handler,
-      // Nodes report every few seconds; what counts are readiness and labels.
+      // Nodes are updated every few seconds; only readiness and labels matter.
       onUpdate: (before, node) => {
         if (isReady(before) !== isReady(node) || before.metadata.labels !== node.metadata.labels)
           changed();
@@ -145,7 +152,7 @@ export class Announcer {
     const isCandidate = [...announcements.values()].filter(({ candidates }) =>
       candidates.includes(nodeName),
     );
-    // Only nodes before this one in line are of interest.
+    // Only candidates before this node matter.
     const before = isCandidate.flatMap(({ candidates }) =>
       candidates.slice(0, candidates.indexOf(nodeName)),
     );
@@ -209,7 +216,10 @@ export class Announcer {
     );
   }
 
-  /** Returns what the machine has. It is asked only if it may have something: each question starts a program. */
+  /**
+   * Returns the machine's announced addresses. It is read only if it may have some: each read
+   * starts a program.
+   */
   async #held(isWanted: boolean): Promise<ReadonlySet<string>> {
     if (!isWanted && !this.#mayHold) return new Set();
     const held = await this.#config.system.held();

@@ -1,15 +1,16 @@
-// ARP from user space, through the program arping: who has an address, and who has it now.
+// ARP from user space, through the program arping: checks whether an address is in use, and
+// announces an address.
 
 import { execute, type Executed } from '#machinery/execute.ts';
 import type { Logger } from '#machinery/log.ts';
 
 export interface ArpingConfig {
-  /** Program and arguments that run others. */
+  /** A program and arguments that run other programs, such as `ip netns exec NAME`. */
   readonly prefix: readonly string[];
   readonly logger: Logger;
 }
 
-/** Programs that understand -U, -f, -c, -w and -I, with how they say that they are the right ones. */
+/** Programs that support -U, -f, -c, -w and -I, with the output by which they are recognized. */
 const PROGRAMS: readonly {
   readonly command: readonly string[];
   readonly probe: string;
@@ -27,16 +28,19 @@ export class Arping {
     this.#config = config;
   }
 
-  /** Reports whether a machine on the link answers for the address. False if it cannot be found out. */
+  /**
+   * Reports whether a machine on the link answers for the address. False if that cannot be
+   * determined.
+   */
   async isAnswered(address: string, link: string): Promise<boolean> {
     const result = await this.#run(['-f', '-q', '-c', '1', '-w', '1', '-I', link, address]);
     return result?.code === 0;
   }
 
-  /** Tells all machines of the link that this one has the address. */
+  /** Announces to all machines of the link that this one has the address. */
   async announce(address: string, link: string): Promise<void> {
     const result = await this.#run(['-U', '-q', '-c', '1', '-w', '1', '-I', link, address]);
-    // Unsolicited requests have no answers, and some versions call that a failure.
+    // Unsolicited requests get no replies, which some versions report as a failure.
     if (result !== undefined && result.code > 1) {
       this.#config.logger.warn('announcer: gratuitous ARP failed', {
         address,

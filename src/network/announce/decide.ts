@@ -1,5 +1,5 @@
-// Which node announces which address of a load balancer. Pure: every node comes to the same answer from the same
-// objects.
+// Decides which node announces which address of a load balancer. Pure: every node comes to the same
+// result from the same objects.
 
 import { createHash } from 'node:crypto';
 import type { Node, Service } from '#api/groups/core/v1/index.ts';
@@ -14,7 +14,7 @@ import {
 import { formatIp, type IpFamily, parseIp } from '#machinery/net/ip.ts';
 import type { IpPool } from '#machinery/net/ip-pool.ts';
 
-/** Nodes with this label take no part in load balancing. */
+/** Nodes with this label are excluded from load balancing. */
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
 export interface Announcement {
@@ -22,7 +22,7 @@ export interface Announcement {
   /** 'namespace/name'. */
   readonly service: string;
   readonly ports: readonly { readonly protocol: Protocol; readonly port: number }[];
-  /** Nodes that may announce the address. The first one of them that is alive does. */
+  /** Nodes that may announce the address. The first live one does. */
   readonly candidates: readonly string[];
 }
 
@@ -32,13 +32,15 @@ export interface ClusterState {
   readonly slicesOf: (service: string) => readonly Immutable<EndpointSlice>[];
   readonly nodes: readonly Immutable<Node>[];
   /**
-   * Only addresses of the pool are announced: a status may name any address of the link, and a client that may write it
-   * could have its traffic.
+   * Only addresses of the pool are announced: a status may name any address of the link, so a
+   * client with write access to it could intercept traffic.
    */
   readonly pool: IpPool;
 }
 
-/** Returns what is to be announced, by address. Of two services that name one address, the older one has it. */
+/**
+ * Returns the announcements by address. Of two services with the same address, the older one wins.
+ */
 export function decideAnnouncements({
   services,
   slicesOf,
@@ -78,8 +80,8 @@ export function decideAnnouncements({
 }
 
 /**
- * Returns the ready nodes; without any, all: an address must not go because no kubelet reports. Simulated nodes have no
- * network.
+ * Returns the ready nodes; if there are none, all: an address must not be withdrawn because
+ * kubelets do not report. Simulated nodes have no network.
  */
 function eligibleNodes(nodes: readonly Immutable<Node>[]): readonly string[] {
   const taking = nodes.filter(
@@ -104,7 +106,7 @@ function nodesWithEndpoints(
   );
 }
 
-/** Rendezvous hashing: a node that comes or goes moves only addresses of its own. */
+/** Orders nodes by rendezvous hashing: an added or removed node moves only its own addresses. */
 function ranked(address: string, nodes: readonly string[]): readonly string[] {
   const weights = nodes.map((name) => ({
     name,

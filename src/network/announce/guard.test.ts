@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { guardCommands } from './guard.ts';
 
-test('ports of services are open, everything else of the machine is not', () => {
+test('ports of services are open, all other ports of the machine are not', () => {
   const announcements = ['10.0.0.240', 'fd00::240'].map((address) => ({
     address,
     service: 'default/web',

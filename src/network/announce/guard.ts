@@ -1,10 +1,11 @@
-// Keeps the rest of the machine from being reached at announced addresses. They are local addresses, so whatever
-// listens at all addresses of the machine would answer at them, too. Traffic of services is rewritten before it gets
-// here; a proxy in userspace listens at the services' ports, which stay open.
+// Blocks access to the rest of the machine at announced addresses. They are local addresses, so
+// every server that listens on all addresses of the machine would answer there, too. Traffic of
+// services is rewritten before it arrives here; a userspace proxy listens on the services' ports,
+// which stay open.
 
 import type { Announcement } from './decide.ts';
 
-/** Returns the commands that make the table, as one transaction, whether or not it is there. */
+/** Returns the nftables commands that create or replace the table in one transaction. */
 export function guardCommands(table: string, announcements: readonly Announcement[]): string {
   const lines = [
     `add table inet ${table}`,
@@ -12,7 +13,7 @@ export function guardCommands(table: string, announcements: readonly Announcemen
     `add table inet ${table}`,
   ];
   lines.push(`add chain inet ${table} input { type filter hook input priority 0; policy accept; }`);
-  // Traffic of the machine itself to these addresses comes from one of them, and so answers go there.
+  // The machine's own traffic to these addresses comes from one of them, so replies go there.
   lines.push(
     `add rule inet ${table} input iifname lo accept`,
     `add rule inet ${table} input ct state established,related accept`,
@@ -35,7 +36,7 @@ export function guardCommands(table: string, announcements: readonly Announcemen
     );
     if (ports.length > 0)
       lines.push(`add element inet ${table} ${family}-ports { ${ports.join(', ')} }`);
-    // ICMP stays: neighbour discovery needs it, and people look for an address with ping.
+    // ICMP is allowed: neighbour discovery needs it, and users ping addresses.
     lines.push(
       `add rule inet ${table} input ${family} daddr @${family}-addresses meta l4proto { icmp, ipv6-icmp } accept`,
       `add rule inet ${table} input ${family} daddr . meta l4proto . th dport @${family}-ports accept`,

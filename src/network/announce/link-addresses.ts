@@ -1,13 +1,16 @@
-// Addresses of load balancers on this machine, through iproute2.
+// Manages addresses of load balancers on this machine, through iproute2.
 //
-// Every address is on an interface of its own kind (`cxs…`, see machinery/net/service-interface.ts), which is also the
-// record of what this machine announces: it is read after a crash, and a clean-up removes the interface. The kernel
-// answers ARP for an IPv4 address whichever interface has it. NDP it answers only for addresses of the link's own
-// interface, so an IPv6 address is there, too, deprecated, so that nothing is sent from it.
+// Every address is on a dedicated interface (`cxs…`, see machinery/net/service-interface.ts), which
+// is also the record of announced addresses: it is read after a crash, and a clean-up removes the
+// interface. The kernel answers ARP for an IPv4 address on any interface. It answers NDP only for
+// addresses of the link's own interface, so an IPv6 address is added there, too, as deprecated, so
+// that nothing is sent from it.
 //
-// On take-over, other machines still know the hardware address of the machine before. They learn the new one by:
-//   IPv4: gratuitous ARP, by the program arping (of busybox or iputils)
-//   IPv6: with ndisc_notify the kernel sends an unsolicited neighbour advertisement after its search for duplicates
+// After a take-over, other machines still have the previous hardware address. They learn the new
+// one:
+// - IPv4: by gratuitous ARP, through the program arping (of busybox or iputils).
+// - IPv6: with ndisc_notify, the kernel sends an unsolicited neighbour advertisement after
+//   duplicate address detection.
 
 import type { Clock } from '#machinery/clock.ts';
 import { execute, type Executed } from '#machinery/execute.ts';
@@ -20,17 +23,19 @@ import { type InterfaceEntry, linksOf, type RouteEntry } from './links.ts';
 import type { AnnouncedAddresses } from './system.ts';
 
 export interface LinkAddressesConfig {
-  /** The interface that has the addresses; see announcingInterface. */
+  /** The interface with the addresses; see announcingInterface. */
   readonly interfaceName: string;
-  /** The nftables table that keeps the rest of the machine from being reached at the addresses. */
+  /** The nftables table that blocks access to the rest of the machine at the addresses. */
   readonly table: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Program and arguments that run others, such as `ip netns exec NAME`. Default: none. */
+  /**
+   * A program and arguments that run other programs, such as `ip netns exec NAME`. Default: none.
+   */
   readonly prefix?: readonly string[];
 }
 
-/** The search for duplicates takes a second, and begins up to a second late. */
+/** Duplicate address detection takes a second, and begins up to a second late. */
 const DUPLICATE_SEARCH_MS = 4000;
 const POLL_MS = 100;
 
@@ -73,7 +78,7 @@ export class LinkAddresses implements AnnouncedAddresses {
     const links = linksOf(address, await this.#interfaces(), routes);
     if (links.length === 0) return 'no link';
     if (isV6) {
-      // First where it is looked for after a crash.
+      // Added first to the interface that is read after a crash.
       await this.#addToOwn(address);
       for (const link of links) {
         if (await this.#addToLink(address, link)) continue;
@@ -94,8 +99,8 @@ export class LinkAddresses implements AnnouncedAddresses {
     const isV6 = address.includes(':');
     const interfaces = await this.#interfaces();
     for (const { ifname, addr_info: entries } of interfaces) {
-      // A copy on a link has the full length of prefix, and this program alone makes such ones of addresses of its own
-      // interface.
+      // A copy on a link has the full prefix length; only this program adds such copies of its own
+      // interface's addresses.
       const isCopy = entries.some(({ local, prefixlen }) => local === address && prefixlen === 128);
       if (ifname === interfaceName || (isV6 && isCopy)) await this.#delete(address, ifname);
     }
@@ -126,14 +131,14 @@ export class LinkAddresses implements AnnouncedAddresses {
   async #addToOwn(address: string): Promise<void> {
     const { interfaceName } = this.#config;
     const isV6 = address.includes(':');
-    // A bridge without ports: kernels that have bridges for pods may have no dummy interfaces.
+    // A bridge without ports: kernels with bridges for pods may lack dummy interfaces.
     await this.#ip(['link', 'add', interfaceName, 'type', 'bridge'], /File exists/);
     const target = [`${address}/${isV6 ? 128 : 32}`, 'dev', interfaceName];
     await this.#ip(['address', 'replace', ...target, ...(isV6 ? ['nodad'] : [])]);
     await this.#ip(['link', 'set', interfaceName, 'up']);
   }
 
-  /** Returns false if another machine has the address. */
+  /** Adds an address to a link. Returns false if another machine has the address. */
   async #addToLink(address: string, link: string): Promise<boolean> {
     const { clock } = this.#config;
     const setting = `/proc/sys/net/ipv6/conf/${link}/ndisc_notify`;
@@ -189,7 +194,7 @@ export class LinkAddresses implements AnnouncedAddresses {
     return JSON.parse((await this.#ip(['-j', ...args])).stdout.trim() || '[]') as readonly T[];
   }
 
-  /** `fine`: what the program may say although it fails. */
+  /** Runs `ip`. `fine`: the error output of an acceptable failure. */
   async #ip(args: readonly string[], fine?: RegExp): Promise<Executed> {
     const result = await this.#run(['ip', ...args], '');
     if (result.code !== 0 && fine?.test(result.stderr) !== true) {

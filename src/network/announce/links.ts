@@ -1,9 +1,10 @@
-// Which interfaces of this machine lead to the link of an address. Pure; reads what iproute2 prints as JSON.
+// Finds the interfaces that lead to the link of an address. Pure; parses the JSON output of
+// iproute2.
 
 import { contains, type IpFamily, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import { isClusterInterface } from '#machinery/net/service-interface.ts';
 
-/** An entry of `ip -j address`, as far as it is used. */
+/** An entry of `ip -j address`, with the fields in use. */
 export interface InterfaceEntry {
   readonly ifname: string;
   readonly flags: readonly string[];
@@ -22,8 +23,8 @@ export interface RouteEntry {
 }
 
 /**
- * Returns the interfaces whose network has the address; if there is none, those of the default route: the machines of
- * that link may have several networks on it.
+ * Returns the interfaces whose network contains the address; if there are none, the interfaces of
+ * the default route, because several networks may share that link.
  */
 export function linksOf(
   address: string,

@@ -1,5 +1,5 @@
-// Which nodes are lost, by the leases that their kubelets renew every ten seconds. A node's condition Ready says so
-// only after some 50 s.
+// Detects lost nodes by the leases that their kubelets renew every ten seconds. The condition Ready
+// of a node follows only after about 50 s.
 
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -12,12 +12,15 @@ export interface NodeLeasesConfig {
 }
 
 const NAMESPACE = 'kube-node-lease';
-/** A kubelet renews its lease every 10 s; one renewal may be late. Times of other machines' clocks do not count. */
+/**
+ * A kubelet renews its lease every 10 s, and one renewal may be late. Times of other machines'
+ * clocks are not used.
+ */
 const LOST_MS = 15_000;
 
 interface Seen {
   readonly renewTime: string;
-  /** When it was first seen, by this machine's clock. */
+  /** When the renewal was first observed, by this machine's clock. */
   readonly at: number;
 }
 
@@ -30,8 +33,7 @@ export class NodeLeases {
   }
 
   /**
-   * Reads the leases of these nodes, and forgets others. A lease that is not there, or that cannot be read, says
-   * nothing.
+   * Reads the leases of these nodes, and drops others. A missing or unreadable lease is ignored.
    */
   async read(names: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#config;

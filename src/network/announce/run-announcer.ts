@@ -1,4 +1,4 @@
-// The announcer of a machine, as it is composed with the service proxy.
+// Runs the announcer of a machine, together with the service proxy.
 
 import { createHash } from 'node:crypto';
 import type { Client } from '#client/client.ts';
@@ -11,11 +11,11 @@ import type { Random } from '#machinery/random.ts';
 import { Announcer } from './announcer.ts';
 import { LinkAddresses } from './link-addresses.ts';
 
-/** Settings of the announcer of a node. */
+/** The settings of a node's announcer. */
 export interface AnnouncerSettings {
-  /** As IpPool.parse reads it. */
+  /** The pool, in the form that IpPool.parse accepts. */
   readonly pool: string;
-  /** Tells clusters on one machine apart: such as the name of the proxy's table. */
+  /** Distinguishes clusters on one machine, such as the name of the proxy's table. */
   readonly id: string;
 }
 
@@ -32,7 +32,10 @@ const nameOf = (id: string): string =>
   serviceInterface(createHash('sha256').update(`announced ${id}`).digest('hex').slice(0, 10));
 const tableOf = (id: string): string => `${id}-announced`;
 
-/** Runs until the signal aborts. Without root, or elsewhere than on Linux, it only logs that nothing is announced. */
+/**
+ * Runs until the signal aborts. Without root or on another system than Linux, it only logs that
+ * nothing is announced.
+ */
 export async function runAnnouncer(config: RunAnnouncerConfig, signal: AbortSignal): Promise<void> {
   const { client, nodeName, settings, clock, random } = config;
   const logger = config.logger.with({ component: 'announcer', node: nodeName });
@@ -64,8 +67,8 @@ const systemOf = (id: string, clock: Clock, logger: Logger): LinkAddresses =>
   new LinkAddresses({ interfaceName: nameOf(id), table: tableOf(id), clock, logger });
 
 /**
- * Removes what an announcer of this id has left on the machine. Needs root. Idempotent. Returns the addresses that were
- * there.
+ * Removes everything that an announcer with this id has left on the machine. Needs root.
+ * Idempotent. Returns the removed addresses.
  */
 export async function removeAnnouncements(
   id: string,

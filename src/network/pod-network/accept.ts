@@ -1,6 +1,6 @@
-// Decides which nodes may have which pods. A range that a node claims becomes a route of this machine, so a node must
-// not claim what is not its own: the API server lets every node write its own status, and a node that joins says which
-// range it has.
+// Decides which pod ranges and addresses of nodes are accepted. A range that a node claims becomes
+// a route of this machine, so a node must not claim a range of another network: the API server lets
+// every node write its own status, and a joining node states its range itself.
 
 import {
   contains,
@@ -16,24 +16,24 @@ import {
 } from '#machinery/net/ip.ts';
 import type { Machine, NodeRecord } from './model.ts';
 
-/** A node with what is accepted of its claims. */
+/** A node with its accepted claims. */
 export interface Peer {
   readonly name: string;
-  /** At most one of each family. */
+  /** At most one range per family. */
   readonly ranges: readonly AcceptedRange[];
-  /** Canonical, none of this machine. */
+  /** In canonical form, without addresses of this machine. */
   readonly addresses: readonly (IpAddress & { readonly text: string })[];
 }
 
 export interface AcceptedRange extends IpRange {
-  /** Canonical. */
+  /** The range in canonical form. */
   readonly text: string;
 }
 
 export interface Accepted {
   readonly self: Peer | undefined;
   readonly peers: readonly Peer[];
-  /** Claims that were left out, with the reasons. */
+  /** Rejected claims, with the reasons. */
   readonly problems: readonly string[];
 }
 
@@ -44,7 +44,10 @@ export interface AcceptRules {
   readonly machine: Pick<Machine, 'links' | 'foreignRoutes'>;
 }
 
-/** The values of a record, parsed once: records do not change, and a pass may have thousands of them. */
+/**
+ * The parsed values of a record, cached: records do not change, and a pass may have thousands of
+ * them.
+ */
 interface ParsedRecord {
   readonly ranges: readonly AcceptedRange[];
   readonly addresses: Peer['addresses'];
@@ -73,7 +76,10 @@ interface Claim {
   readonly range: AcceptedRange;
 }
 
-/** Judges all nodes. Of two that claim the same, this machine's own comes first, then the older node. */
+/**
+ * Checks the claims of all nodes. Of two conflicting claims, this machine's own wins, then the
+ * older node's.
+ */
 export function acceptNodes(nodes: Iterable<NodeRecord>, rules: AcceptRules): Accepted {
   const problems: string[] = [];
   const ordered = [...nodes].sort(
@@ -119,7 +125,8 @@ function byAge(a: NodeRecord, b: NodeRecord): number {
 }
 
 /**
- * Returns the usable addresses of each node. An address has one owner: two nodes with the same one would be mixed up.
+ * Returns the usable addresses of each node. An address has one owner, because two nodes with the
+ * same one could not be distinguished.
  */
 function addressBook(
   nodes: readonly NodeRecord[],
@@ -175,7 +182,7 @@ function rangesOf({ name, podCidrs }: NodeRecord, problems: string[]): AcceptedR
 
 /** The facts that a range is checked against. */
 interface Judging extends AcceptRules {
-  /** Addresses that no range of another node may have. Sorted. */
+  /** Sorted addresses that no range of another node may contain. */
   readonly addresses: readonly IpAddress[];
   readonly ownRanges: readonly IpRange[];
 }
@@ -191,7 +198,7 @@ function problemOf(range: AcceptedRange, isOwn: boolean, judging: Judging): stri
   const address = firstWithin(addresses, range);
   if (address !== undefined)
     return `it has the address ${formatIp(address)} of a node, of this machine, or of a gateway`;
-  // Pods in a part of a link's range are fine where the administrator says so.
+  // Pods in a part of a link's range are allowed if the administrator configured it.
   const link = machine.foreignRoutes.find(
     (route) =>
       route.isConnected &&
@@ -204,7 +211,7 @@ function problemOf(range: AcceptedRange, isOwn: boolean, judging: Judging): stri
   return undefined;
 }
 
-/** Returns the ranges of each node, without those that overlap one of an earlier claim. */
+/** Returns the ranges of each node, without ranges that overlap an earlier claim. */
 function withoutConflicts(
   claims: readonly Claim[],
   problems: string[],
@@ -234,7 +241,10 @@ function firstOverlaps(claims: readonly Claim[]): (Claim | undefined)[] {
   });
 }
 
-/** Returns the claims that overlap any other, by one pass in the order of addresses: mostly there are none. */
+/**
+ * Returns the claims that overlap any other, in one pass in the order of addresses: usually there
+ * are none.
+ */
 function overlapping(claims: readonly Claim[]): ReadonlySet<Claim> {
   const found = new Set<Claim>();
   const sorted = claims.toSorted(({ range: a }, { range: b }) => {
@@ -258,7 +268,7 @@ function sortedAddresses(addresses: readonly IpAddress[]): readonly IpAddress[] 
   });
 }
 
-/** Returns an address of the sorted list that is in the range. */
+/** Returns an address of the sorted list that is in the range; undefined if there is none. */
 function firstWithin(addresses: readonly IpAddress[], range: IpRange): IpAddress | undefined {
   let [low, high] = [0, addresses.length];
   while (low < high) {

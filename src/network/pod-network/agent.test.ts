@@ -1,4 +1,4 @@
-// The component against an API server, with the rights that a node has.
+// The agent with an API server, with the rights of a node.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -78,7 +78,10 @@ const condition = async () =>
     ({ type }) => type === 'NetworkUnavailable',
   );
 
-/** Advances the clock until the condition holds. Requests and files need turns of the event loop, too. */
+/**
+ * Advances the clock until the condition holds. Requests and file operations need turns of the
+ * event loop, too.
+ */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 5000; turn++) {
     if (await holds()) return;
@@ -88,7 +91,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   throw new Error(`it never came to it: ${JSON.stringify(logger.records.slice(-5))}`);
 }
 
-test('a node without the right to read Nodes waits, and says what is missing', async () => {
+test('a node without the right to read Nodes waits, and reports it', async () => {
   await create('self', '10.0.0.1', '10.244.1.0/24');
   start();
   await until(() =>
@@ -100,7 +103,7 @@ test('a node without the right to read Nodes waits, and says what is missing', a
   await until(async () => (await condition())?.status === 'False');
 });
 
-test('the condition is that of the route controller, and changes when it has to', async () => {
+test('the condition is that of the route controller, and is updated when it changes', async () => {
   await grantPodNetworkPermissions(server.client);
   await create('self', '10.0.0.1');
   start();
@@ -123,7 +126,7 @@ test('the condition is that of the route controller, and changes when it has to'
   expect(nudges).toBe(1);
 });
 
-test('links are watched once there are other nodes, and failures are tried again', async () => {
+test('links are watched once there are other nodes, and failures are retried', async () => {
   await grantPodNetworkPermissions(server.client);
   await create('self', '10.0.0.1', '10.244.1.0/24');
   start();
@@ -146,7 +149,7 @@ test('links are watched once there are other nodes, and failures are tried again
   expect(system.reads - before).toBeLessThan(5);
 });
 
-test('a heartbeat of a node is no work', async () => {
+test('a heartbeat of a node causes no pass', async () => {
   await grantPodNetworkPermissions(server.client);
   await create('self', '10.0.0.1', '10.244.1.0/24');
   await create('near', '10.0.0.2', '10.244.2.0/24');

@@ -1,8 +1,7 @@
-// The pod network as a component of a node: follows the Nodes of the cluster and the links of the machine, keeps the
-// machine as it has to be, and reports in the Node whether pods have a network.
+// The pod network component of a node: watches the Nodes of the cluster and the links of the
+// machine, updates the machine, and reports in the Node whether pods have a network.
 
-import { nodes } from '#api/groups/core/v1/index.ts';
-import type { Node } from '#api/groups/core/v1/index.ts';
+import { type Node, nodes } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { SharedInformer } from '#client/informers/index.ts';
@@ -16,7 +15,7 @@ import { type CniTarget, NodeNetwork } from './node-network.ts';
 import { type PodNetworkSystem, systemPodNetwork } from './system.ts';
 
 export interface PodNetworkConfig {
-  /** Speaks as the node, which needs the right to list and watch Nodes (PERMISSIONS). */
+  /** The node's client, which needs the right to list and watch Nodes (PERMISSIONS). */
   readonly client: Client;
   readonly nodeName: string;
   readonly settings: PodNetworkSettings;
@@ -26,23 +25,26 @@ export interface PodNetworkConfig {
   readonly logger: Logger;
   /** Default: this machine. */
   readonly system?: PodNetworkSystem;
-  /** Called when the kubelet should look at its runtime and its addresses again. */
+  /** Called when the kubelet should check its runtime and its addresses. */
   readonly onChange?: () => void;
 }
 
 type ReadNode = Immutable<Node>;
 
-/** Periods of comparing the machine with what it should have: with other nodes, and without. */
+/** The period of comparing the machine with its desired state: with other nodes, and without. */
 const RESYNC_MS = 60_000;
 const LONELY_RESYNC_MS = 300_000;
-/** Changes of links come in groups. */
+/** Changes of links within this time are handled together. */
 const SETTLE_MS = 100;
-/** Between two passes, so that many nodes that come together cost few. */
+/** The minimum time between two passes, so that many new nodes cost few passes. */
 const MIN_INTERVAL_MS = 50;
 const RETRY = { durationMs: 250, factor: 2, capMs: 30_000 } as const;
 const SYNC_WARNING_MS = 10_000;
 
-/** Runs until the signal aborts. Routes and rules stay, for the next process: pods go on. */
+/**
+ * Runs until the signal aborts. Routes and rules stay for the next process, so that pods keep their
+ * network.
+ */
 export async function runPodNetwork(config: PodNetworkConfig, signal: AbortSignal): Promise<void> {
   await new PodNetworkAgent(config).run(signal);
 }
@@ -152,7 +154,7 @@ class PodNetworkAgent {
     this.#wake?.();
   }
 
-  /** Compares the machine with what it has to be. */
+  /** Compares the machine with its desired state. */
   #resync(): void {
     this.#network.markStale();
     this.#changed();
@@ -167,7 +169,10 @@ class PodNetworkAgent {
     this.#changed();
   }
 
-  /** Our own changes are seen, too: the machine is read once more then, and found as it should be. */
+  /**
+   * Watches changes of links. It also sees the agent's own changes: the machine is then read once
+   * more, and found unchanged.
+   */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock } = this.#config;
     const backoff = new wait.Backoff(RETRY);
@@ -190,7 +195,7 @@ class PodNetworkAgent {
     }
   }
 
-  /** Writes the condition of the Node if it is another. Returns false if it could not be written. */
+  /** Writes the condition of the Node if it has changed. Returns false if the write failed. */
   async #report(obstacle: string | undefined, signal: AbortSignal): Promise<boolean> {
     const self = this.#self;
     if (self === undefined) return true;
@@ -241,7 +246,7 @@ class PodNetworkAgent {
 
 const TYPE = 'NetworkUnavailable';
 
-/** Keeps the part of a Node that matters here. */
+/** Returns the parts of a Node that the agent uses. */
 function relevant(node: ReadNode): ReadNode {
   const { name, uid, resourceVersion, creationTimestamp } = node.metadata;
   return {
@@ -270,5 +275,5 @@ function recordOf({ metadata, spec, status }: ReadNode): NodeRecord {
   };
 }
 
-/** More ranges or addresses of a node are ignored. */
+/** The maximum number of ranges or addresses per node; further ones are ignored. */
 const MAX_CLAIMS = 16;

@@ -1,4 +1,4 @@
-// Takes the pod network of a cluster off this machine.
+// Removes the pod network of a cluster from this machine.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import { NftError } from '#machinery/net/nft/index.ts';
@@ -9,10 +9,10 @@ import { removalCommands } from './rules.ts';
 import { type PodNetworkSystem, systemPodNetwork } from './system.ts';
 
 /**
- * Removes routes, the VXLAN device and rules; the bridge and its addresses are removed by removeBridgeNetwork.
- * Idempotent. Rejects with what could not be removed. Needs root.
+ * Removes routes, the VXLAN device and rules; removeBridgeNetwork removes the bridge and its
+ * addresses. Idempotent. Rejects with the failures. Needs root.
  *
- * @param dataDir the directory that was given to podNetworkNames
+ * @param dataDir the directory that was passed to podNetworkNames
  */
 export async function cleanPodNetwork(
   dataDir: string,
@@ -24,7 +24,7 @@ export async function cleanPodNetwork(
     const { own } = await system.read(names);
     await system.apply(difference(own, EMPTY_STATE, names));
   } catch (error) {
-    // Without iproute2 there are no routes of ours either.
+    // Without iproute2 there are no routes of ours.
     if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT')
       failures.push(errorMessage(error));
   }

@@ -77,8 +77,8 @@ const decideFor = (
   on: typeof machine = machine,
 ) => decide('self', [...others, self], on, { ...settings, ...given });
 
-describe('how a node is reached', () => {
-  test('on a link by a route, elsewhere by VXLAN', () => {
+describe('the path to a node', () => {
+  test('on a link by a route, otherwise by VXLAN', () => {
     const { state, mtu, problems } = decideFor([
       node('near', '10.0.0.2', '10.244.2.0/24'),
       node('far', '172.16.0.3', '10.244.3.0/24'),
@@ -113,7 +113,7 @@ describe('how a node is reached', () => {
     expect(routes.problems).toEqual([
       'node far: no route to 10.244.3.0/24, the node is not on a link of this machine (see --pod-network)',
     ]);
-    // So that the size of packets does not change when the first node comes.
+    // So that the packet size does not change when the first node joins.
     expect(decideFor([], { mode: 'vxlan' })).toMatchObject({
       mtu: 1450,
       state: { vxlan: { mtu: 1450 } },
@@ -121,7 +121,7 @@ describe('how a node is reached', () => {
     expect(decideFor([])).toMatchObject({ mtu: 1500, state: { vxlan: undefined } });
   });
 
-  test('a tunnel without hardware addresses is no link for routes, but for VXLAN it is', () => {
+  test('a tunnel without hardware addresses is a link for VXLAN, but not for routes', () => {
     const wireguard = link('wg0', ['10.8.0.1/24'], { isEthernet: false, mtu: 1420 });
     const on = {
       links: [...machine.links, wireguard],
@@ -133,7 +133,7 @@ describe('how a node is reached', () => {
     expect(mtu).toBe(1370);
   });
 
-  test('a link whose name cannot stand in a command is not used', () => {
+  test('a link whose name is unsafe in a command is not used', () => {
     const odd = { ...machine, links: [link('et"h0', ['10.0.0.1/24'])] };
     expect(
       decideFor([node('n', '10.0.0.2', '10.244.2.0/24')], {}, odd).state.routes.get('10.244.2.0/24')
@@ -141,7 +141,7 @@ describe('how a node is reached', () => {
     ).toBe(names.vxlan);
   });
 
-  test('the smallest of the links in use is the size of packets', () => {
+  test('the smallest MTU of the links in use is the MTU of pods', () => {
     const jumbo = {
       ...machine,
       links: [link('eth0', ['10.0.0.1/24'], { mtu: 9000 }), link('eth1', ['10.1.0.1/24'])],
@@ -150,7 +150,7 @@ describe('how a node is reached', () => {
     expect(decideFor([node('n', '10.1.0.2', '10.244.2.0/24')], {}, jumbo).mtu).toBe(1500);
   });
 
-  test('over a link that is down there is no route, and no detour', () => {
+  test('over a link that is down there is no route, and no other path', () => {
     const down = { ...machine, links: [link('eth0', ['10.0.0.1/24'], { isUp: false })] };
     const { state, problems, mtu } = decideFor([node('n', '10.0.0.2', '10.244.2.0/24')], {}, down);
     expect(state.routes.size).toBe(0);
@@ -159,7 +159,7 @@ describe('how a node is reached', () => {
     expect(problems).toEqual(['node n: no route to 10.244.2.0/24, the link eth0 is down']);
   });
 
-  test('two families in one tunnel, whose ends have the family that both nodes have', () => {
+  test('two families in one tunnel, whose outer family both nodes have', () => {
     const own = node('self', ['fd00::1'], ['10.244.1.0/24', 'fd00:10:0:1::/64']);
     const on = {
       links: [link('eth0', ['10.0.0.1/24', 'fd00::1/64'])],
@@ -183,7 +183,7 @@ describe('how a node is reached', () => {
 });
 
 describe('obstacles', () => {
-  test('a node without ranges has nothing; one whose address is not here keeps what it has', () => {
+  test('a node without ranges has nothing; a node whose address is not on this machine keeps its state', () => {
     const none = decide('self', [node('self', '10.0.0.1', [])], machine, settings);
     expect(none).toMatchObject({
       podCidrs: [],
@@ -199,7 +199,7 @@ describe('obstacles', () => {
   });
 });
 
-describe('what a node may claim', () => {
+describe('claims of nodes', () => {
   test.each([
     [
       'a range outside of the cluster',
@@ -241,7 +241,7 @@ describe('what a node may claim', () => {
     expect(problems).toHaveLength(1);
   });
 
-  test('pods may be in a part of the range of a link if the administrator says so', () => {
+  test('pods may use a part of a link’s range if the administrator allows it', () => {
     const wide = {
       links: [link('eth0', ['10.0.0.1/8'])],
       foreignRoutes: [route('10.0.0.0/8', 'eth0')],
@@ -255,7 +255,7 @@ describe('what a node may claim', () => {
     expect(problems[0]).toContain('it overlaps the range of the link eth0');
   });
 
-  test('addresses: none of another node, none that cannot be a node, no broadcast address', () => {
+  test('addresses: none of another node, none that cannot belong to a node, no broadcast address', () => {
     const others = [
       node('a', '10.0.0.2', '10.244.2.0/24', '2020'),
       node('twin', '10.0.0.2', '10.244.3.0/24', '2021'),
@@ -271,7 +271,7 @@ describe('what a node may claim', () => {
     ]);
   });
 
-  test('the tunnel address of a node follows from its range: none has that of another', () => {
+  test('the tunnel address of a node is derived from its range, so it is unique', () => {
     const mac = (cidr: string): string =>
       tunnelMac({ ranges: [{ ...parseCidr(cidr)!, text: cidr }] });
     expect(mac('10.244.3.0/24')).toBe('0a:58:0a:f4:03:00');
@@ -288,7 +288,7 @@ describe('changes', () => {
       [program, ...args].join(' '),
     );
 
-  test('nothing changes where nothing has changed', () => {
+  test('nothing changes without a change of the input', () => {
     expect(changes([near, far], [far, near])).toEqual([]);
     expect(difference(EMPTY_STATE, EMPTY_STATE, names)).toEqual([]);
   });
@@ -299,7 +299,7 @@ describe('changes', () => {
     ]);
   });
 
-  test('a node elsewhere is a route, a neighbour and an entry, which go in the same order', () => {
+  test('a node elsewhere needs a route, a neighbour and an entry, which are removed in the same order', () => {
     const other = node('other', '172.16.0.4', '10.244.4.0/24');
     expect(changes([far], [far, other])).toEqual([
       'ip neighbour replace 10.244.4.0 lladdr 0a:58:0a:f4:04:00 nud permanent dev cxv0123456789',
@@ -316,7 +316,7 @@ describe('changes', () => {
     ]);
   });
 
-  test('a device that cannot be changed is replaced, with all that was on it', () => {
+  test('a device that cannot be changed is replaced, with everything on it', () => {
     const { state } = decideFor([far]);
     const other = { ...state, vxlan: { ...state.vxlan!, local: '10.0.0.7' } };
     expect(difference(other, state, names).map(({ args }) => args.slice(0, 2).join(' '))).toEqual([
@@ -335,7 +335,7 @@ describe('changes', () => {
     ]);
   });
 
-  test('a node that comes to the link is reached there', () => {
+  test('a node that moves to the link is reached there', () => {
     expect(changes([far], [node('far', '10.0.0.3', '10.244.3.0/24')])).toEqual([
       'ip route del 10.244.3.0/24 via 10.244.3.0 dev cxv0123456789 metric 20000000 proto 84 onlink',
       'ip link del cxv0123456789',

@@ -1,5 +1,5 @@
-// Decides what this machine should have, so that its pods reach those of other nodes. Pure: nodes and the machine in, a
-// state out.
+// Decides the state of this machine in which its pods reach pods of other nodes. Pure: nodes and
+// the machine in, a state out.
 
 import {
   bitsOf,
@@ -25,24 +25,27 @@ import {
 } from './model.ts';
 
 export interface Decision {
-  /** This node's ranges, canonical. Empty: it has none yet. */
+  /** This node's ranges in canonical form. Empty: it has none yet. */
   readonly podCidrs: readonly string[];
   readonly state: PodNetworkState;
-  /** Largest packet that pods may send. Undefined: the link to other machines is unknown. */
+  /** The MTU of pods. Undefined: the link to other machines is unknown. */
   readonly mtu: number | undefined;
   /** Ranges whose addresses are never masqueraded. */
   readonly podRanges: readonly string[];
   /** Addresses of other nodes, from which VXLAN is accepted. */
   readonly nodeAddresses: readonly string[];
-  /** Why this node's pods cannot have a network now. What is in the kernel has to stay as it is then. */
+  /** Why this node's pods cannot have a network now. The kernel's state must then stay as it is. */
   readonly obstacle: string | undefined;
   /** Problems of other nodes, for the log. */
   readonly problems: readonly string[];
 }
 
-/** Bytes that VXLAN adds to a packet: outer IP, UDP and VXLAN headers, and the inner Ethernet header. */
+/**
+ * The number of bytes that VXLAN adds to a packet: outer IP, UDP and VXLAN headers, and the inner
+ * Ethernet header.
+ */
 const VXLAN_OVERHEAD: Readonly<Record<IpFamily, number>> = { IPv4: 50, IPv6: 70 };
-/** Ethernet's packet size. The loopback interface has a larger one, which no other machine takes. */
+/** Ethernet's MTU. The loopback interface has a larger one, which no other machine supports. */
 const DEFAULT_MTU = 1500;
 
 export function decide(
@@ -89,13 +92,13 @@ function obstacleOf(
 ): string | undefined {
   if (own === undefined) return 'the node is not registered';
   if (own.ranges.length === 0) return 'the node has no usable range of pod addresses';
-  // While a link is down or gets another address, what leads to other nodes had better stay.
+  // While a link is down or its address changes, routes to other nodes should stay.
   return hasPeers && own.addresses.length > 0 && local === undefined
     ? 'this machine has no address of its node'
     : undefined;
 }
 
-/** The address by which other nodes know this one, and the link that has it. */
+/** The address by which other nodes reach this one, and its link. */
 interface Local {
   readonly family: IpFamily;
   readonly text: string;
@@ -112,7 +115,7 @@ function localAddress(own: Peer | undefined, links: readonly Link[]): Local | un
   return undefined;
 }
 
-/** The state in the making. */
+/** The state under construction. */
 class Plan {
   readonly #machine: Pick<Machine, 'links' | 'foreignRoutes'>;
   readonly #settings: PodNetworkSettings;
@@ -121,7 +124,7 @@ class Plan {
   readonly #routes = new Map<string, Route>();
   readonly #forwarding = new Map<string, string>();
   readonly #neighbours = new Map<string, string>();
-  /** Largest packets of links that are used by routes, and by VXLAN. */
+  /** The MTUs of links that routes and VXLAN use. */
   readonly #routeMtus = new Set<number>();
   readonly #vxlanMtus = new Set<number>();
 
@@ -137,7 +140,7 @@ class Plan {
     this.#local = local;
   }
 
-  /** Returns what is wrong with the node. */
+  /** Adds a node. Returns its problems. */
   add(peer: Peer): readonly string[] {
     const families = new Set(this.#own?.ranges.map(({ family }) => family));
     return peer.ranges
@@ -197,7 +200,7 @@ class Plan {
     return undefined;
   }
 
-  /** Returns the link that this machine shares with the node, and the node's address there. */
+  /** Returns the link that this machine shares with the node, and the node's address on it. */
   #onLink(peer: Peer, family: IpFamily): { readonly link: Link; readonly via: string } | undefined {
     for (const address of peer.addresses) {
       if (address.family !== family) continue;
@@ -214,7 +217,7 @@ class Plan {
     return undefined;
   }
 
-  /** Returns the link that packets to the address leave by: that of the longest route. */
+  /** Returns the link for packets to the address: that of the longest matching route. */
   #linkTo(address: Peer['addresses'][number]): Link | undefined {
     let [name, prefix, metric]: [string | undefined, number, number] = [undefined, -1, 0];
     for (const route of this.#machine.foreignRoutes) {
@@ -273,7 +276,7 @@ class Plan {
     return link?.isLoopback === true ? Math.min(DEFAULT_MTU, ...mtus) : Math.min(...mtus);
   }
 
-  /** Returns the link that most packets leave by. */
+  /** Returns the link of the default route. */
   #defaultLink(): Link | undefined {
     const routes = this.#machine.foreignRoutes
       .filter(({ range }) => range.prefix === 0)
@@ -282,7 +285,10 @@ class Plan {
   }
 }
 
-/** Links between two machines use all of their addresses. */
+/**
+ * Reports whether the address is usable on the link. On links between two machines, all addresses
+ * are.
+ */
 const isOnLink = (range: IpRange, address: IpAddress): boolean =>
   bitsOf(range.family) - range.prefix <= 1 ? contains(range, address) : isHostOf(range, address);
 
@@ -290,8 +296,8 @@ const firstAddress = ({ family, first }: AcceptedRange): string =>
   formatIp({ family, value: first });
 
 /**
- * Returns the hardware address of a node in the tunnel. It follows from the node's first range, which no other node
- * has, so nodes need not publish theirs, and none can claim another's.
+ * Returns the hardware address of a node in the tunnel. It is derived from the node's first range,
+ * which is unique, so nodes need not publish theirs, and none can claim another node's.
  */
 export function tunnelMac({ ranges }: Pick<Peer, 'ranges'>): string {
   const [range] = ranges;
@@ -303,7 +309,10 @@ export function tunnelMac({ ranges }: Pick<Peer, 'ranges'>): string {
   return octets.map((octet) => octet.toString(16).padStart(2, '0')).join(':');
 }
 
-/** IPv4 addresses fit. Ranges of IPv6 differ in the bits before the end of their prefix: those come last. */
+/**
+ * Folds a range to 40 bits. IPv4 addresses fit. Ranges of IPv6 differ in the bits before the end of
+ * their prefix, so those become the last bits.
+ */
 function foldTo40Bits({ family, first, prefix }: AcceptedRange): bigint {
   if (family === 'IPv4') return (0x58n << 32n) | first;
   return (first >> BigInt(128 - prefix)) & 0xff_ffff_ffffn;

@@ -1,21 +1,25 @@
-// The difference between two states of a machine, as commands of iproute2. Pure.
+// Computes the iproute2 commands that change one state of a machine into another. Pure.
 
 import { isIPv6 } from 'node:net';
 import type { PodNetworkNames, PodNetworkState, Route, VxlanDevice } from './model.ts';
 import { ROUTE_PROTOCOL } from './names.ts';
 
-/** One line for `ip -batch` or `bridge -batch`. */
+/** A line for `ip -batch` or `bridge -batch`. */
 export interface Change {
   readonly program: 'ip' | 'bridge';
   readonly args: readonly string[];
 }
 
-/** Arguments that can stand in a line of a batch. Names of links may have other characters: such links are not used. */
+/**
+ * Arguments that are safe in a line of a batch. Links whose names have other characters are not
+ * used.
+ */
 export const BATCH_ARGUMENT = /^[^\s'"#\\]+$/;
 
 /**
- * Returns the changes in the order in which they have to be made. What is the same in both states is not touched, so
- * traffic that flows is not disturbed. Routes to nodes that are gone are removed before the entries that they need.
+ * Returns the changes in the order in which they must be made. Equal parts of both states are not
+ * touched, so flowing traffic is not disturbed. Routes to removed nodes are removed before the
+ * entries that they need.
  */
 export function difference(
   actual: PodNetworkState,
@@ -26,13 +30,14 @@ export function difference(
   const bridge: string[][] = [];
   for (const [destination, route] of actual.routes) {
     const next = wanted.routes.get(destination);
-    // `replace` would leave the old route beside the new one, since another link makes it another route.
+    // `replace` would leave the old route beside the new one, since a route with another link is
+    // another route.
     if (next === undefined || next.link !== route.link)
       ip.push(['route', 'del', ...routeArgs(route, names)]);
   }
   const isReplaced = mustBeReplaced(actual.vxlan, wanted.vxlan);
   if (isReplaced && actual.vxlan !== undefined) ip.push(['link', 'del', names.vxlan]);
-  // With the device goes all that was on it.
+  // Replacing the device removes everything on it.
   const before: PodNetworkState = isReplaced
     ? { ...actual, vxlan: undefined, forwarding: new Map(), neighbours: new Map() }
     : actual;
@@ -75,12 +80,14 @@ function routeArgs(
     String(metric),
     'proto',
     String(ROUTE_PROTOCOL),
-    // The next hop in the tunnel is in no range of the device.
+    // The next hop in the tunnel is outside of the device's ranges.
     ...(link === vxlan ? ['onlink'] : []),
   ];
 }
 
-/** The kernel cannot change these of a device. */
+/**
+ * Reports whether the device must be replaced, because the kernel cannot change these properties.
+ */
 function mustBeReplaced(actual: VxlanDevice | undefined, wanted: VxlanDevice | undefined): boolean {
   if (actual === undefined || wanted === undefined) return actual !== wanted;
   return (['id', 'port', 'local', 'mac'] as const).some((key) => actual[key] !== wanted[key]);
@@ -108,14 +115,14 @@ function deviceCommands(
       'vxlan',
       ...settings,
     ]);
-    // Its only neighbours are known: no link-local address, no packets to find routers.
+    // Its neighbours are configured: it needs no link-local address and no router solicitations.
     commands.push(['link', 'set', vxlan, 'addrgenmode', 'none']);
   } else if (actual.mtu !== mtu) commands.push(['link', 'set', vxlan, 'mtu', String(mtu)]);
   const present = new Set(actual?.addresses);
   for (const address of present)
     if (!addresses.includes(address)) commands.push(['address', 'del', address, 'dev', vxlan]);
   for (const address of addresses) {
-    // No other node has the address: without a search for one it is usable at once.
+    // The address is unique: without duplicate address detection it is usable at once.
     const isV6 = isIPv6(address.split('/')[0] ?? '');
     if (!present.has(address))
       commands.push(['address', 'replace', address, 'dev', vxlan, ...(isV6 ? ['nodad'] : [])]);
@@ -124,5 +131,8 @@ function deviceCommands(
   return commands;
 }
 
-/** A device that is down is read without addresses (see parse.ts), so that it is put up again. */
+/**
+ * Reports whether the device is up. A device that is down is parsed without addresses (see
+ * parse.ts), so that it is set up again.
+ */
 const isUp = ({ addresses }: VxlanDevice): boolean => addresses.length > 0;

@@ -1,11 +1,17 @@
-// Looks for a firewall that drops what this machine forwards: pods would reach nothing. Docker sets such a policy.
+// Detects a firewall that drops packets which this machine forwards, so that pods would reach
+// nothing. Docker sets such a policy.
 
 interface Chain {
   readonly hook?: string;
   readonly policy?: string;
 }
 
-/** @param listing what `nft -j list table ip filter` prints: the table of iptables. Undefined: there is none */
+/**
+ * Reports whether forwarded packets are dropped.
+ *
+ * @param listing the output of `nft -j list table ip filter`: the table of iptables. Undefined:
+ * there is none
+ */
 export function dropsForwarded(listing: string | undefined): boolean {
   if (listing === undefined) return false;
   const { nftables = [] } = JSON.parse(listing) as {

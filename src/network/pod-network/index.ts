@@ -1,4 +1,4 @@
-// The network between the pods of several machines.
+// The network between pods of several machines.
 
 export { runPodNetwork, type PodNetworkConfig } from './agent.ts';
 export { cleanPodNetwork } from './clean.ts';

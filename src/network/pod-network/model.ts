@@ -1,30 +1,30 @@
-// The values of the pod network: what the cluster says of nodes, what the machine has, and what the machine should
-// have.
+// The values of the pod network: nodes as the cluster describes them, and the actual and desired
+// state of the machine.
 
 import type { IpAddress, IpFamily, IpRange } from '#machinery/net/ip.ts';
 
 /**
- * How pods of other nodes are reached:
- *
- * - auto: by a route where the node is on a link of this machine, by VXLAN otherwise;
- * - routes: by routes alone. Nodes that are not on a link of this machine are left to the network in between;
+ * The path to pods of other nodes:
+ * - auto: by a route if the node is on a link of this machine, otherwise by VXLAN;
+ * - routes: by routes only. Nodes that are not on a link of this machine are left to the network in
+ *   between;
  * - vxlan: always by VXLAN;
- * - none: not at all. Another program, such as a CNI plugin of the cluster, makes the network of pods.
+ * - none: no path. Another program, such as a CNI plugin of the cluster, provides the pod network.
  */
 export const POD_NETWORK_MODES = ['auto', 'routes', 'vxlan', 'none'] as const;
 export type PodNetworkMode = (typeof POD_NETWORK_MODES)[number];
 
-/** A node as the API has it: text that has not been checked. */
+/** A node as the API has it: unchecked text. */
 export interface NodeRecord {
   readonly name: string;
-  /** RFC 3339. */
+  /** The creation time, in RFC 3339. */
   readonly created: string;
   readonly podCidrs: readonly string[];
   /** Addresses of the type InternalIP, in the order of the Node object. */
   readonly addresses: readonly string[];
 }
 
-/** An address with the range that is on its link. */
+/** An address, with the range of its link. */
 export interface LinkAddress extends IpAddress {
   readonly range: IpRange;
 }
@@ -32,25 +32,26 @@ export interface LinkAddress extends IpAddress {
 export interface Link {
   readonly name: string;
   readonly mtu: number;
-  /** Administratively up, and with a carrier as far as the kernel knows. */
+  /** Administratively up, and with a carrier if the kernel reports it. */
   readonly isUp: boolean;
   /**
-   * Frames have hardware addresses: a route may name a neighbour as its gateway. False for tunnels such as WireGuard.
+   * Frames have hardware addresses, so a route may have a neighbour as its gateway. False for
+   * tunnels such as WireGuard.
    */
   readonly isEthernet: boolean;
   readonly isLoopback: boolean;
-  /** The bridge that it is a port of. */
+  /** The bridge of which the link is a port. */
   readonly master: string | undefined;
   readonly addresses: readonly LinkAddress[];
 }
 
-/** A route of the main table that is not ours. */
+/** A route of the main table that another program owns. */
 export interface ForeignRoute {
   readonly range: IpRange;
   readonly link: string;
   /** Undefined: the range is on the link. */
   readonly gateway: IpAddress | undefined;
-  /** The kernel made it for an address of the link. */
+  /** The kernel created the route for an address of the link. */
   readonly isConnected: boolean;
   /** Lower values win. */
   readonly metric: number;
@@ -58,36 +59,39 @@ export interface ForeignRoute {
 
 /** The VXLAN device. */
 export interface VxlanDevice {
-  /** VXLAN network identifier. */
+  /** The VXLAN network identifier. */
   readonly id: number;
-  /** UDP port of all nodes. */
+  /** The UDP port of all nodes. */
   readonly port: number;
-  /** The node's own address, which tunneled packets come from. */
+  /** The node's own address, the source of tunneled packets. */
   readonly local: string;
-  /** Hardware address. */
+  /** The hardware address. */
   readonly mac: string;
   readonly mtu: number;
-  /** First addresses of the node's pod ranges, with a prefix of all bits. Sorted. */
+  /** The first addresses of the node's pod ranges, with the full prefix length. Sorted. */
   readonly addresses: readonly string[];
 }
 
 export interface Route {
   readonly family: IpFamily;
-  /** The range of pods. */
+  /** The pod range of a node. */
   readonly destination: string;
-  /** Next hop. */
+  /** The next hop. */
   readonly via: string;
   readonly link: string;
 }
 
-/** Our part of the kernel's state, as it is or should be. Keys are canonical text: two states can be compared. */
+/**
+ * Our part of the kernel's state, actual or desired. Keys are canonical text, so that two states
+ * can be compared.
+ */
 export interface PodNetworkState {
   readonly vxlan: VxlanDevice | undefined;
   /** By destination. */
   readonly routes: ReadonlyMap<string, Route>;
-  /** Entries of the VXLAN device: the address of a node by its hardware address in the tunnel. */
+  /** Entries of the VXLAN device: a node's hardware address in the tunnel → its address. */
   readonly forwarding: ReadonlyMap<string, string>;
-  /** Neighbours on the VXLAN device: hardware address by address. */
+  /** Neighbours on the VXLAN device: address → hardware address. */
   readonly neighbours: ReadonlyMap<string, string>;
 }
 
@@ -102,20 +106,20 @@ export const EMPTY_STATE: PodNetworkState = {
 export interface Machine {
   readonly links: readonly Link[];
   readonly foreignRoutes: readonly ForeignRoute[];
-  /** Ours, of this process or an earlier one. */
+  /** Our own part, of this process or an earlier one. */
   readonly own: PodNetworkState;
 }
 
 /** Settings that never change while the process runs. */
 export interface PodNetworkSettings {
   readonly mode: Exclude<PodNetworkMode, 'none'>;
-  /** Names of what is ours on this machine. */
+  /** The names of our objects on this machine. */
   readonly names: PodNetworkNames;
   readonly vxlanId: number;
   readonly vxlanPort: number;
-  /** Ranges of all pods. Ranges of nodes outside of them are rejected. Empty: unknown. */
+  /** The ranges of all pods. Node ranges outside of them are rejected. Empty: unknown. */
   readonly clusterCidrs: readonly string[];
-  /** Ranges of services: no node may have one of them. Empty: unknown. */
+  /** The ranges of services: a node must not have one. Empty: unknown. */
   readonly serviceCidrs: readonly string[];
 }
 
@@ -124,18 +128,18 @@ export interface PodNetworkNames {
   readonly bridge: string;
   /** The VXLAN device. */
   readonly vxlan: string;
-  /** The table of nftables, in the families ip and ip6. */
+  /** The nftables table, in the families ip and ip6. */
   readonly table: string;
   /**
-   * Metric of our routes: with their protocol it tells them from those of other programs and of other clusters on this
-   * machine.
+   * The metric of our routes. Together with the protocol it distinguishes them from routes of other
+   * programs and other clusters on this machine.
    */
   readonly metric: number;
 }
 
 export const DEFAULT_VXLAN_ID = 1;
 /**
- * The kernel's default, as of flannel. The port that IANA has assigned, 4789, is often taken by the network of virtual
- * machines.
+ * The kernel's default port, also that of flannel. The port assigned by IANA, 4789, is often used
+ * by the network of virtual machines.
  */
 export const DEFAULT_VXLAN_PORT = 8472;

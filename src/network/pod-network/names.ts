@@ -1,18 +1,22 @@
-// Names of what a cluster has on a machine. They follow from the data directory: the same at each start, others for
-// another cluster.
+// Names of a cluster's objects on a machine. They are derived from the data directory: stable
+// across restarts, and different for another cluster.
 
 import { createHash } from 'node:crypto';
 import { bridgeName } from '../cni.ts';
 import { podNetworkInterface } from '#machinery/net/service-interface.ts';
 import type { PodNetworkNames } from './model.ts';
 
-/** In `ip route`, the origin of our routes. Not one of those in iproute2's list. */
+/** The protocol of our routes in `ip route`. It is not in iproute2's list. */
 export const ROUTE_PROTOCOL = 84;
 
-/** Metrics of ours begin here: any route of an administrator comes first. */
+/** The lowest metric of our routes: any route of an administrator takes precedence. */
 export const FIRST_METRIC = 2 ** 24;
 
-/** @param dataDir the directory of the cluster's container runtime, after which its bridge is named */
+/**
+ * Returns the names.
+ *
+ * @param dataDir the directory of the cluster's container runtime, from which the names are derived
+ */
 export function podNetworkNames(dataDir: string): PodNetworkNames {
   const id = createHash('sha256').update(dataDir).digest('hex').slice(0, 10);
   return {

@@ -1,4 +1,4 @@
-// One pass after the other, on a machine that is a fake.
+// Passes over a fake machine, one after the other.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -74,7 +74,7 @@ function bridge(): { readonly mtu?: number; readonly ipMasq: boolean } | undefin
 }
 const problems = (): unknown[] => logger.records.flatMap(({ values }) => values['problem'] ?? []);
 
-test('the runtime is configured when the node has a range, and only when something has changed', async () => {
+test('the runtime is configured when the node has a range, and only after a change', async () => {
   const network = make();
   expect(await network.sync([{ ...self, podCidrs: [] }])).toMatchObject({
     obstacle: 'the node has no usable range of pod addresses',
@@ -94,7 +94,7 @@ test('the runtime is configured when the node has a range, and only when somethi
   expect(configured).toBe(2);
 });
 
-test('a machine that cannot be read: a node alone has a network, one of several has none', async () => {
+test('on an unreadable machine: a single node has a network, one of several has none', async () => {
   const network = make();
   const missing = new Error('the program ip is not installed (package iproute2)');
   system.failures.read.push(missing, missing);
@@ -107,7 +107,7 @@ test('a machine that cannot be read: a node alone has a network, one of several 
   expect(problems()).toHaveLength(2);
 });
 
-test('one route that cannot be made is no obstacle, all of them are', async () => {
+test('one route that fails is no obstacle, if all fail it is', async () => {
   const network = make();
   const other = { ...near, name: 'other', podCidrs: ['10.244.4.0/24'], addresses: ['10.0.0.4'] };
   const made = {
@@ -131,7 +131,7 @@ test('one route that cannot be made is no obstacle, all of them are', async () =
   expect(obstacle).toBe('routes: ip failed: Operation not permitted');
 });
 
-test('without nftables the plugin masquerades; this is logged once', async () => {
+test('without nftables the plugin masquerades, which is logged once', async () => {
   const network = make();
   system.nft.failures.push(new NftError('NotInstalled', 'the program nft is not installed'));
   await network.sync([self]);
@@ -154,7 +154,7 @@ test('a table that another program has removed is written again', async () => {
   expect(system.nft.runs).toHaveLength(2);
 });
 
-test('with pods on the bridge, packets become smaller and not larger', async () => {
+test('with pods on the bridge, the MTU can decrease but not increase', async () => {
   const network = make();
   system.machine = {
     ...system.machine,
@@ -175,7 +175,7 @@ test('with pods on the bridge, packets become smaller and not larger', async () 
   expect(bridge()?.mtu).toBe(1500);
 });
 
-test('an address that the machine gets or loses is noticed', async () => {
+test('added and removed addresses of the machine are noticed', async () => {
   const network = make();
   await network.sync([self, near]);
   network.markStale();
@@ -192,7 +192,7 @@ test('an address that the machine gets or loses is noticed', async () => {
   expect(system.applied).toHaveLength(length);
 });
 
-test('what changes while the machine is read is read once more', async () => {
+test('a change during a read leads to another read', async () => {
   const network = make();
   const reading = network.sync([self, near]);
   network.markStale();
@@ -201,7 +201,7 @@ test('what changes while the machine is read is read once more', async () => {
   expect(system.reads).toBe(2);
 });
 
-test('preparing leaves what is there', async () => {
+test('preparing keeps existing state', async () => {
   await make().prepare(['10.244.1.0/24']);
   expect(bridge()).toMatchObject({ mtu: 1500, ipMasq: false });
   expect(system.nft.runs).toHaveLength(1);

@@ -1,5 +1,5 @@
-// The pod network of this machine: brings the system to what was decided from all nodes. It remembers what the system
-// has, and reads it again when something else may have changed it.
+// The pod network of this machine: applies the decided state. It remembers the actual state, and
+// reads it again when another program may have changed it.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { completeCommands, neededFamilies, type Rules, setCommands } from './rul
 import type { PodNetworkSystem } from './system.ts';
 
 export interface NodeNetworkConfig {
-  /** Name of this machine's node. */
+  /** The name of this machine's node. */
   readonly nodeName: string;
   readonly settings: PodNetworkSettings;
   readonly cni: CniTarget;
@@ -28,30 +28,30 @@ export interface NodeNetworkConfig {
   readonly onAddressesChanged?: () => void;
 }
 
-/** Where the container runtime reads its network configuration. */
+/** The directories of the container runtime's network configuration. */
 export interface CniTarget {
   readonly confDir: string;
-  /** Where the plugins remember which addresses are taken. */
+  /** The directory in which the plugins record used addresses. */
   readonly dataDir: string;
   /** See BridgeNetworkConfig. */
   readonly hostPorts: boolean;
 }
 
 export interface SyncResult {
-  /** Why pods of this node have no network, or cannot reach those of any other. */
+  /** Why pods of this node have no network, or cannot reach pods of any other node. */
   readonly obstacle: string | undefined;
-  /** Something could not be done, and has to be tried again. */
+  /** A change failed, and has to be retried. */
   readonly failed: boolean;
-  /** Other nodes have pods. */
+  /** Other nodes have pod ranges. */
   readonly hasPeers: boolean;
 }
 
 export class NodeNetwork {
   readonly #config: NodeNetworkConfig;
-  /** The machine as of the last reading and the changes since. */
+  /** The machine as of the last read, with the changes since then. */
   #machine: Machine = NO_MACHINE;
   #isStale = true;
-  /** The contents of the table; undefined: it has to be written as a whole. */
+  /** The content of the table; undefined: it has to be written completely. */
   #rules: Rules | undefined;
   #canFilter = true;
   #isForwardChecked = false;
@@ -64,14 +64,14 @@ export class NodeNetwork {
     this.#config = config;
   }
 
-  /** Something else may have changed the system. */
+  /** Marks the state as stale: another program may have changed the system. */
   markStale(): void {
     this.#isStale = true;
   }
 
   /**
-   * Prepares a node whose ranges are known before the cluster runs, so that its container runtime can start with a
-   * network. Leaves what an earlier process has set up, since other nodes are not known yet.
+   * Prepares a node with known ranges before the cluster runs, so that its container runtime can
+   * start with a network. Keeps the state of an earlier process, since other nodes are unknown yet.
    */
   async prepare(podCidrs: readonly string[]): Promise<void> {
     const { nodeName, system, settings } = this.#config;
@@ -88,7 +88,7 @@ export class NodeNetwork {
     if (failed) this.#config.logger.warn('pod network: not all is set up yet', { node: nodeName });
   }
 
-  /** Rejects only for errors of this file's own. */
+  /** Applies the state that is decided from the nodes. Rejects only for bugs of this file. */
   async sync(nodes: Iterable<NodeRecord>): Promise<SyncResult> {
     const { nodeName, settings, logger } = this.#config;
     const failures: string[] = [];
@@ -152,7 +152,7 @@ export class NodeNetwork {
     if (this.#addresses !== undefined && this.#addresses !== addresses) onAddressesChanged?.();
     this.#addresses = addresses;
     if (this.#rules === undefined) return;
-    // Programs that manage a firewall may remove all tables.
+    // Firewall managers may delete all tables.
     for (const family of neededFamilies(this.#rules)) {
       if ((await system.nft.list(family, names.table)) === undefined) this.#rules = undefined;
     }
@@ -180,8 +180,8 @@ export class NodeNetwork {
   }
 
   /**
-   * After a failure: reports whether this node is cut off. One route that cannot be made is the problem of its node
-   * alone.
+   * Reports, after a failure, whether this node is cut off. A single route that failed affects its
+   * node only.
    */
   async #isUnusable({ state }: Decision): Promise<boolean> {
     const { system, settings } = this.#config;
@@ -195,7 +195,7 @@ export class NodeNetwork {
       );
       return isLink || missing.length === state.routes.size;
     } catch {
-      // The failure that led here is logged; a machine that cannot be read has no known routes.
+      // The failure before is logged already; without a readable machine no route is known.
       return true;
     }
   }
@@ -207,7 +207,7 @@ export class NodeNetwork {
     const rules: Rules = {
       own: decision.podCidrs,
       pods: decision.podRanges,
-      // Without a tunnel no rule looks at them: one more node is then no change of the table.
+      // Without a tunnel no rule uses them, so that another node does not change the table.
       nodes: vxlan === undefined ? [] : decision.nodeAddresses,
       vxlan:
         vxlan === undefined
@@ -233,7 +233,7 @@ export class NodeNetwork {
     }
   }
 
-  /** Once, since it is not ours to mend. */
+  /** Logs a firewall that drops forwarded packets, once, since it is not ours to change. */
   async #checkForward(): Promise<void> {
     const { system, logger, nodeName } = this.#config;
     if (!this.#canFilter || this.#isForwardChecked) return;
@@ -252,7 +252,7 @@ export class NodeNetwork {
     }
   }
 
-  /** Writes the runtime's configuration if it is another. */
+  /** Writes the runtime's configuration if it has changed. */
   async #configure(decision: Decision, machine: Machine): Promise<void> {
     const { cni, settings, onConfigured, logger, nodeName } = this.#config;
     const { bridge } = settings.names;
@@ -280,19 +280,19 @@ export class NodeNetwork {
     onConfigured?.();
   }
 
-  /** Returns the configuration that is there; undefined if there is none that can be read. */
+  /** Returns the present configuration; undefined if it is missing or invalid. */
   async #present(): Promise<CniConfigList | undefined> {
     try {
       return JSON.parse(
         await readFile(join(this.#config.cni.confDir, CNI_CONFIG_FILE), 'utf8'),
       ) as CniConfigList;
     } catch {
-      // None yet, or a damaged one, which is written anew.
+      // There is none, or a damaged one, which is rewritten.
       return undefined;
     }
   }
 
-  /** Each problem once, until it has gone. */
+  /** Logs each problem once, until it is gone. */
   #log(problems: readonly string[]): void {
     const { logger, nodeName } = this.#config;
     const current = new Set(problems);
@@ -305,7 +305,7 @@ export class NodeNetwork {
 
 const NO_MACHINE: Machine = { links: [], foreignRoutes: [], own: EMPTY_STATE };
 
-/** Reasons that stay until a package is installed. */
+/** Error codes of a missing program, which persist until a package is installed. */
 const LACKING: ReadonlySet<string> = new Set([
   'NotInstalled',
   'NotPermitted',
@@ -313,7 +313,10 @@ const LACKING: ReadonlySet<string> = new Set([
   'Syntax',
 ]);
 
-/** A bridge with pods of different sizes would drop large frames between them: with pods on it, the size only falls. */
+/**
+ * A bridge whose pods have different MTUs would drop large frames: with pods on it, the
+ * size only falls.
+ */
 const mtuFor = (mtu: number, present: number | undefined): number =>
   present === undefined || mtu === 0 ? mtu : Math.min(mtu, present);
 

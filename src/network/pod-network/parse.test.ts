@@ -101,7 +101,7 @@ test('our own state', () => {
   });
 });
 
-test('links and routes of others', () => {
+test('links and routes of other programs', () => {
   const { links, foreignRoutes } = parse([
     { ...eth0, flags: ['UP', 'NO-CARRIER'], master: 'br0' },
     vxlan,
@@ -130,7 +130,7 @@ test('links and routes of others', () => {
   ]);
 });
 
-test('a device of our name that is not what it should be is one that has to be replaced', () => {
+test('an incompatible device with our name must be replaced', () => {
   expect(parse([{ ...vxlan, linkinfo: { info_kind: 'bridge' } }]).own.vxlan?.id).toBe(-1);
   const learning = {
     info_kind: 'vxlan',
@@ -143,7 +143,7 @@ test('a device of our name that is not what it should be is one that has to be r
   expect(parse([{ ...vxlan, flags: [] }]).own.vxlan?.addresses).toEqual([]);
 });
 
-test('what is missing counts as absent', () => {
+test('missing fields count as absent', () => {
   expect(parse([{ ifname: 'x' }, {}]).links).toHaveLength(2);
   expect(
     parseMachine({ addresses: '', routes: [''], neighbours: '', forwarding: '' }, names).links,

@@ -1,4 +1,5 @@
-// Reads what `ip -json` and `bridge -json` print. Fields that are missing count as absent: versions of iproute2 differ.
+// Parses the output of `ip -json` and `bridge -json`. Missing fields count as absent, because
+// versions of iproute2 differ.
 
 import { formatIp, type IpFamily, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import type {
@@ -13,21 +14,21 @@ import type {
 } from './model.ts';
 import { ROUTE_PROTOCOL } from './names.ts';
 
-/** Texts that the programs printed. */
+/** The output of the programs. */
 export interface Listings {
-  /** `ip -json -details address show` */
+  /** The output of `ip -json -details address show`. */
   readonly addresses: string;
-  /** `ip -json route show table main`, for each family. */
+  /** The output of `ip -json route show table main`, for each family. */
   readonly routes: readonly string[];
-  /** `ip -json neighbour show dev VXLAN`; '' without the device. */
+  /** The output of `ip -json neighbour show dev VXLAN`; '' without the device. */
   readonly neighbours: string;
-  /** `bridge -json fdb show dev VXLAN`; '' without the device. */
+  /** The output of `bridge -json fdb show dev VXLAN`; '' without the device. */
   readonly forwarding: string;
 }
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Throws SyntaxError if a text is not JSON. */
+/** Parses the state of the machine. Throws SyntaxError if a text is not JSON. */
 export function parseMachine(listings: Listings, names: PodNetworkNames): Machine {
   const devices = entriesOf(listings.addresses);
   const links = devices.map((entry) => linkOf(entry));
@@ -56,7 +57,7 @@ export function parseMachine(listings: Listings, names: PodNetworkNames): Machin
   return { links, foreignRoutes, own };
 }
 
-/** Returns the names of devices in `ip -json -details address show`. */
+/** Reports whether `ip -json -details address show` lists the device. */
 export const hasDevice = (addresses: string, name: string): boolean =>
   entriesOf(addresses).some((entry) => entry['ifname'] === name);
 
@@ -105,7 +106,10 @@ function linkOf(entry: Entry): Link {
   };
 }
 
-/** A device of our name that is no VXLAN device is read as one that nothing wants, so that it is replaced. */
+/**
+ * Returns the VXLAN device. A device with our name and of another type is returned with values that
+ * never match, so that it is replaced.
+ */
 function vxlanOf(entry: Entry | undefined): VxlanDevice | undefined {
   if (entry === undefined) return undefined;
   const info = (entry['linkinfo'] ?? {}) as Entry;
@@ -117,7 +121,7 @@ function vxlanOf(entry: Entry | undefined): VxlanDevice | undefined {
     local: canonical(data['local'] ?? data['local6']) ?? '',
     mac: text(entry['address']),
     mtu: Number(entry['mtu']),
-    // One that is down has to be put up again, and may have lost some.
+    // A device that is down must be set up again, and may have lost addresses.
     addresses: isUp
       ? addressesOf(entry)
           .filter(({ scope }) => scope === 'global')
@@ -156,7 +160,10 @@ function foreignRoute(entry: Entry): ForeignRoute | undefined {
 const nextHopsOf = ({ nexthops: list }: Entry): readonly Entry[] =>
   Array.isArray(list) ? (list as readonly Entry[]) : [];
 
-/** '10.0.0.0/24'. Routes to single addresses are printed without a prefix. */
+/**
+ * Returns the destination, such as '10.0.0.0/24'. Routes to single addresses are printed without a
+ * prefix.
+ */
 function destinationOf(entry: Entry): string | undefined {
   const destination = text(entry['dst']);
   if (destination === 'default') return familyOf(entry) === 'IPv6' ? '::/0' : '0.0.0.0/0';
@@ -169,7 +176,7 @@ function destinationOf(entry: Entry): string | undefined {
     : `${formatIp(address)}/${address.family === 'IPv4' ? 32 : 128}`;
 }
 
-/** Returns the family of a default route: only IPv6 routes print a preference. */
+/** Returns the family of a default route: only IPv6 routes are printed with a preference. */
 function familyOf(entry: Entry): IpFamily {
   return entry['pref'] !== undefined || text(entry['gateway']).includes(':') ? 'IPv6' : 'IPv4';
 }

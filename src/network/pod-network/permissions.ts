@@ -1,5 +1,5 @@
-// Permissions that nodes need beyond what upstream's kubelets may do: reading all Nodes. As objects for an
-// administrator to apply.
+// The permissions of nodes in addition to those of upstream's kubelets: reading all Nodes. As
+// objects that an administrator can apply.
 
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -19,7 +19,7 @@ export const POD_NETWORK_PERMISSIONS = {
   },
 };
 
-/** As an administrator. What is there stays as it is. */
+/** Creates the roles. Needs administrator rights. Existing objects are kept. */
 export async function grantPodNetworkPermissions(client: Client): Promise<void> {
   const { clusterRole, clusterRoleBinding } = POD_NETWORK_PERMISSIONS;
   await Promise.all([

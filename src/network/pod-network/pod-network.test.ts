@@ -1,4 +1,5 @@
-// Machines of network namespaces with pods that reach each other: what the kernel does with what was decided.
+// Machines made of network namespaces, whose pods reach each other: the effect of the decided state
+// in the kernel.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cleanPodNetwork } from './clean.ts';
@@ -22,7 +23,7 @@ describe.skipIf(missing !== undefined)(
       await lab.stop();
     });
 
-    /** A node whose pod network is up, with a pod. */
+    /** Starts a node whose pod network is up, with a pod. */
     async function join(
       name: string,
       machine: LabMachine,
@@ -41,7 +42,7 @@ describe.skipIf(missing !== undefined)(
     const routesOf = (machine: LabMachine) =>
       machine.run('ip', 'route', 'show', 'proto', '84').trim();
 
-    test('three machines on one link reach each other by routes; addresses stay, also of large packets', async () => {
+    test('three machines on one link reach each other by routes; sources are kept, also for large packets', async () => {
       const nodes = [];
       for (const number of [1, 2, 3])
         nodes.push(
@@ -64,7 +65,7 @@ describe.skipIf(missing !== undefined)(
       }
     });
 
-    test('what leaves the cluster is masqueraded', async () => {
+    test('traffic that leaves the cluster is masqueraded', async () => {
       const { pod, machine } = await join('n1', await lab.machine('a', 1), '10.202.1.0/24');
       await lab.outside();
       expect(await pod.prober.send('tcp', '10.91.1.254')).toEqual({
@@ -73,7 +74,7 @@ describe.skipIf(missing !== undefined)(
       });
     });
 
-    test('machines behind a router reach each other by VXLAN, pods have room for its headers', async () => {
+    test('machines behind a router reach each other by VXLAN, and pods have an MTU with room for its headers', async () => {
       const [one, two] = [await lab.machine('a', 1), await lab.machine('b', 1)];
       await cluster.register('n1', one.address);
       await cluster.register('n2', two.address);
@@ -95,7 +96,7 @@ describe.skipIf(missing !== undefined)(
         source: p2.address,
         bytes: 8000,
       });
-      // A process of the node has the node's own address in the tunnel, of the node's range.
+      // A process of the node has the node's own tunnel address, from the node's range.
       expect(await one.prober().send('tcp', p2.address)).toEqual({
         source: '10.202.1.0',
         bytes: 1,
@@ -107,7 +108,7 @@ describe.skipIf(missing !== undefined)(
       ).toEqual([]);
     });
 
-    test('a pod that has larger packets than the tunnel finds out', async () => {
+    test('a pod with packets larger than the tunnel’s MTU is notified', async () => {
       const first = await join('n1', await lab.machine('a', 1), '10.202.1.0/24');
       const second = await join('n2', await lab.machine('b', 1), '10.202.2.0/24');
       expect(await second.machine.cni()).toMatchObject({ mtu: 1450 });
@@ -124,8 +125,8 @@ describe.skipIf(missing !== undefined)(
       expect(first.machine.run('ip', '-d', 'link', 'show', first.machine.names.vxlan)).toContain(
         'vxlan id 1 local 10.91.1.1',
       );
-      // A machine that is no node sends what a node would: it knows all addresses, and the pod would answer the second
-      // node.
+      // A machine that is not a node sends what a node would: it has all addresses, and the pod
+      // would answer to the second node.
       const stranger = await lab.machine('a', 9);
       stranger.run(
         'ip',
@@ -187,7 +188,7 @@ describe.skipIf(missing !== undefined)(
       const prober = stranger.prober();
       await prober.send('udp', first.pod.address, 1, 300);
       expect(seen()).toBe(0);
-      // The same from the address of a node arrives: the test sees what it looks for.
+      // The same packet from a node's address arrives, so the test would notice it.
       await cluster.register('n9', stranger.address);
       await cluster.allocate('n9', '10.202.9.0/24');
       await until(async () => {
@@ -227,7 +228,7 @@ describe.skipIf(missing !== undefined)(
       if (mode === 'routes') expect(routesOf(first.machine)).toContain('via 10.91.1.77');
     });
 
-    test('of a node that is gone nothing is left; of the cluster neither, after cleaning', async () => {
+    test('nothing of a deleted node is left, and nothing of the cluster after cleaning', async () => {
       const first = await join('n1', await lab.machine('a', 1), '10.202.1.0/24');
       const second = await join('n2', await lab.machine('a', 2), '10.202.2.0/24');
       const third = await join('n3', await lab.machine('b', 1), '10.202.3.0/24');
@@ -269,7 +270,7 @@ describe.skipIf(missing !== undefined)(
       expect(answered).toBe(sent);
     });
 
-    test('what a killed run has left is put right, what others have made is not touched', async () => {
+    test('state of a killed run is repaired, state of other programs is not touched', async () => {
       const machine = await lab.machine('a', 1);
       const { names } = machine;
       const mark = ['metric', String(names.metric), 'proto', '84'];
@@ -288,7 +289,7 @@ describe.skipIf(missing !== undefined)(
       expect(routesOf(machine)).not.toContain('10.202.9.0');
       expect(machine.run('ip', 'link')).not.toContain(names.vxlan);
       for (const route of foreign) expect(machine.run('ip', 'route')).toContain(route);
-      // Repaired while it runs, too.
+      // Repaired at run time, too.
       machine.run('ip', 'route', 'del', '10.202.2.0/24');
       await reaches(first.pod, second.pod);
       await first.agent.stop();
@@ -297,7 +298,7 @@ describe.skipIf(missing !== undefined)(
       expect(machine.run('nft', 'list', 'tables')).toBe('table ip theirs\n');
     });
 
-    test('a node takes nothing that is not its own', async () => {
+    test('a node cannot claim addresses of others', async () => {
       const first = await join('n1', await lab.machine('a', 1), '10.202.1.0/24');
       const second = await join('n2', await lab.machine('a', 2), '10.202.2.0/24');
       for (const [index, range] of [
@@ -356,7 +357,7 @@ describe.skipIf(missing !== undefined)(
       });
     });
 
-    test('IPv6 alone: the tunnel has 70 bytes', async () => {
+    test('IPv6 only: the tunnel takes 70 bytes', async () => {
       const [one, two] = [await lab.machine('a', 1), await lab.machine('b', 1)];
       const pods: LabPod[] = [];
       for (const [name, machine] of [

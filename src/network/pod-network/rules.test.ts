@@ -8,7 +8,7 @@ const rules: Rules = {
   vxlan: undefined,
 };
 
-test('a table for each family that has pods; the other is removed', () => {
+test('one table for each family with pods; the other is removed', () => {
   expect(completeCommands('t', rules)).toBe(`add table ip t
 delete table ip t
 add table ip t
@@ -23,7 +23,7 @@ delete table ip6 t
 `);
 });
 
-test('the tunnel has rules in the family of its ends, and for what comes out of it', () => {
+test('the tunnel has rules in its outer family, and for packets that it delivers', () => {
   const vxlan = { device: 'cxv0123456789', id: 7, port: 8472, local: 'fd00::1' };
   const commands = completeCommands('t', { ...rules, nodes: ['fd00::2'], vxlan });
   expect(commands).toContain(
@@ -35,7 +35,7 @@ test('the tunnel has rules in the family of its ends, and for what comes out of 
   expect(commands).not.toContain('ip t to-tunnel');
 });
 
-test('a node more or less is a change of elements', () => {
+test('an added or removed node changes elements only', () => {
   expect(setCommands('t', rules, { ...rules, nodes: ['192.0.2.3'] })).toBe(
     'delete element ip t nodes { 192.0.2.2 }\nadd element ip t nodes { 192.0.2.3 }\n',
   );
@@ -43,7 +43,7 @@ test('a node more or less is a change of elements', () => {
   expect(setCommands('t', rules, { ...rules, own: [] })).toBeUndefined();
 });
 
-test('nothing but addresses gets into commands', () => {
+test('only addresses are written into commands', () => {
   expect(() => completeCommands('t', { ...rules, nodes: ['192.0.2.2 }; flush ruleset'] })).toThrow(
     'is no address',
   );

@@ -1,19 +1,20 @@
-// The pod network's table of nftables: what pods send out of the cluster gets the node's address; what they send to
-// each other stays as it is; and VXLAN is accepted from nodes only. Pure: settings in, commands out.
+// The nftables table of the pod network: traffic of pods that leaves the cluster is masqueraded;
+// traffic between pods is not; and VXLAN is accepted from nodes only. Pure: settings in, commands
+// out.
 //
-// Masquerading by the CNI plugin `bridge` rewrites everything that leaves the node's own range, also what goes to pods
-// of other nodes. The service proxy has a table of its own; of two tables that would rewrite a connection the first one
-// does, and both choose the node's address.
+// Masquerading by the CNI plugin `bridge` would rewrite everything that leaves the node's own
+// range, including traffic to pods of other nodes. The service proxy has its own table; if both
+// tables match a connection, the first one rewrites it, and both use the node's address.
 
 import { parseCidr, parseIp } from '#machinery/net/ip.ts';
 import { removalOf } from '#machinery/net/nft/index.ts';
 
 export interface Rules {
-  /** Ranges of this node's pods. */
+  /** The ranges of this node's pods. */
   readonly own: readonly string[];
-  /** Ranges of pods of all nodes. */
+  /** The ranges of all pods. */
   readonly pods: readonly string[];
-  /** Addresses of other nodes. */
+  /** The addresses of other nodes. */
   readonly nodes: readonly string[];
   readonly vxlan:
     | {
@@ -41,12 +42,12 @@ const FAMILIES = [
 ] as const;
 type Family = (typeof FAMILIES)[number];
 
-/** Elements of a set in one command, so that no line is of any length. */
+/** The number of elements per command, so that lines are bounded. */
 const ELEMENTS = 500;
 
 /**
- * Returns the commands that make the table what it has to be, whatever is in it now. One transaction: no packet sees it
- * half done.
+ * Returns the commands that create or replace the table in one transaction, so that no packet sees
+ * a partial table.
  */
 export function completeCommands(table: string, rules: Rules): string {
   return FAMILIES.flatMap((family) => {
@@ -61,7 +62,10 @@ export function completeCommands(table: string, rules: Rules): string {
 export const removalCommands = (table: string): string =>
   FAMILIES.map(({ family }) => removalOf({ family, name: table })).join('');
 
-/** Returns the commands for a change of the two sets alone; undefined if more has changed. '' if nothing has. */
+/**
+ * Returns the commands for a change of the two sets only; undefined if more has changed. '' if
+ * nothing has.
+ */
 export function setCommands(table: string, before: Rules, after: Rules): string | undefined {
   const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
   if (!isSame(before.own, after.own) || !isSame(before.vxlan, after.vxlan)) return undefined;
@@ -89,11 +93,11 @@ export function setCommands(table: string, before: Rules, after: Rules): string 
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** Reports whether the family's table is there: it has pods, or carries the tunnel. */
+/** Reports whether the family needs a table: it has pods, or carries the tunnel. */
 const isNeeded = (family: Pick<Family, 'isOf'>, { own, vxlan }: Rules): boolean =>
   own.some(family.isOf) || (vxlan !== undefined && family.isOf(vxlan.local));
 
-/** Returns the families whose table is there. */
+/** Returns the families that need a table. */
 export const neededFamilies = (rules: Rules): readonly ('ip' | 'ip6')[] =>
   FAMILIES.filter((family) => isNeeded(family, rules)).map(({ family }) => family);
 
@@ -127,7 +131,7 @@ function tableCommands(
   if (family.isOf(vxlan.local)) {
     commands.push(
       `add chain ${name} to-tunnel { type filter hook input priority -10; }`,
-      // 24 bits of the VXLAN header are the identifier: other networks may use the same port.
+      // The identifier is in 24 bits of the VXLAN header: other networks may use the same port.
       `add rule ${name} to-tunnel udp dport ${vxlan.port} @th,96,24 ${vxlan.id} ${ip} saddr != @nodes drop`,
     );
   }
@@ -147,7 +151,10 @@ function elementCommands(
   return commands;
 }
 
-/** Returns the text if it is an address or a range: nothing else goes into commands. Throws TypeError. */
+/**
+ * Returns the text if it is an address or a range, since nothing else may be written into commands.
+ * Throws TypeError.
+ */
 function checked(text: string): string {
   if (parseIp(text) === undefined && parseCidr(text) === undefined)
     throw new TypeError(`${JSON.stringify(text)} is no address`);

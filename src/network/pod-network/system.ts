@@ -1,5 +1,5 @@
-// The one way from the pod network to the system: the programs ip, bridge and nft, and the file that the container
-// runtime reads.
+// The pod network's interface to the system: the programs ip, bridge and nft, and the file that the
+// container runtime reads.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -12,24 +12,27 @@ import { hasDevice, parseMachine } from './parse.ts';
 
 export interface PodNetworkSystem {
   readonly nft: Nft;
-  /** Returns what the machine has now. Rejects if a program is missing or fails. */
+  /** Reads the state of the machine. Rejects if a program is missing or fails. */
   read(names: PodNetworkNames): Promise<Machine>;
-  /** Makes all changes that can be made, in order. Rejects with what could not be. */
+  /** Applies the changes in order, and continues after a failure. Rejects with the failures. */
   apply(changes: readonly Change[]): Promise<void>;
   /** Lets the machine forward packets between its links. Idempotent. */
   enableForwarding(families: readonly IpFamily[]): Promise<void>;
   /**
-   * Calls `onChange` after links, addresses or routes have changed, until the signal aborts. Rejects if it cannot be
-   * watched.
+   * Calls `onChange` after changes of links, addresses or routes, until the signal aborts. Rejects
+   * if they cannot be watched.
    */
   watch(onChange: () => void, signal: AbortSignal): Promise<void>;
 }
 
-/** Interfaces of pods: their coming and going concerns no other machine. */
+/** Interfaces of pods: their changes do not affect the network between machines. */
 const POD_LINK = /\bveth/;
 
 /**
- * @param prefix program and arguments that run a program on the machine, such as `ip netns exec NAME`. Default: none.
+ * Returns the interface of a machine.
+ *
+ * @param prefix a program and arguments that run other programs on the machine, such as `ip netns
+ * exec NAME`. Default: none.
  */
 export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSystem {
   const run = async (command: readonly string[], input = ''): Promise<string> => {
@@ -69,7 +72,7 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
     async apply(changes) {
       const failures: string[] = [];
       for (const { program, lines } of batches(changes)) {
-        // With -force the rest is done even if a line fails.
+        // -force continues with the next line after a failure.
         await run([program, '-force', '-batch', '-'], `${lines.join('\n')}\n`).catch(
           (error: unknown) => {
             failures.push((error as Error).message);
@@ -81,8 +84,8 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
     async enableForwarding(families) {
       if (families.includes('IPv4')) await writeSetting(run, 'net/ipv4/ip_forward', '1');
       if (!families.includes('IPv6')) return;
-      // A router ignores router advertisements unless accept_ra is 2: links that have their default route from one
-      // would lose it.
+      // A router ignores router advertisements unless accept_ra is 2: links with a default route
+      // from one would lose it.
       const advertised = JSON.parse(
         (await run(['ip', '-json', '-6', 'route', 'show', 'default', 'proto', 'ra'])) || '[]',
       ) as unknown;
@@ -97,7 +100,7 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
   };
 }
 
-/** Writes only what differs: the file may be read-only, and right. */
+/** Writes a setting only if it differs: the file may be read-only with the right value. */
 async function writeSetting(
   run: (command: readonly string[], input?: string) => Promise<string>,
   name: string,

@@ -1,4 +1,4 @@
-// What the kubelet has said of the pods of this node. It knows their addresses before the API does.
+// The kubelet's announcements of this node's pods: it has their addresses before the API does.
 
 import type { Pod } from './model.ts';
 import type { Announcement } from './rules/pod-facts.ts';
@@ -12,7 +12,10 @@ export class Announcements {
   readonly #keys = new Map<string, string>();
   #sequence = 0;
 
-  /** Returns the pod's key, and whether these addresses are new. A later announcement for the same name replaces an earlier one. */
+  /**
+   * Adds an announcement. Returns the pod's key, and whether its addresses are new. A later
+   * announcement for the same name replaces an earlier one.
+   */
   add(pod: Pod, addresses: readonly string[]): { readonly key: string; readonly isNew: boolean } {
     const key = `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
     const previous = this.#byKey.get(key);
@@ -31,7 +34,7 @@ export class Announcements {
     return this.#byKey.get(key);
   }
 
-  /** Returns the key of the pod that is forgotten; undefined if it was not known. */
+  /** Removes the pod. Returns its key; undefined for an unknown pod. */
   forget(uid: string): string | undefined {
     const key = this.#keys.get(uid);
     if (key === undefined) return undefined;

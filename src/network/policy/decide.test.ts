@@ -1,4 +1,4 @@
-// Which policies a pod has, and which addresses are in the groups that they refer to.
+// The policies of a pod, and the addresses in the groups that the policies refer to.
 
 import { describe, expect, test } from 'vitest';
 import type { Labels, NetworkPolicy, PolicyPod } from './model.ts';
@@ -20,7 +20,7 @@ const B = pod('x/b', { ips: ['10.0.0.2'], labels: { app: 'b' } });
 const C = pod('y/c', { ips: ['10.0.1.3'], labels: { app: 'a' }, node: 'there' });
 
 describe('selection', () => {
-  test('only pods of this node have rules; an empty selector selects all of the namespace', () => {
+  test('only pods of this node have rules; an empty selector selects every pod of the namespace', () => {
     const rules = rulesFor([A, B, C], apiPolicy('x/p'), apiPolicy('y/q'));
     const both = { ingress: ['x/p'], egress: ['x/p'] };
     expect(rules.pods).toEqual(
@@ -47,7 +47,7 @@ describe('selection', () => {
     expect(rules.pods.get('10.0.0.2')).toEqual({ ingress: ['x/in'], egress: undefined });
   });
 
-  test('without policies nothing is guarded; a policy elsewhere guards', () => {
+  test('without policies nothing is guarded; a policy for other pods guards, too', () => {
     expect(rulesFor([A])).toMatchObject({
       guarded: false,
       pods: new Map([
@@ -80,7 +80,7 @@ describe('groups', () => {
     expect(membersOf(rulesFor([A, B, C], from(peer)))).toEqual(members);
   });
 
-  test('a namespace that is not known is in no selector', () => {
+  test('no selector matches an unknown namespace', () => {
     const stray = pod('z/d', { ips: ['10.0.1.4'], node: 'there' });
     expect(membersOf(rulesFor([A, stray], from({ namespaceSelector: {} })))).toEqual([
       '10.0.0.1',

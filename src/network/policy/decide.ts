@@ -1,4 +1,5 @@
-// The rules of a node from everything that is known, in one go. PolicyState comes to the same by small steps; tests compare the two.
+// Computes the rules of a node from its complete input. PolicyState computes the same result
+// incrementally; tests compare the two.
 
 import type {
   CompiledPolicy,
@@ -13,7 +14,7 @@ import { elementsOf, groupsOf } from './rules/compile.ts';
 
 export interface PolicyInput {
   readonly pods: Iterable<PolicyPod>;
-  /** Labels by name. */
+  /** The labels of namespaces by name. */
   readonly namespaces: ReadonlyMap<string, Labels>;
   readonly policies: Iterable<CompiledPolicy>;
 }
@@ -43,7 +44,7 @@ export function decide(input: PolicyInput): NodeRules {
   return { guarded: policies.length > 0, pods, policies: used, groups };
 }
 
-/** Returns which of two pods has an address that both claim. */
+/** Returns the owner of an address that two pods claim. */
 export function ownerOf(a: PolicyPod, b: PolicyPod | undefined): PolicyPod {
   if (b === undefined) return a;
   return a.since > b.since || (a.since === b.since && a.key > b.key) ? a : b;
@@ -69,7 +70,10 @@ function isIn(group: Group, pod: PolicyPod, namespaces: ReadonlyMap<string, Labe
   );
 }
 
-/** `labels`: undefined for a namespace that is not known. A selector, even an empty one, does not match it. */
+/**
+ * Reports whether a namespace is in the group. `labels`: undefined for an unknown namespace, which
+ * no selector matches, not even an empty one.
+ */
 export function isNamespaceIn(
   group: Group,
   namespace: string,

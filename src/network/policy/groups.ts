@@ -1,12 +1,12 @@
-// The groups that policies of this node refer to, with their elements, kept up to date pod by pod. A group costs nothing while no policy
-// that selects a local pod refers to it.
+// The groups that policies of this node refer to, with their elements, updated pod by pod. A group
+// costs nothing while no policy of a local pod refers to it.
 
 import type { Steps } from '#machinery/turn.ts';
 import { isNamespaceIn } from './decide.ts';
 import type { Group, GroupElements, Labels, PolicyPod } from './model.ts';
 import { elementsOf } from './rules/compile.ts';
 
-/** A pod and those of its addresses that no newer pod has. */
+/** A pod with the addresses that no newer pod has. */
 export interface PlacedPod {
   readonly pod: PolicyPod;
   readonly addresses: readonly string[];
@@ -16,22 +16,25 @@ interface LiveGroup {
   readonly group: Group;
   users: number;
   readonly elements: Set<string>;
-  /** That the group's pods are in, of those with pods. */
+  /** The namespaces with pods in the group. */
   readonly namespaces: Set<string>;
-  /** Elements are missing. Their pods are not allowed what the policy allows. */
+  /** Elements are missing: traffic of their pods is not allowed. */
   isIncomplete: boolean;
 }
 
-/** Pods in one step. */
+/** The number of pods per step. */
 const PODS_PER_STEP = 500;
-/** Elements of all groups. Without a limit, policies of one namespace could fill the memory of all nodes. */
+/**
+ * The maximum number of elements in all groups. Without a limit, policies of one namespace could
+ * exhaust the memory of all nodes.
+ */
 const MAX_ELEMENTS = 2_000_000;
 
 export class Groups {
   readonly #live = new Map<string, LiveGroup>();
-  /** Groups of one namespace, by its name. */
+  /** Groups that select one namespace by name. */
   readonly #byNamespace = new Map<string, Set<LiveGroup>>();
-  /** Groups whose namespaces are selected by labels. */
+  /** Groups that select namespaces by labels. */
   readonly #selecting = new Set<LiveGroup>();
   readonly #elements = new Map<string, GroupElements>();
   #changes = new Map<string, Map<string, boolean>>();
@@ -42,17 +45,17 @@ export class Groups {
     this.#maxElements = maxElements;
   }
 
-  /** The elements of each group, by its id. */
+  /** The elements of each group, by the group's id. */
   get elements(): ReadonlyMap<string, GroupElements> {
     return this.#elements;
   }
 
-  /** How many groups lack elements, because there are too many in all. */
+  /** The number of groups without all of their elements, because of the limit. */
   get incomplete(): number {
     return [...this.#live.values()].filter(({ isIncomplete }) => isIncomplete).length;
   }
 
-  /** Adds what incomplete groups lack, as far as there is room again. */
+  /** Adds missing elements to incomplete groups, as far as the limit allows. */
   *complete(placed: ReadonlyMap<string, ReadonlyMap<string, PlacedPod>>): Steps<void> {
     for (const live of this.#live.values()) {
       if (!live.isIncomplete || this.#count >= this.#maxElements) continue;
@@ -62,7 +65,7 @@ export class Groups {
     }
   }
 
-  /** Returns the difference since the last call. Groups without users go. */
+  /** Returns the difference since the last call. Groups without users are removed. */
   takeChanges(): ReadonlyMap<string, ReadonlyMap<string, boolean>> {
     for (const [id, live] of this.#live) {
       if (live.users > 0) continue;
@@ -118,7 +121,7 @@ export class Groups {
     if (live !== undefined) live.users--;
   }
 
-  /** The pod has been replaced; undefined: it was not there, or is gone. */
+  /** Replaces a pod; undefined: it did not exist before, or is gone. */
   movePod(
     previous: PlacedPod | undefined,
     next: PlacedPod | undefined,
@@ -136,7 +139,7 @@ export class Groups {
     }
   }
 
-  /** The namespace's labels are others, or it is gone: `labels` is undefined then. */
+  /** Updates a namespace whose labels have changed; `labels` is undefined if it is gone. */
   *setNamespace(
     name: string,
     labels: Labels | undefined,
@@ -172,7 +175,7 @@ export class Groups {
     else elements.delete(element);
     const changes = this.#changes.get(group.id) ?? new Map<string, boolean>();
     this.#changes.set(group.id, changes);
-    // What was added and removed again is no change.
+    // An element that was added and removed again is no change.
     if (changes.get(element) === !isAdded) changes.delete(element);
     else changes.set(element, isAdded);
   }

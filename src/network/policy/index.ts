@@ -1,4 +1,4 @@
-// Network policies of a node.
+// The network policies of a node.
 
 export { NodePolicies, type NodePoliciesConfig } from './node-policies.ts';
 export { removePolicyTable } from './nftables/nftables-backend.ts';

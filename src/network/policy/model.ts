@@ -1,5 +1,6 @@
-// The values that network policies become on a node: which policies a local pod has, what each policy allows, and the sets of addresses
-// that policies refer to. Nothing here knows nftables.
+// The values of network policies on a node: the policies of each local pod, the traffic that each
+// policy allows, and the sets of addresses that policies refer to. This file is independent of
+// nftables.
 
 import type { NetworkPolicy as ApiNetworkPolicy } from '#api/groups/networking/v1/index.ts';
 import type { Namespace as ApiNamespace, Pod as ApiPod } from '#api/groups/core/v1/index.ts';
@@ -14,71 +15,77 @@ export type Labels = Readonly<Record<string, string>>;
 export type Protocol = 'tcp' | 'udp' | 'sctp';
 export type Direction = 'ingress' | 'egress';
 
-/** A port of a container that has a name. */
+/** A named port of a container. */
 export interface NamedPort {
   readonly protocol: Protocol;
   readonly name: string;
   readonly port: number;
 }
 
-/** A pod with an address of its own, as far as policies depend on it. */
+/** A pod with its own address, with the fields that policies depend on. */
 export interface PolicyPod {
   /** 'namespace/name'. */
   readonly key: string;
   readonly namespace: string;
   readonly labels: Labels;
-  /** Canonical. */
+  /** In canonical form. */
   readonly addresses: readonly string[];
   readonly ports: readonly NamedPort[];
-  /** The pod is on this node. */
+  /** Whether the pod is on this node. */
   readonly local: boolean;
-  /** Of two pods with the same address, the one with the greater value has it: the other's sandbox is gone. */
+  /**
+   * Of two pods with the same address, the one with the greater value owns it: the sandbox of the
+   * other is gone.
+   */
   readonly since: number;
 }
 
-/** From the first to the last port. */
+/** An inclusive range of ports. */
 export type PortRange = readonly [first: number, last: number];
 
-/** Inclusive addresses of one family. */
+/** An inclusive range of addresses of one family. */
 export interface AddressRange {
   readonly family: IpFamily;
   readonly first: bigint;
   readonly last: bigint;
 }
 
-/** A set of addresses that follows pods. Two policies with the same selectors share it. */
+/** A set of addresses that follows pods. Policies with the same selectors share a group. */
 export interface Group {
-  /** Determined by everything below, and unique. */
+  /** A unique identity that is derived from the fields below. */
   readonly id: string;
-  /** The namespaces of the pods: one by name, or by labels. */
+  /** The namespaces of the pods: one by name, or several by labels. */
   readonly namespaces: string | Selector;
   readonly pods: Selector;
-  /** Only pods of this node. */
+  /** Whether the group contains only pods of this node. */
   readonly localOnly: boolean;
-  /** Only addresses in these ranges. */
+  /** Restricts the addresses to these ranges. */
   readonly within?: readonly AddressRange[];
-  /** The set has addresses with the numbers that these ports have in each pod: 'ADDRESS . tcp . 80'. Absent: addresses alone. */
+  /**
+   * The elements are addresses with the numbers of these named ports in each pod: 'ADDRESS . tcp .
+   * 80'. Absent: addresses only.
+   */
   readonly ports?: readonly Omit<NamedPort, 'port'>[];
 }
 
-/** What the other end of a connection is matched by. */
+/** Matches the other end of a connection. */
 export type Peer =
   | { readonly kind: 'group'; readonly group: Group }
   | { readonly kind: 'ranges'; readonly ranges: readonly AddressRange[] };
 
-/** What the destination's protocol and port are matched by. */
+/** Matches the destination's protocol and port. */
 export type PortMatch =
   | {
       readonly kind: 'numbers';
       readonly protocol: Protocol;
-      /** Sorted, disjoint. */ readonly ranges: readonly PortRange[];
+      /** Sorted and disjoint. */ readonly ranges: readonly PortRange[];
     }
   /** The destination's address with its port is in the group. */
   | { readonly kind: 'named'; readonly group: Group };
 
-/** Traffic that is allowed: any of the peers, to any of the ports. */
+/** Allowed traffic: with any of the peers, to any of the ports. */
 export interface Allowance {
-  /** Undefined: everywhere. */
+  /** Undefined: all peers. */
   readonly peers: readonly Peer[] | undefined;
   /** Undefined: all ports of all protocols. */
   readonly ports: readonly PortMatch[] | undefined;
@@ -93,20 +100,23 @@ export interface CompiledPolicy {
   /** Undefined: the policy does not isolate pods in this direction. */
   readonly ingress: readonly Allowance[] | undefined;
   readonly egress: readonly Allowance[] | undefined;
-  /** Parts of the policy that cannot be programmed, for the log. They allow nothing. */
+  /** Parts of the policy that cannot be programmed, for the log. They allow no traffic. */
   readonly problems: readonly string[];
 }
 
-/** The policies of an address of a local pod. */
+/** The policies for an address of a local pod. */
 export interface PodRules {
-  /** Keys of the policies that isolate the pod, sorted. Undefined: everything is allowed. */
+  /** The sorted keys of the policies that isolate the pod. Undefined: everything is allowed. */
   readonly ingress: readonly string[] | undefined;
   readonly egress: readonly string[] | undefined;
 }
 
 /** All rules of a node. */
 export interface NodeRules {
-  /** There are policies. Addresses of this node that `pods` does not have are cut off: a policy may be about them. */
+  /**
+   * Whether there are policies. If so, addresses of this node that `pods` does not have are
+   * blocked, since a policy may select them.
+   */
   readonly guarded: boolean;
   /** By address, for all local pods. */
   readonly pods: ReadonlyMap<string, PodRules>;
@@ -117,34 +127,39 @@ export interface NodeRules {
 }
 
 export interface GroupElements {
-  /** The elements have a protocol and a port. */
+  /** Whether the elements contain a protocol and a port. */
   readonly hasPorts: boolean;
   readonly elements: ReadonlySet<string>;
 }
 
 /** The difference between two states of NodeRules. */
 export interface RulesChange {
-  /** Addresses whose entry in `pods` is another, or gone. */
+  /** Addresses whose entry in `pods` has changed or is gone. */
   readonly pods: ReadonlySet<string>;
   readonly policies: ReadonlySet<string>;
-  /** By group: element → whether it was added. A new group has all of its elements, a group that is gone has none. */
+  /**
+   * By group: element → whether it was added. A new group has all of its elements, a removed group
+   * has none.
+   */
   readonly groups: ReadonlyMap<string, ReadonlyMap<string, boolean>>;
 }
 
 /** Applies rules to the system. Calls do not overlap. */
 export interface PolicyBackend {
   /**
-   * Makes the system what the rules say. Without `change`, whatever is there is replaced, in one step. After an error the next call must
-   * be without.
+   * Programs the rules. Without `change`, everything is replaced atomically. After an error the
+   * next call must have no `change`.
    */
   sync(rules: NodeRules, change?: RulesChange): Promise<void>;
-  /** Removes everything of ours from the system. Idempotent. */
+  /** Removes everything that this back end has programmed. Idempotent. */
   clear(): Promise<void>;
-  /** Reports whether what was programmed is still there. */
+  /** Reports whether the programmed rules still exist. */
   isPresent(): Promise<boolean>;
 }
 
-/** Allowances of a policy in a direction; undefined if it does not isolate in it. */
+/**
+ * Returns the allowances of a policy in a direction; undefined if it does not isolate pods in it.
+ */
 export const allowancesOf = (
   policy: CompiledPolicy,
   direction: Direction,

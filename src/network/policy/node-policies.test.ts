@@ -1,4 +1,4 @@
-// The component: what the kubelet waits for, and what happens where nftables is not available.
+// The policies of a node: the kubelet's wait, and nodes without nftables.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { networkPolicies, type NetworkPolicy } from '#api/groups/networking/v1/index.ts';
@@ -24,7 +24,7 @@ let abort: AbortController;
 let running: Promise<void> | undefined;
 
 beforeEach(async () => {
-  // The fake needs neither.
+  // The fake back end needs neither root nor Linux.
   vi.spyOn(process, 'platform', 'get').mockReturnValue('linux');
   if (process.getuid !== undefined) vi.spyOn(process, 'getuid').mockReturnValue(0);
   clock = new VirtualClock();
@@ -52,7 +52,7 @@ function makePolicies(client = agentClient()): NodePolicies {
   });
 }
 
-/** A client whose calls on policies are replaced. */
+/** Returns a client with replaced calls for policies. */
 function withPolicyCalls(change: (calls: PolicyCalls) => Partial<PolicyCalls>): Client {
   const client = agentClient();
   const real = client.resource(networkPolicies);
@@ -80,7 +80,7 @@ const createPolicy = (): Promise<unknown> =>
     .namespace('x')
     .create({ metadata: { name: 'p' }, spec: { podSelector: {} } });
 
-/** Announces the pod; the result says whether it is ready. */
+/** Announces the pod; the result reports whether it is ready. */
 function announce(
   key: string,
   address: string,
@@ -94,7 +94,7 @@ function announce(
   return result;
 }
 
-test('a pod is ready when its rules are programmed, not before', async () => {
+test('a pod is ready once its rules are programmed', async () => {
   await createPolicy();
   const early = announce('x/early', '10.0.0.1');
   start();
@@ -108,7 +108,7 @@ test('a pod is ready when its rules are programmed, not before', async () => {
   expect(nft.runs.at(-1)).toContain('10.0.0.2 : goto pods-ingress-');
 });
 
-test('a policy that is older than the pod applies to it, however late its event comes', async () => {
+test('a policy that is older than the pod applies to it, even if its event is late', async () => {
   let begin: () => void = () => undefined;
   const mayBegin = new Promise<void>((resolve) => (begin = resolve));
   policies = makePolicies(
@@ -125,7 +125,7 @@ test('a policy that is older than the pod applies to it, however late its event 
   expect(nft.runs.at(-1)).toContain('10.0.0.1 : goto pods-ingress-');
 });
 
-test('an API server that does not answer delays a pod by seconds', async () => {
+test('an unresponsive API server delays a pod by seconds only', async () => {
   const list = ({ signal }: { readonly signal?: AbortSignal } = {}) =>
     new Promise<never>((_, reject) =>
       signal?.addEventListener('abort', () => reject(signal.reason as Error)),
@@ -146,7 +146,7 @@ test('an API server that does not answer delays a pod by seconds', async () => {
   );
 });
 
-test('a wait can be aborted; the pod has its rules all the same', async () => {
+test('a wait can be aborted; the pod gets its rules nevertheless', async () => {
   const giveUp = new AbortController();
   const waiting = announce('x/a', '10.0.0.1', giveUp.signal);
   giveUp.abort(new Error('timed out'));
@@ -169,7 +169,7 @@ test('without policies the table is removed once, and pods do not wait', async (
   expect(nft.runs).toEqual(['add table inet t\ndelete table inet t\n']);
 });
 
-test('where nft cannot be used, it is logged once, and pods start', async () => {
+test('without a usable nft, one log line is written, and pods start', async () => {
   nft.obstacle = new NftError('NotInstalled', 'the program nft is not installed');
   const early = announce('x/a', '10.0.0.1');
   start();

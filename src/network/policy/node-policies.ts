@@ -1,5 +1,5 @@
-// Network policies of a node as a component: runs the agent where the machine allows it, and tells the kubelet when a pod's addresses are
-// programmed. It outlives an agent that fails and is restarted.
+// Network policies of a node: runs the agent if the machine allows it, and notifies the kubelet
+// when a pod's addresses are programmed. It outlives an agent that fails and is restarted.
 
 import type { Client } from '#client/client.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -20,14 +20,14 @@ export interface NodePoliciesConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Default: the program nft, which goes on running for small transactions. */
+  /** Runs nft. Default: the program nft, one process for many small transactions. */
   readonly nft?: Nft;
 }
 
-/** For how long a pod waits for the API server's answer about policies. */
+/** How long a pod waits for the API server's list of policies, in milliseconds. */
 const CATCH_UP_TIMEOUT_MS = 5000;
 
-/** Calls of podAddressesReady that wait, by the pod's key. */
+/** Waiting calls of podAddressesReady, by the pod's key. */
 type Waiters = Map<string, Set<() => void>>;
 
 export class NodePolicies {
@@ -36,7 +36,7 @@ export class NodePolicies {
   readonly #announcements = new Announcements();
   readonly #waiters: Waiters = new Map();
   #agent: PolicyAgent | undefined;
-  /** Policies are not enforced here: nothing waits for them. */
+  /** Policies are not enforced on this machine, so pods do not wait. */
   #isOff = false;
 
   constructor(config: NodePoliciesConfig) {
@@ -45,8 +45,10 @@ export class NodePolicies {
   }
 
   /**
-   * Resolves when the rules of all policies that the API server has at the time of the call apply to the addresses of a pod of this node;
-   * of those that are known here, if it does not answer. Call it before the first container of a sandbox starts. It waits for as long as it takes; rejects with the signal's reason when the signal aborts.
+   * Resolves when the rules of all policies that the API server has at the time of the call apply
+   * to the pod's addresses; if it does not respond in time, of the policies that are known here. To
+   * be called before the first container of a sandbox starts. It has no time limit; rejects with
+   * the signal's reason when the signal aborts.
    */
   async podAddressesReady(
     pod: Pod,
@@ -95,13 +97,16 @@ export class NodePolicies {
     }
   }
 
-  /** The pod is gone from this node, and its addresses may be given to others. */
+  /** Drops a pod that is gone from this node; other pods may get its addresses. */
   podForgotten(uid: string): void {
     const key = this.#announcements.forget(uid);
     if (key !== undefined) this.#agent?.announced(key);
   }
 
-  /** Runs until the signal aborts. What is programmed stays in the kernel: the pods go on, too. */
+  /**
+   * Runs until the signal aborts. Programmed rules stay in the kernel, since the pods keep running,
+   * too.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { nft, clock } = this.#config;
     if (nft !== undefined) return this.#runWith(nft, signal);

@@ -1,4 +1,4 @@
-// The agent against an API server: what is programmed, when, and when pods may start.
+// The agent with an API server: which rules are programmed, when, and when pods may start.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { namespaces, pods } from '#api/groups/core/v1/index.ts';
@@ -13,7 +13,7 @@ import { PolicyAgent } from './policy-agent.ts';
 import { apiPod, select } from './testing/objects.ts';
 
 class FakeBackend implements PolicyBackend {
-  /** What the system has; undefined: nothing. */
+  /** The programmed state; undefined: none. */
   programmed: { readonly pods: NodeRules['pods']; readonly members: readonly string[] } | undefined;
   readonly syncs: ('complete' | RulesChange)[] = [];
   cleared = 0;
@@ -60,7 +60,7 @@ beforeEach(async () => {
   programmed = new Set();
   abort = new AbortController();
   agent = new PolicyAgent({
-    // As the account that the agent has: its role must allow all that it does.
+    // Uses the agent's account: its role must allow every request.
     client: server.clientOf({
       name: 'system:coxswain:network-policy',
       groups: ['system:authenticated'],
@@ -114,7 +114,7 @@ test('without policies nothing is programmed, and pods are not watched', async (
   expect(backend.cleared).toBeGreaterThan(0);
 });
 
-test('policies, pods, labels of namespaces: each change is a transaction', async () => {
+test('policies, pods, labels of namespaces: each change is one transaction', async () => {
   await createPod('a', '10.0.0.1');
   await createPolicy('p', { namespaceSelector: select('team=x') });
   await until(() => backend.programmed !== undefined);
@@ -141,14 +141,14 @@ test('policies, pods, labels of namespaces: each change is a transaction', async
   await until(() => backend.programmed === undefined);
 });
 
-test('an announced pod has rules before the API has its address, and keeps them until the kubelet forgets it', async () => {
+test('an announced pod has rules before the API has its address, and keeps them until the kubelet drops it', async () => {
   await createPolicy('p');
   await until(() => backend.syncs.length > 0);
   const pod = apiPod('x/new', { labels: { a: 'b' }, uid: 'uid-new' });
   agent.announced(announcements.add(pod, ['10.0.0.7']).key);
   await until(() => programmed.has('x/new'));
   expect(backend.programmed?.pods.get('10.0.0.7')).toEqual({ ingress: ['x/p'], egress: undefined });
-  // Another sandbox, another address.
+  // Another sandbox with another address.
   agent.announced(announcements.add(pod, ['10.0.0.8']).key);
   await until(() => backend.programmed?.pods.has('10.0.0.8') === true);
   expect(backend.programmed?.pods.has('10.0.0.7')).toBe(false);
@@ -157,7 +157,7 @@ test('an announced pod has rules before the API has its address, and keeps them 
   await until(() => backend.programmed?.pods.size === 0);
 });
 
-test('an agent that is behind catches up with the policies of a namespace', async () => {
+test('a lagging agent catches up with the policies of a namespace', async () => {
   await agent.catchUp('x', abort.signal);
   await createPolicy('p');
   await createPolicy('q');
@@ -170,7 +170,7 @@ test('an agent that is behind catches up with the policies of a namespace', asyn
   });
 });
 
-test('after an error pods wait, and everything is programmed anew', async () => {
+test('after an error pods wait, and everything is programmed again', async () => {
   await createPolicy('p');
   await until(() => backend.syncs.length > 0);
   backend.fail = new Error('no such table');
@@ -185,7 +185,7 @@ test('after an error pods wait, and everything is programmed anew', async () => 
   expect(backend.programmed?.pods.has('10.0.0.7')).toBe(true);
 });
 
-test('rules that another program has removed come back; once an hour all are made anew', async () => {
+test('rules that another program has removed are restored; once an hour all are programmed again', async () => {
   await createPolicy('p');
   await until(() => backend.syncs.length > 0);
   backend.present = false;

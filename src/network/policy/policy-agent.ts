@@ -1,7 +1,9 @@
-// The agent of a node: follows policies, namespaces and pods, keeps the rules, and has a back end program them.
+// The agent of a node: watches policies, namespaces and pods, computes the rules, and has a back
+// end program them.
 //
-// While the cluster has no policy, only policies are watched and nothing is programmed. The first one makes the agent list namespaces and
-// pods. Changes are collected while a transaction runs; the next one has all of them.
+// While the cluster has no policy, only policies are watched and nothing is programmed. The first
+// policy makes the agent list namespaces and pods. Changes are collected while a transaction runs;
+// the next transaction contains all of them.
 
 import { namespaces, pods } from '#api/groups/core/v1/index.ts';
 import { networkPolicies } from '#api/groups/networking/v1/index.ts';
@@ -34,17 +36,17 @@ export interface PolicyAgentConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Called after each transaction with the keys of the announced pods that it has. */
+  /** Called after each transaction with the keys of the announced pods in it. */
   readonly onProgrammed: (pods: ReadonlySet<string>) => void;
 }
 
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
-/** Work in one turn of the event loop. */
+/** The time for work in one turn of the event loop, in milliseconds. */
 const TURN_MS = 10;
-/** How often the agent looks whether another program has removed the table. */
+/** The period of checking whether another program has removed the table. */
 const PRESENCE_PERIOD_MS = 60_000;
-/** How often the table is made anew, which repairs what others have changed in it. */
+/** The period of replacing the table, which repairs changes by other programs. */
 const FULL_SYNC_PERIOD_MS = 3_600_000;
 
 interface Peers {
@@ -67,12 +69,12 @@ export class PolicyAgent {
   #peers: Peers | undefined;
   readonly #state = new PolicyState();
   #dirty = clean();
-  /** The next transaction makes the table anew. */
+  /** The next transaction replaces the table. */
   #complete = true;
   /** Announced pods that wait for a transaction. */
   #waiting = new Set<string>();
   #wake: (() => void) | undefined;
-  /** Called at each event about a policy. */
+  /** Callbacks for each event of a policy. */
   readonly #followers = new Set<() => void>();
   #turnBegan = 0;
   #incompleteGroups = 0;
@@ -83,15 +85,16 @@ export class PolicyAgent {
     this.#policies = this.#informers.informerFor(networkPolicies);
   }
 
-  /** The kubelet has announced the pod, again or for the first time, or has forgotten it. */
+  /** Handles a pod that the kubelet has announced or dropped. */
   announced(key: string): void {
     this.#waiting.add(key);
     this.#mark('pods', key);
   }
 
   /**
-   * Resolves when the agent has seen every policy that the namespace has now: a policy that was made before a pod applies to it, however
-   * late its event comes. Rejects if the API server cannot be asked, and with the signal's reason when that aborts.
+   * Resolves when the agent has seen every policy that the namespace has now: a policy that is
+   * older than a pod applies to it, even if its event is late. Rejects if the API server cannot be
+   * reached, and with the signal's reason when the signal aborts.
    */
   async catchUp(namespace: string, signal: AbortSignal): Promise<void> {
     const { items } = await this.#config.client
@@ -120,7 +123,7 @@ export class PolicyAgent {
     });
   }
 
-  /** Runs until the signal aborts. What is programmed stays. */
+  /** Runs until the signal aborts. Programmed rules stay. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#config;
     const onPolicy = (policy: NetworkPolicy, isChanged = true): void => {
@@ -158,7 +161,7 @@ export class PolicyAgent {
       if (!this.#hasWork()) {
         await new Promise<void>((resolve) => (this.#wake = resolve));
         this.#wake = undefined;
-        // What one transaction of the API changes comes in one turn or the next.
+        // Events of one API transaction arrive in one turn or the next.
         await nextTurn();
         continue;
       }
@@ -207,7 +210,7 @@ export class PolicyAgent {
     );
   }
 
-  /** Brings the state up to date. Undefined: there is no policy, and there was none so far. */
+  /** Updates the state. Returns undefined if there is no policy, and never was one. */
   async #update(signal: AbortSignal): Promise<RulesChange | undefined> {
     if (this.#peers === undefined && this.#policies.lister.list().length === 0) {
       this.#dirty = clean();
@@ -237,7 +240,7 @@ export class PolicyAgent {
         dirty.pods.delete(key);
       }
     } finally {
-      // After an error in between, the rest is done by the next attempt.
+      // After an error, the next attempt handles the rest.
       for (const kind of ['namespaces', 'policies', 'pods'] as const)
         for (const key of dirty[kind]) this.#dirty[kind].add(key);
     }
@@ -246,7 +249,7 @@ export class PolicyAgent {
     return this.#state.takeChange();
   }
 
-  /** Once for each number. */
+  /** Logs the number of incomplete groups, once per number. */
   #reportIncomplete(groups: number): void {
     if (groups === this.#incompleteGroups) return;
     this.#incompleteGroups = groups;
@@ -275,7 +278,8 @@ export class PolicyAgent {
     const { nodeName, announcements } = this.#config;
     const pod = informer.lister.getByKey(key);
     const announced = announcements.get(key);
-    // The kubelet's pod counts where the API has another of the same name, or none yet, or none any more: it is the one that runs here.
+    // The kubelet's pod counts if the API has another pod with its name, or has none yet or any
+    // more: it is the pod that runs here.
     const known =
       announced !== undefined && pod?.metadata.uid !== announced.pod.metadata.uid
         ? announced.pod
@@ -347,7 +351,7 @@ export class PolicyAgent {
   }
 }
 
-/** Of a resourceVersion: those of one server are numbers that grow. */
+/** Returns a resourceVersion as a number: versions of one server are growing numbers. */
 const revisionOf = (text = ''): bigint => (/^\d+$/.test(text) ? BigInt(text) : 0n);
 
 const keyOf = ({

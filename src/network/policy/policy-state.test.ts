@@ -1,4 +1,5 @@
-// Small steps come to the same as deciding everything at once, and their size is that of the change.
+// Incremental updates have the same result as a complete decision, and their size is proportional
+// to the change.
 
 import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
@@ -9,7 +10,7 @@ import { PolicyState } from './policy-state.ts';
 import { compilePolicy } from './rules/compile.ts';
 import { apiPolicy, pod, select } from './testing/objects.ts';
 
-/** A copy of rules that changes are applied to, as a back end has one. */
+/** A copy of the rules to which changes are applied, like a back end. */
 class Copy {
   guarded = false;
   readonly pods = new Map<
@@ -162,7 +163,7 @@ describe('the size of changes', () => {
     return state;
   }
 
-  test('a pod of 10,000 with 1,000 policies: a few elements, no policy', () => {
+  test('a change of one of 10,000 pods with 1,000 policies: a few elements, no policy', () => {
     const state = large();
     expect(state.rules.policies.size).toBeGreaterThan(50);
     const there = { ips: ['10.9.9.9'], labels: { app: 'a3' }, node: 'there' };
@@ -185,7 +186,7 @@ describe('the size of changes', () => {
     ]).toEqual([['10.0.0.0'], 0, []]);
   });
 
-  test('elements have a limit: what is above allows nothing, and comes when there is room', () => {
+  test('the number of elements is limited: missing ones allow nothing, and are added when there is room', () => {
     const state = new PolicyState(3);
     runSteps(
       state.setPolicy(

@@ -1,5 +1,6 @@
-// Everything that is known, and the rules that follow from it. Each change updates the rules by its own size: a pod by the groups of its
-// namespace, a policy by the local pods of its namespace. Work over many pods is done in steps.
+// The observed objects and the resulting rules. The cost of an update is proportional to the
+// change: for a pod, to the groups of its namespace; for a policy, to the local pods of its
+// namespace. Work over many pods is done in steps.
 
 import type { Steps } from '#machinery/turn.ts';
 import { ownerOf, rulesOf, selects } from './decide.ts';
@@ -16,7 +17,7 @@ import { groupsOf } from './rules/compile.ts';
 
 interface LivePolicy {
   policy: CompiledPolicy;
-  /** Keys of the local pods that it selects. */
+  /** Keys of the local pods that the policy selects. */
   readonly selected: Set<string>;
 }
 
@@ -25,10 +26,10 @@ export class PolicyState {
   readonly #pods = new Map<string, PolicyPod>();
   /** By address: every pod that claims it. */
   readonly #claims = new Map<string, Set<PolicyPod>>();
-  /** What groups and rules have, by namespace and key. */
+  /** Pods by namespace and key, as groups and rules have them. */
   readonly #placed = new Map<string, Map<string, PlacedPod>>();
   readonly #localPods = new Map<string, Map<string, PlacedPod>>();
-  /** By namespace and key. */
+  /** Policies by namespace and key. */
   readonly #policies = new Map<string, Map<string, LivePolicy>>();
   #policyCount = 0;
   readonly #groups: Groups;
@@ -37,17 +38,17 @@ export class PolicyState {
   #changedPods = new Set<string>();
   #changedPolicies = new Set<string>();
 
-  /** `maxElements`: of all groups. Default: two million. */
+  /** Creates an empty state. `maxElements`: of all groups. Default: two million. */
   constructor(maxElements?: number) {
     this.#groups = new Groups(maxElements);
   }
 
-  /** How many groups lack addresses, because there are too many in all. */
+  /** The number of groups without all of their addresses, because of the limit. */
   get incompleteGroups(): number {
     return this.#groups.incomplete;
   }
 
-  /** Adds what incomplete groups lack, as far as there is room again. */
+  /** Adds missing elements to incomplete groups, as far as the limit allows. */
   complete(): Steps<void> {
     return this.#groups.complete(this.#placed);
   }
@@ -87,7 +88,7 @@ export class PolicyState {
     for (const address of previous?.addresses ?? [])
       this.#claim(address, previous, undefined, touched);
     for (const address of pod?.addresses ?? []) this.#claim(address, undefined, pod, touched);
-    // Where pods exchange addresses, all lose theirs before one gets another's.
+    // If pods exchange addresses, all lose theirs before one gets another's.
     if (touched.size > 1)
       for (const touchedKey of touched.keys()) yield* this.#place(touchedKey, undefined);
     for (const [touchedKey, value] of touched) yield* this.#place(touchedKey, value);
@@ -119,7 +120,10 @@ export class PolicyState {
     if (wasUsed && before !== undefined) this.#release(before, isUsed);
   }
 
-  /** Moves a claim of an address. A pod that gets or loses the address by it is touched. */
+  /**
+   * Adds or removes a claim of an address. A pod that gets or loses the address is marked as
+   * touched.
+   */
   #claim(
     address: string,
     removed: PolicyPod | undefined,

@@ -13,7 +13,7 @@ const node = (taints: readonly string[] = []) =>
     status: {},
   }) as never;
 
-test('a proxy that does not keep up is not healthy; a node that is being removed is not eligible', async () => {
+test('a lagging proxy is unhealthy; a node that is being removed is not eligible', async () => {
   const clock = new VirtualClock();
   const health = new ProxyHealth({ clock, families: ['IPv4'] });
   expect(JSON.parse(health.report('healthz').body)).toMatchObject({
@@ -49,7 +49,7 @@ const rules = (port: number, localReady: number): ServiceRules => ({
   problems: [],
 });
 
-test('health check node ports say how many endpoints are on the node', async () => {
+test('health check node ports report the number of endpoints on the node', async () => {
   const probe = await serveProbes('127.0.0.1', 0, () => undefined);
   const { port } = probe;
   const failures: string[] = [];

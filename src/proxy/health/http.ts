@@ -1,9 +1,9 @@
-// Small HTTP servers for probes: GET, no bodies, few connections.
+// Small HTTP servers for probes: GET requests without bodies, and few connections.
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Its clients are load balancers and monitoring: a few connections each. */
+/** Load balancers and monitoring systems need a few connections each. */
 const MAX_CONNECTIONS = 100;
 const HEADER_TIMEOUT_MS = 10_000;
 
@@ -12,7 +12,7 @@ export interface ProbeServer {
   close(): Promise<void>;
 }
 
-/** Rejects if it cannot listen there. `host`: undefined for all addresses. */
+/** Starts a server. Rejects if it cannot listen. `host`: undefined for all addresses. */
 export async function serveProbes(
   host: string | undefined,
   port: number,

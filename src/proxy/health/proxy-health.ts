@@ -1,12 +1,15 @@
-// Whether the proxy keeps up: what /healthz and /livez report.
+// The health of the proxy for /healthz and /livez: whether its rules are up to date.
 
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 
-/** A change that is not in the rules after this time makes the proxy unhealthy: twice upstream's period of retries. */
+/**
+ * A change that is not programmed after this time makes the proxy unhealthy: twice upstream's
+ * period of retries.
+ */
 const TIMEOUT_MS = 60_000;
-/** The cluster autoscaler sets it on a node that it is about to remove. */
+/** The cluster autoscaler adds this taint to a node that it is about to remove. */
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 
 export interface HealthReport {
@@ -19,7 +22,7 @@ export class ProxyHealth {
   readonly #families: readonly string[];
   #node: Immutable<Node> | undefined;
   #updatedMs: number;
-  /** When the oldest change came that is not in the rules. */
+  /** The time of the oldest change that is not programmed. */
   #pendingSinceMs: number | undefined;
 
   constructor(config: { readonly clock: Clock; readonly families: readonly string[] }) {
@@ -37,7 +40,7 @@ export class ProxyHealth {
     this.#updatedMs = this.#clock.now();
   }
 
-  /** `node`: undefined if there is none of this name. */
+  /** Sets the node; undefined if it does not exist. */
   setNode(node: Immutable<Node> | undefined): void {
     this.#node = node;
   }
@@ -48,14 +51,16 @@ export class ProxyHealth {
     );
   }
 
-  /** Reports false for a node that is being removed: load balancers should send nothing more to it. */
+  /**
+   * Reports false for a node that is being removed: load balancers should send it no more traffic.
+   */
   get nodeEligible(): boolean {
     if (this.#node === undefined || this.#node.metadata.deletionTimestamp !== undefined)
       return false;
     return !(this.#node.spec.taints ?? []).some(({ key }) => key === TO_BE_DELETED);
   }
 
-  /** Returns what the endpoint answers: /livez without regard to the node, /healthz with it. */
+  /** Returns the report of an endpoint: /livez ignores the state of the node. */
   report(endpoint: 'healthz' | 'livez'): HealthReport {
     const now = new Date(this.#clock.now()).toISOString();
     const updated = new Date(this.#updatedMs).toISOString();
@@ -64,7 +69,7 @@ export class ProxyHealth {
     return {
       healthy,
       body: JSON.stringify({
-        // A healthy proxy counts as updated now, even if nothing has changed for long.
+        // A healthy proxy counts as updated now, even without changes for a long time.
         lastUpdated: healthy ? now : updated,
         currentTime: now,
         ...(endpoint === 'healthz' && { nodeEligible }),

@@ -1,4 +1,5 @@
-// Health check node ports: a load balancer asks each node whether it has an endpoint of a service with externalTrafficPolicy Local.
+// Health check node ports: a load balancer checks each node for endpoints of a service with
+// externalTrafficPolicy Local.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -7,11 +8,11 @@ import type { RulesUpdate } from '../model.ts';
 import { type ProbeServer, serveProbes } from './http.ts';
 
 export interface ServiceHealthConfig {
-  /** Addresses to listen at; undefined: all. */
+  /** Returns the addresses to listen at; undefined: all. */
   readonly addresses: () => readonly string[] | undefined;
   readonly isHealthy: () => boolean;
   readonly logger: Logger;
-  /** A port could not be had. */
+  /** Called when a port cannot be opened. */
   readonly onFailure?: (service: string, port: number, message: string) => void;
 }
 
@@ -30,7 +31,7 @@ export class ServiceHealth {
     this.#config = config;
   }
 
-  /** Opens and closes ports. Resolves when that is done; never rejects: a port that cannot be had is logged. */
+  /** Opens and closes ports. Resolves when that is done; never rejects: a failure is logged. */
   async update({ complete, changes }: RulesUpdate): Promise<void> {
     const work: Promise<unknown>[] = [];
     for (const key of complete ? [...this.#checks.keys()] : [])

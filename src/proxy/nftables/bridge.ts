@@ -1,13 +1,15 @@
-// Pods of a node are on one bridge. A pod that reaches another through a service gets answers that only the bridge sees, unless the bridge
-// hands what it forwards to netfilter: the answers would keep the other pod's address, and the first pod would drop them.
+// Traffic between pods on one bridge. If a pod reaches another one through a service, the replies
+// pass only the bridge, unless the bridge passes its traffic to netfilter: the replies would keep
+// the other pod's address, and the first pod would drop them.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import { handBridgedTraffic } from '#machinery/net/bridge.ts';
 
 /**
- * Makes the bridge, if it is not there yet, and has it hand its traffic to netfilter. Returns false if the kernel cannot do that (it lacks
- * br_netfilter): then traffic between its pods through services has to be masqueraded.
+ * Creates the bridge if needed, and makes it pass its traffic to netfilter. Returns false if the
+ * kernel does not support that (it lacks br_netfilter): traffic between its pods through services
+ * must then be masqueraded.
  */
 export async function seesBridgedTraffic(bridge: string, logger: Logger): Promise<boolean> {
   let reason = 'the kernel has no br_netfilter';

@@ -1,4 +1,4 @@
-// What is sent to nft, as text: the first rules of services, and the difference that each change makes.
+// The text that is sent to nft: the first rules of services, and the difference of each change.
 
 import { expect, test } from 'vitest';
 import { decideService } from '../decide.ts';
@@ -19,12 +19,12 @@ const SETTINGS: TableSettings = {
 };
 const rules = (given: Service, endpoints: readonly string[]): ServiceRules | undefined =>
   decideService(given, endpoints.length === 0 ? [] : [slice(endpoints)], NODE);
-/** Commands without the table's name, one a line. */
+/** Returns the commands without the table's name, one per line. */
 const text = (commands: readonly string[]): string =>
   commands.map((command) => command.replace('ip cox ', '')).join('\n');
 const fresh = (): FamilyTable => new FamilyTable('IPv4', SETTINGS, undefined, false);
 
-test('a service with two endpoints, then one more, one less, none, and gone', () => {
+test('a service with two endpoints, then one more, one fewer, none, and deleted', () => {
   const table = fresh();
   const change = (endpoints: readonly string[] | undefined): string =>
     text(
@@ -78,14 +78,14 @@ test('a service with two endpoints, then one more, one less, none, and gone', ()
       'delete element no-endpoint-services { 10.96.0.10 . tcp . 80 }',
     ].join('\n'),
   );
-  // Empty chains are deleted once the kernel has let go of them.
+  // Empty chains are deleted once the kernel has released them.
   expect(table.deleteStaleChains(999)).toEqual([]);
   expect(text(table.deleteStaleChains(1000))).toBe(
     'delete chain pick-cluster-tcp-2\ndelete chain pick-cluster-tcp-1',
   );
 });
 
-test('policies of an external service', () => {
+test('traffic policies of an external service', () => {
   const local = service({
     type: 'NodePort',
     externalTrafficPolicy: 'Local',
@@ -111,7 +111,7 @@ test('policies of an external service', () => {
   );
 });
 
-test('two services share an endpoint: it is forgotten with the second of them', () => {
+test('two services share an endpoint: it is removed with the second of them', () => {
   const table = fresh();
   const other = service({ clusterIP: '10.96.0.11' }, 'other');
   table.change([['default/web', rules(service(), ['10.0.0.1 here'])]], 0);
@@ -125,7 +125,7 @@ test('two services share an endpoint: it is forgotten with the second of them', 
   );
 });
 
-test('what users write does not get into commands', () => {
+test('user input is never written into commands', () => {
   const odd = service({
     sessionAffinity: 'ClientIP',
     ports: [{ name: 'x"; flush ruleset; "', port: 80, targetPort: 8080 }],
@@ -139,7 +139,7 @@ test('what users write does not get into commands', () => {
   expect(commands).not.toContain('ruleset');
 });
 
-test('a thousand endpoints and ports make bounded commands', () => {
+test('a thousand endpoints and ports need bounded commands', () => {
   const ports = Array.from({ length: 20 }, (_, index) => ({
     name: `p${index}`,
     port: 80 + index,
@@ -155,7 +155,7 @@ test('a thousand endpoints and ports make bounded commands', () => {
   const table = fresh();
   const commands = table.change([['default/web', decided]], 0);
   expect(Math.max(...commands.map((command) => command.length))).toBeLessThan(64 * 1024);
-  // The next one costs as much as in a small service: one element for each port, and the count.
+  // Another endpoint costs as much as in a small service: one element for each port, and the count.
   const next = decideService(
     service({ ports }),
     [slice([...many, '10.0.200.1'], { ports: endpointPorts as never })],
@@ -164,7 +164,7 @@ test('a thousand endpoints and ports make bounded commands', () => {
   expect(table.change([['default/web', next]], 0).join('\n').length).toBeLessThan(10_000);
 });
 
-test('a table that was there: what is right stays, what is wrong is repaired, what nobody wants goes', () => {
+test('an existing table: correct parts stay, wrong ones are repaired, unknown ones are removed', () => {
   const element = (key: unknown[], value: unknown): unknown[] => [{ concat: key }, value];
   const verdicts = { type: ['ipv4_addr', 'inet_proto', 'inet_service'], map: 'verdict' };
   const listing = JSON.stringify({

@@ -1,4 +1,5 @@
-// The proxy's table in one address family: what was programmed, and the commands from there to what it has to be.
+// The proxy's table in one address family: the programmed state, and the commands that change it to
+// the desired state.
 
 import type { IpFamily } from '#machinery/net/ip.ts';
 import type { ServiceRules } from '../model.ts';
@@ -12,10 +13,10 @@ import {
   wordsOf,
 } from './table.ts';
 
-/** Elements in one command: a longer line takes nft more memory, not less time. */
+/** The number of elements per command: a longer line takes nft more memory, not less time. */
 const ELEMENTS_PER_COMMAND = 500;
 
-/** One transaction's worth of changes, before they are written as commands. */
+/** The changes of one transaction, before they become commands. */
 interface Difference {
   readonly elements: Set<string>;
   readonly chains: Set<string>;
@@ -34,19 +35,22 @@ export class FamilyTable {
   readonly #elements = new Map<string, Wanted>();
   readonly #chains = new Map<string, { readonly rules: readonly string[]; users: number }>();
   readonly #sets = new Map<string, number>();
-  /** What the kernel has. */
+  /** The kernel's state. */
   readonly #programmed: {
     readonly elements: Map<string, string>;
-    /** Undefined: a chain whose rules are not known. */
+    /** Undefined: a chain with unknown rules. */
     readonly chains: Map<string, readonly string[] | undefined>;
     readonly sets: Set<string>;
   };
-  /** Empty chains that nothing refers to any more → when that was. */
+  /** Unused empty chains → since when. */
   readonly #stale = new Map<string, number>();
   readonly #leftover: Listing['foreign'];
   #replaces: boolean;
 
-  /** `listing`: what is there; undefined: nothing, or nothing to keep. `replaces`: what is there goes, in the first transaction. */
+  /**
+   * Creates the table's state. `listing`: the existing content; undefined: none, or none to keep.
+   * `replaces`: the first transaction deletes the existing table.
+   */
   constructor(
     family: IpFamily,
     settings: TableSettings,
@@ -72,7 +76,9 @@ export class FamilyTable {
     return `${wordsOf(this.#family).family} ${this.#settings.table}`;
   }
 
-  /** Chains of services that depend on the settings follow when their services are changed. */
+  /**
+   * Changes the settings. Chains of services that depend on them follow when their services change.
+   */
   useSettings(settings: TableSettings): void {
     this.#settings = settings;
   }
@@ -81,7 +87,7 @@ export class FamilyTable {
     return this.#programmed.elements.size;
   }
 
-  /** Returns the commands that begin a table: its fixed part. */
+  /** Returns the commands that create the fixed part of the table. */
   initialCommands(): string[] {
     const isReplaced = this.#replaces;
     this.#replaces = false;
@@ -90,8 +96,8 @@ export class FamilyTable {
   }
 
   /**
-   * Returns the commands for services that have changed. They count as run: after an error the table must be made anew from a listing.
-   * `nowMs`: monotonic.
+   * Returns the commands for changed services. They count as programmed: after an error the table
+   * must be created from a listing again. `nowMs`: monotonic.
    */
   change(services: Iterable<readonly [string, ServiceRules | undefined]>, nowMs: number): string[] {
     const difference: Difference = { elements: new Set(), chains: new Set(), sets: new Set() };
@@ -107,7 +113,10 @@ export class FamilyTable {
     return this.#commands(difference, nowMs);
   }
 
-  /** Returns the commands that remove what no service has asked for since the table was listed. */
+  /**
+   * Returns the commands that remove everything that no service has used since the table was
+   * listed.
+   */
   removeLeftovers(nowMs: number): string[] {
     const unused = <T>(present: Iterable<string>, wanted: ReadonlyMap<string, T>): Set<string> =>
       new Set([...present].filter((name) => !wanted.has(name)));
@@ -126,8 +135,9 @@ export class FamilyTable {
   }
 
   /**
-   * Returns the commands that delete chains which have been unused since before `nowMs` - 1 s. Kernels before 6.2 hold a reference for
-   * some time after the last map element that points to a chain is gone, and refuse to delete it until then.
+   * Returns the commands that delete chains which have been unused since before `nowMs` - 1 s.
+   * Kernels before 6.2 hold a reference for some time after the last map element that refers to a
+   * chain is gone, and reject its deletion until then.
    */
   deleteStaleChains(nowMs: number): string[] {
     const due = [...this.#stale]
@@ -168,7 +178,7 @@ export class FamilyTable {
       if (wanted !== undefined && --wanted.users === 0) this.#chains.delete(name);
       difference.chains.add(name);
     }
-    // The sets belong to one service: what it has asked for again is in difference.sets already.
+    // The sets belong to one service: those still in use are in difference.sets already.
     for (const name of objects.affinitySets.keys()) {
       if (!difference.sets.has(name)) this.#sets.delete(name);
       difference.sets.add(name);

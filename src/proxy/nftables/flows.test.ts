@@ -13,7 +13,7 @@ const LISTED = [
   'nonsense',
 ].join('\n');
 
-test('what conntrack prints', () => {
+test('the output of conntrack', () => {
   expect(
     parseFlows(LISTED).map(({ destination, destinationPort, endpoint, endpointPort }) => [
       destination,
@@ -69,7 +69,7 @@ function cleaner(conntrack: Partial<Conntrack>): {
   return { update: (rules) => flows.update(rules), removed, lines, lists: () => lists };
 }
 
-test('flows to endpoints that are gone are removed, those of others are not', async () => {
+test('flows to removed endpoints are deleted, other flows are not', async () => {
   const { update: apply, removed, lists } = cleaner({});
   await apply(update(['10.0.0.1', '10.0.0.2'], true));
   expect([removed.length, lists()]).toEqual([0, 1]);
@@ -79,7 +79,7 @@ test('flows to endpoints that are gone are removed, those of others are not', as
   expect(removed.map(({ sourcePort }) => sourcePort)).toEqual([4001]);
 });
 
-test('without endpoints flows stay, and go when there are others', async () => {
+test('without endpoints flows stay, and are deleted when there are others', async () => {
   const { update: apply, removed } = cleaner({});
   await apply(update(['10.0.0.1', '10.0.0.2'], true));
   await apply(update(['10.0.0.1 unready']));
@@ -88,7 +88,7 @@ test('without endpoints flows stay, and go when there are others', async () => {
   expect(removed.map(({ sourcePort }) => sourcePort)).toEqual([4001, 4002]);
 });
 
-test('without the program it is logged once', async () => {
+test('a missing program is logged once', async () => {
   const { update: apply, lines } = cleaner({
     list: () => Promise.reject(Object.assign(new Error('spawn'), { code: 'ENOENT' })),
   });

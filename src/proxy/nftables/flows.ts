@@ -1,5 +1,6 @@
-// Removes connection tracking entries of UDP that lead to endpoints which no longer serve. UDP has no end of a connection: a client that
-// sends on from the same port would keep its flow to an address where nothing is, for as long as it sends.
+// Deletes connection tracking entries of UDP flows to endpoints that no longer serve. UDP
+// connections have no end: a client that keeps sending from the same port would keep its flow to a
+// dead address.
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -7,9 +8,9 @@ import type { Logger } from '#machinery/log.ts';
 import type { PortRules, RulesUpdate } from '../model.ts';
 import { execute } from '#machinery/execute.ts';
 
-/** The kernel's table of connections. */
+/** The kernel's connection tracking table. */
 export interface Conntrack {
-  /** Returns the flows of UDP whose destination was rewritten. Rejects if the table cannot be read. */
+  /** Returns the UDP flows with a rewritten destination. Rejects if the table cannot be read. */
   list(family: 'ipv4' | 'ipv6'): Promise<readonly Flow[]>;
   remove(family: 'ipv4' | 'ipv6', flow: Flow): Promise<void>;
 }
@@ -19,7 +20,7 @@ export interface Flow {
   readonly sourcePort: number;
   readonly destination: string;
   readonly destinationPort: number;
-  /** Where replies come from: the endpoint. */
+  /** The source of replies: the endpoint. */
   readonly endpoint: string;
   readonly endpointPort: number;
 }
@@ -34,7 +35,7 @@ export interface FlowCleanerConfig {
 
 export class FlowCleaner {
   readonly #config: FlowCleanerConfig;
-  /** Ports of UDP by service. */
+  /** UDP ports by service. */
   readonly #ports = new Map<string, readonly PortRules[]>();
   #unavailable = false;
 
@@ -42,7 +43,10 @@ export class FlowCleaner {
     this.#config = config;
   }
 
-  /** Removes stale flows if endpoints of UDP services have gone. Never rejects: what fails is logged, once. */
+  /**
+   * Deletes stale flows if endpoints of UDP services are gone. Never rejects: a failure is logged
+   * once.
+   */
   async update({ complete, changes }: RulesUpdate): Promise<void> {
     if (complete) this.#ports.clear();
     const affected = new Set<'ipv4' | 'ipv6'>();
@@ -79,7 +83,7 @@ export class FlowCleaner {
     const byAddress = new Map<string, ReadonlySet<string>>();
     const byNodePort = new Map<number, ReadonlySet<string>>();
     for (const port of [...this.#ports.values()].flat()) {
-      // Without endpoints there is nothing better to go to.
+      // Without endpoints there is no better destination.
       if (familyOf(port) !== family || port.serving.length === 0) continue;
       const serving = new Set(port.serving);
       for (const ip of [port.clusterIP, ...port.externalIPs, ...port.loadBalancerIPs])
@@ -100,7 +104,10 @@ export class FlowCleaner {
 
 const familyOf = ({ family }: PortRules): 'ipv4' | 'ipv6' => (family === 'IPv4' ? 'ipv4' : 'ipv6');
 
-/** Flows may lead to an endpoint that is gone, or past the service to nowhere because it had no endpoints. */
+/**
+ * Reports whether flows may be stale: an endpoint is gone, or there was none, so that flows
+ * bypassed the service.
+ */
 function isStale(before: PortRules | undefined, { serving }: PortRules): boolean {
   if (serving.length === 0) return false;
   if (before === undefined || before.serving.length === 0) return true;
@@ -108,7 +115,12 @@ function isStale(before: PortRules | undefined, { serving }: PortRules): boolean
   return before.serving.some((endpoint) => !now.has(endpoint));
 }
 
-/** @param prefix program and arguments that run conntrack, such as `ip netns exec NAME`. Default: none. */
+/**
+ * Returns the table of the system.
+ *
+ * @param prefix a program and arguments that run conntrack, such as `ip netns exec NAME`. Default:
+ * none.
+ */
 export function systemConntrack(prefix: readonly string[] = []): Conntrack {
   const command = [...prefix, 'conntrack'];
   return {
@@ -135,7 +147,7 @@ export function systemConntrack(prefix: readonly string[] = []): Conntrack {
         [...command, '-D', '-f', family, '-p', 'udp', ...original],
         '',
       );
-      // A flow that has ended meanwhile is what was wanted.
+      // The flow has ended meanwhile, which has the same effect.
       if (code !== 0 && !/0 flow entries/.test(stderr))
         throw new Error(`conntrack -D failed: ${stderr.trim()}`);
     },
@@ -145,7 +157,7 @@ export function systemConntrack(prefix: readonly string[] = []): Conntrack {
 const FLOW =
   /src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+).*? src=(\S+) dst=\S+ sport=(\d+) dport=\d+/;
 
-/** Reads what `conntrack -L` prints. */
+/** Parses the output of `conntrack -L`. */
 export function parseFlows(text: string): Flow[] {
   return text.split('\n').flatMap((line) => {
     const [, source = '', destination = '', sport, dport, endpoint = '', eport] =

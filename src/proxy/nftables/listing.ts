@@ -1,20 +1,24 @@
-// Reads what `nft -j list table` prints: what an earlier process has left in our table, and what others have put there.
+// Parses the output of `nft -j list table`: what an earlier process has left in our table, and what
+// other programs have added.
 
 import type { IpFamily } from '#machinery/net/ip.ts';
 import { elementId } from './objects.ts';
 import { BASE_CHAINS, type Container, containersOf } from './table.ts';
 
 export interface Listing {
-  /** Elements of the table's maps and sets, as elementId and value. */
+  /** Elements of the table's maps and sets: elementId → value. */
   readonly elements: Map<string, string>;
   readonly chains: Set<string>;
-  /** Sets of clients that stay with an endpoint. */
+  /** Sets of clients with session affinity. */
   readonly affinitySets: Set<string>;
-  /** Maps and sets that are not ours → 'map' or 'set'. */
+  /** Maps and sets of other programs → 'map' or 'set'. */
   readonly foreign: Map<string, 'map' | 'set'>;
 }
 
-/** Something in the table is not what this version makes: its maps have other keys, its base chains other hooks. */
+/**
+ * The table is incompatible with this version: its maps have other keys, or its base chains other
+ * hooks.
+ */
 export class UnusableTableError extends Error {
   override readonly name = 'UnusableTableError';
 }
@@ -24,7 +28,10 @@ const HOOKS: ReadonlyMap<string, string> = new Map(
 );
 const PROTOCOLS: Readonly<Record<string, string>> = { '6': 'tcp', '17': 'udp', '132': 'sctp' };
 
-/** Throws UnusableTableError for a table that has to be replaced, and for text that is no listing. */
+/**
+ * Parses a listing. Throws UnusableTableError for a table that must be replaced, and for text that
+ * is not a listing.
+ */
 export function parseListing(text: string, family: IpFamily): Listing {
   const listing: Listing = {
     elements: new Map(),
@@ -75,7 +82,7 @@ function addElements(
   }
 }
 
-/** A key or value in the form in which it is written in commands. */
+/** Formats a key or value as it is written in commands. */
 function textOf(value: unknown, name?: Container): string {
   if (typeof value === 'string' || typeof value === 'number') return String(value);
   const record = asRecord(value);
@@ -84,7 +91,8 @@ function textOf(value: unknown, name?: Container): string {
     return asArray(parts)
       .map((part, index, all) => {
         const text = textOf(part);
-        // A protocol is a number on machines that know no names of protocols. It comes right before the port.
+        // On machines without protocol names the protocol is a number. It stands right before the
+        // port.
         const isProtocol =
           index === all.length - 2 && name !== undefined && !name.includes('endpoints-');
         return isProtocol ? (PROTOCOLS[text] ?? text) : text;
@@ -93,7 +101,7 @@ function textOf(value: unknown, name?: Container): string {
   }
   if ('drop' in record) return 'drop';
   const target = asRecord(record['goto'])['target'];
-  // Anything else is no value of ours, and differs from each of them.
+  // Any other value is not ours, and differs from all of ours.
   return typeof target === 'string' ? `goto ${target}` : JSON.stringify(value);
 }
 

@@ -1,4 +1,4 @@
-// Which commands and listings a back end asks for, with nft replaced by a recorder.
+// The commands and listings of a back end, with a recorder instead of nft.
 
 import { expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
@@ -56,7 +56,7 @@ const update = (complete: boolean, count = 1): RulesUpdate => ({
   ),
 });
 
-test('a complete update lists the table again, a large one only applies its settings', async () => {
+test('a complete update lists the table again; for a large table it only applies the settings', async () => {
   const small = record(100);
   await small.backend.sync(update(true));
   await small.backend.sync(update(true));
@@ -73,7 +73,7 @@ test('a complete update lists the table again, a large one only applies its sett
   expect(large.runs.join('')).not.toContain('element');
 });
 
-test('many services are several transactions, none of them without bound', async () => {
+test('many services need several transactions of bounded size', async () => {
   const { backend, runs } = record(100);
   await backend.sync(update(true, 5000));
   expect(runs.length).toBeGreaterThan(3);

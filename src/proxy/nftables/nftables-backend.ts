@@ -1,4 +1,5 @@
-// The proxy in nftables. A table in each family; one transaction for each bounded part of an update.
+// The nftables back end. It has one table per family, and one transaction for each bounded part of
+// an update.
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -16,22 +17,25 @@ export interface NftablesBackendConfig {
   readonly nft: Nft;
   readonly families: readonly IpFamily[];
   readonly settings: () => TableSettings;
-  /** Removes flows of UDP to endpoints that are gone. Undefined: they end by their timeout. */
+  /** Deletes UDP flows to removed endpoints. Undefined: they end by their timeout. */
   readonly flows: FlowCleaner | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** See RELISTED_ELEMENTS. For tests. */
+  /** Replaces RELISTED_ELEMENTS in tests. */
   readonly relistedElements?: number;
 }
 
-/** Targets in one transaction. The kernel takes all of it at once, or nothing; a larger one would hold the tables' lock longer. */
+/**
+ * The maximum number of targets per transaction. The kernel applies a transaction atomically; a
+ * larger one would hold the tables' lock longer.
+ */
 const TARGETS_PER_TRANSACTION = 10_000;
 /**
- * A table with more elements is listed at the start and after an error, but not for every complete update: to read a listing takes the
- * process tens of milliseconds for each 10,000 of them in one go.
+ * A table with more elements is listed at the start and after an error, but not at every complete
+ * update: parsing a listing blocks the process for tens of milliseconds per 10,000 elements.
  */
 const RELISTED_ELEMENTS = 20_000;
-/** A larger listing takes longer to read than the table to be replaced. */
+/** Parsing a larger listing takes longer than replacing the table. */
 const MAX_LISTING_LENGTH = 64 * 1024 * 1024;
 
 export class NftablesBackend implements Backend {
@@ -54,7 +58,7 @@ export class NftablesBackend implements Backend {
       (table) => table.programmedElements > (this.#config.relistedElements ?? RELISTED_ELEMENTS),
     );
     let tables = complete && !isLarge ? undefined : present;
-    // Until it has been done, what the kernel has is not known.
+    // Until the update has succeeded, the kernel's state is unknown.
     this.#tables = undefined;
     if (tables === undefined) {
       tables = await Promise.all(this.#config.families.map((family) => this.#open(family)));
@@ -115,7 +119,7 @@ export class NftablesBackend implements Backend {
     try {
       await this.#config.nft.run(lines(commands));
     } catch (error) {
-      // An empty chain does no harm. A complete update finds it again.
+      // An empty chain is harmless. A complete update finds it again.
       this.#config.logger.warn('proxy: deleting unused nftables chains failed', {
         message: errorMessage(error),
       });
@@ -128,7 +132,7 @@ export class NftablesBackend implements Backend {
   }
 }
 
-/** Removes the table in both families, if it is there. */
+/** Removes the table in both families, if it exists. */
 export async function removeTable(nft: Nft, table: string): Promise<void> {
   await nft.run(
     removalOf({ family: 'ip', name: table }) + removalOf({ family: 'ip6', name: table }),
@@ -137,7 +141,10 @@ export async function removeTable(nft: Nft, table: string): Promise<void> {
 
 const lines = (commands: readonly string[]): string => `${commands.join('\n')}\n`;
 
-/** Splits changes by their number of targets; a service is never split, so that its traffic always finds what it needs. */
+/**
+ * Splits changes by their number of targets; a service is never split, so that its traffic always
+ * has all of its rules.
+ */
 function* partsOf(
   changes: ReadonlyMap<string, ServiceRules | undefined>,
 ): Generator<readonly (readonly [string, ServiceRules | undefined])[]> {

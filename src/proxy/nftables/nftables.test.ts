@@ -1,4 +1,5 @@
-// The suite of all back ends in network namespaces, and what only nftables has: other programs' rules, and repair.
+// The conformance suite in network namespaces, and tests of nftables only: rules of other programs,
+// and repair.
 
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -27,7 +28,7 @@ const logger = createLogger({ level: 'warn' });
 
 const missing = labIsMissing();
 
-/** A back end for the tables of the lab's node. */
+/** Returns a back end for the tables of the lab's node. */
 const backendIn = (lab: Lab, clock: Clock = systemClock): NftablesBackend =>
   new NftablesBackend({
     nft: new NftSession({ clock: systemClock, prefix: lab.inside('node') }),
@@ -74,7 +75,7 @@ describe.skipIf(missing !== undefined)(
       return typeof attempt === 'string' ? attempt : attempt.server;
     };
 
-    test('other tables stay as they are; ours goes as a whole', async () => {
+    test('other tables stay; ours is removed completely', async () => {
       const other = 'table ip other {\n\tchain x {\n\t\ttcp dport 80 accept\n\t}\n}\n';
       nft('add table ip other; add chain ip other x; add rule ip other x tcp dport 80 accept');
       const backend = backendIn(lab);
@@ -86,7 +87,7 @@ describe.skipIf(missing !== undefined)(
       nft('delete table ip other');
     });
 
-    test('what others have put into our table is removed, what they have removed is repaired', async () => {
+    test('additions by other programs are removed, their removals are repaired', async () => {
       const first = backendIn(lab);
       await first.sync(web(['10.0.0.1 here']));
       const before = nft('list', 'ruleset');
@@ -102,12 +103,12 @@ describe.skipIf(missing !== undefined)(
       await second.sync(web(['10.0.0.1 here']));
       expect(await serverAt(80)).toBe('pod1');
       await clock.advance('1s');
-      // The next update deletes chains that nothing refers to any more.
+      // The next update deletes unused chains.
       await second.sync({ complete: false, changes: new Map() });
       expect(sorted(nft('list', 'ruleset'))).toBe(sorted(before));
     });
 
-    test('a change that fails because others have been there is applied by the next complete update', async () => {
+    test('a change that fails because of another program is applied by the next complete update', async () => {
       const backend = backendIn(lab);
       await backend.sync(web(['10.0.0.1 here']));
       nft('flush map ip coxswain endpoints-cluster-tcp');
@@ -118,7 +119,7 @@ describe.skipIf(missing !== undefined)(
       expect(await serverAt(80)).toBe('pod2');
     });
 
-    test('a table of the same name that has another form is replaced', async () => {
+    test('an incompatible table of the same name is replaced', async () => {
       nft(
         'delete table ip coxswain; add table ip coxswain; add map ip coxswain service-ips { type ipv4_addr : verdict; }',
       );
@@ -132,5 +133,5 @@ describe.skipIf(missing !== undefined)(
   },
 );
 
-/** The order of objects in a listing is that of their making. */
+/** Sorts lines: a listing has objects in the order of their creation. */
 const sorted = (text: string): string => text.split('\n').sort().join('\n');

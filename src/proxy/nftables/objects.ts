@@ -1,4 +1,5 @@
-// What the rules of a service are in nftables: elements of the table's maps, and chains. A value, to be compared with the one before.
+// The nftables objects of a service: elements of the table's maps, and chains. A value that is
+// compared with the previous one.
 
 import { createHash } from 'node:crypto';
 import type { IpFamily } from '#machinery/net/ip.ts';
@@ -14,21 +15,21 @@ import {
 } from './table.ts';
 
 export interface NftObjects {
-  /** The container and the key, as elementId makes it → the value; '' in sets. */
+  /** The container and key (see elementId) → the value; '' in sets. */
   readonly elements: ReadonlyMap<string, string>;
-  /** Chains that belong to this service alone, with their rules. */
+  /** Chains of this service, with their rules. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
   /** Chains that services share: the name determines the rules. */
   readonly shared: ReadonlyMap<string, readonly string[]>;
-  /** Sets of clients that stay with an endpoint → seconds. */
+  /** Sets of clients with session affinity → their timeout in seconds. */
   readonly affinitySets: ReadonlyMap<string, number>;
-  /** By port and policy: targets by number, for the next time. */
+  /** By port and policy: targets by slot, for the next call. */
   readonly slots: ReadonlyMap<string, readonly string[]>;
 }
 
 export const elementId = (container: Container, key: string): string => `${container}\t${key}`;
 
-/** Chains and sets whose name begins with one of these belong to services. */
+/** Chains and sets whose name has one of these prefixes belong to services. */
 export const SERVICE_PREFIXES = [
   'pick-',
   'external-',
@@ -40,7 +41,10 @@ export const SERVICE_PREFIXES = [
 
 type Policy = 'cluster' | 'local';
 
-/** Returns the objects of a service in one family. `previous`: its objects so far. Undefined if it has no port in the family. */
+/**
+ * Returns the objects of a service in one family; undefined if it has no port in the family.
+ * `previous`: its objects so far.
+ */
 export function objectsOf(
   rules: ServiceRules,
   family: IpFamily,
@@ -94,7 +98,7 @@ class Objects implements NftObjects {
     }
     const addresses = [...rules.loadBalancerIPs, ...rules.externalIPs];
     if (external !== 'reject') {
-      // The policies that traffic from outside, and the node's own, may take.
+      // The policies that external traffic and the node's own traffic may use.
       const used: Policy[] = externalLocal ? ['cluster', 'local'] : ['cluster'];
       for (const ip of addresses) {
         this.#add('service-ips', vip(ip), `goto ${this.#externalChain(rules, false)}`);
@@ -133,7 +137,9 @@ class Objects implements NftObjects {
     this.elements.set(elementId(container, key), value);
   }
 
-  /** With session affinity the endpoints are in chains of the service instead. */
+  /**
+   * Adds endpoints to the map. With session affinity, chains of the service contain them instead.
+   */
   #addEndpoints(rules: PortRules, policy: Policy, container: Container, key: string): void {
     if (rules.affinitySeconds > 0) return;
     (this.slots.get(`${rules.id} ${policy}`) ?? []).forEach((target, slot) =>
@@ -163,7 +169,10 @@ class Objects implements NftObjects {
     return chain;
   }
 
-  /** Returns the chain for traffic from outside: what has to be masqueraded, and what goes around the Local policy. */
+  /**
+   * Returns the chain for external traffic: it marks packets to masquerade, and bypasses the policy
+   * Local where needed.
+   */
   #externalChain(rules: PortRules, isNodePort: boolean): string {
     const cluster = this.#pick(rules, 'cluster', isNodePort);
     const mark = markRule(this.#settings);
@@ -189,10 +198,13 @@ class Objects implements NftObjects {
     return chain;
   }
 
-  /** A client goes to the endpoint whose set it is in; from a random one's chain it gets into that one's set. */
+  /**
+   * Adds session affinity: a client whose address is in an endpoint's set goes to that endpoint;
+   * otherwise a random endpoint's chain adds the client to its set.
+   */
   #addAffinity(rules: PortRules, policies: ReadonlyMap<Policy, readonly string[]>): void {
     const { protocol } = rules;
-    // A set cannot change its timeout, so another timeout is another set.
+    // The timeout of a set is immutable, so another timeout needs another set.
     const nameFor = (target: string): string =>
       nameOf(`${rules.id} ${target} ${rules.affinitySeconds}`);
     for (const target of new Set([...policies.values()].flat())) {
@@ -220,7 +232,7 @@ class Objects implements NftObjects {
 const verdictOf = (destination: Extract<Destination, 'reject' | 'drop'>): string =>
   destination === 'reject' ? `goto ${REJECT_CHAIN}` : 'drop';
 
-/** A name for nft: what users write does not get into its commands. */
+/** Returns a safe name for nft, so that user input is never written into its commands. */
 function nameOf(id: string): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 16);
 }

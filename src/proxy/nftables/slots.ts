@@ -1,7 +1,8 @@
-// Which number a target has among those of its port. Numbers must be dense, since a random one below their count is drawn; a target
-// keeps its number when others come and go, so that a change of one endpoint changes one or two elements.
+// Assigns slot numbers to the targets of a port. The numbers are dense, since a random number below
+// their count is drawn; a target keeps its number when others are added or removed, so that a
+// change of one endpoint changes one or two elements.
 
-/** Returns the targets in the order of their numbers: like `previous`, without those that are gone and with the new ones. */
+/** Returns the targets in slot order: `previous` without removed targets, and with new ones. */
 export function assignSlots(
   previous: readonly string[],
   targets: readonly string[],
@@ -13,7 +14,7 @@ export function assignSlots(
     wanted.has(target) ? target : added.shift(),
   );
   slots.push(...added);
-  // The last ones move to where nothing is left.
+  // The last targets fill the empty slots.
   for (let hole = slots.indexOf(undefined); hole !== -1; hole = slots.indexOf(undefined, hole)) {
     const last = slots.pop();
     if (last === undefined) continue;

@@ -1,16 +1,20 @@
-// The fixed part of the proxy's table in one address family: base chains on netfilter's hooks, maps and sets. What services add are
-// elements of the maps, and a few chains.
+// The fixed part of the proxy's table in one address family: base chains on netfilter's hooks, maps
+// and sets. Services add elements to the maps, and a few chains.
+// - nat-prerouting, nat-output → services → @service-ips, @service-nodeports → external-… → pick-…
+//   → dnat
+// - filter-…-pre-dnat → firewall-check → @firewall-ips: load balancer source ranges, before the
+//   address is rewritten
+// - filter-input, -forward, -output → …-endpoints-check: reject or drop traffic to services without
+//   endpoints
+// - filter-forward, -output → cluster-ips-check: reject other ports of cluster IPs, drop unknown
+//   cluster IPs
+// - nat-postrouting → masquerading: marked packets, and connections of a pod to itself
 //
-//   nat-prerouting, nat-output ──► services ──► @service-ips, @service-nodeports ──► external-… ──► pick-… ──► dnat
-//   filter-…-pre-dnat ──► firewall-check ──► @firewall-ips          load balancer source ranges, before the address is rewritten
-//   filter-input, -forward, -output ──► …-endpoints-check           reject or drop what has no endpoints
-//   filter-forward, -output ──► cluster-ips-check                   reject other ports of cluster IPs, drop unknown cluster IPs
-//   nat-postrouting ──► masquerading                                the mark, and connections of a pod to itself
-//
-// A service without session affinity has no chain of its own. The chain pick-cluster-tcp-3 serves all services of TCP with three endpoints:
-// it looks up (address, port, random number below 3) in a map. So a change of endpoints is a change of a few map elements, and the
-// number of chains, which nft reads before each transaction, does not grow with the number of services. There is a map for each protocol,
-// because nft 1.0 cannot read back a rule that rewrites the port of several.
+// A service without session affinity has no chain of its own. The chain pick-cluster-tcp-3 serves
+// all TCP services with three endpoints: it looks up (address, port, random number below 3) in a
+// map. So a change of endpoints changes a few map elements, and the number of chains, which nft
+// reads before each transaction, does not grow with the number of services. Each protocol has its
+// own map, because nft 1.0 cannot read back a rule that rewrites the port of several protocols.
 
 import type { IpFamily } from '#machinery/net/ip.ts';
 import type { Protocol } from '../model.ts';
@@ -18,18 +22,23 @@ import type { Protocol } from '../model.ts';
 export interface TableSettings {
   /** The table's name, in the families ip and ip6. */
   readonly table: string;
-  /** Addresses that node ports work at. Undefined: all of the node but loopback. */
+  /**
+   * The addresses at which node ports work. Undefined: all addresses of the node except loopback.
+   */
   readonly nodePortIPs: readonly string[] | undefined;
-  /** Sources in these ranges are pods of the cluster. Empty: unknown, nothing is known to be from outside. */
+  /**
+   * Sources in these ranges are pods of the cluster. Empty: unknown, so no source counts as
+   * external.
+   */
   readonly clusterCidrs: readonly string[];
-  /** Where cluster IPs come from: others out of them are dropped. */
+  /** The ranges of cluster IPs: traffic to unallocated ones is dropped. */
   readonly serviceCidrs: readonly string[];
   readonly masqueradeAll: boolean;
-  /** Which bit of a packet's mark says that it has to be masqueraded. */
+  /** The bit of a packet's mark that requests masquerading. */
   readonly masqueradeBit: number;
   /**
-   * A bridge of pods whose traffic to each other does not pass netfilter on the way back. Traffic through services between its pods
-   * gets the bridge's address as its source. Undefined: there is none.
+   * A bridge of pods whose traffic to each other bypasses netfilter on the way back. Traffic
+   * through services between its pods gets the bridge's address as its source. Undefined: none.
    */
   readonly blindBridge: string | undefined;
 }
@@ -37,7 +46,7 @@ export interface TableSettings {
 const PROTOCOLS = ['tcp', 'udp', 'sctp'] as const satisfies readonly Protocol[];
 const POLICIES = ['cluster', 'local'] as const;
 
-/** Targets by address (or, for node ports, without it), port and number. */
+/** A map of targets by address (not for node ports), port and slot. */
 export type EndpointMap = `${'' | 'nodeport-'}endpoints-${(typeof POLICIES)[number]}-${Protocol}`;
 
 const ENDPOINT_MAPS: readonly EndpointMap[] = POLICIES.flatMap((policy) =>
@@ -58,12 +67,12 @@ export type Container =
   | 'firewall-ips'
   | EndpointMap;
 
-/** What a container's keys and values are: types by name, or for endpoints the expressions that have them. */
+/** The keys and values of a container: names of types, or for endpoints expressions. */
 interface ContainerType {
   readonly kind: 'set' | 'map';
-  /** As it is declared. */
+  /** The form in declarations. */
   readonly declaration: string;
-  /** As it is listed: 'KEY : VALUE'. */
+  /** The form in listings: 'KEY : VALUE'. */
   readonly listed: string;
 }
 
@@ -80,7 +89,7 @@ export const BASE_CHAINS = [
   ['nat-postrouting', 'nat', 'postrouting', 100],
 ] as const;
 
-/** nft's words for a family. */
+/** nft's keywords for a family. */
 export interface FamilyWords {
   readonly family: 'ip' | 'ip6';
   readonly type: 'ipv4_addr' | 'ipv6_addr';
@@ -132,7 +141,7 @@ export function containersOf(family: IpFamily): ReadonlyMap<Container, Container
   ]);
 }
 
-/** Chains with rules of the table itself, base chains apart. */
+/** Chains with rules of the table itself, except base chains. */
 const PLAIN_CHAINS = [
   'services',
   'firewall-check',
@@ -143,15 +152,15 @@ const PLAIN_CHAINS = [
   REJECT_CHAIN,
 ];
 
-/** Chains that are always in the table. */
+/** Chains that every table has. */
 export const FIXED_CHAINS: ReadonlySet<string> = new Set([
   ...BASE_CHAINS.map(([name]) => name),
   ...PLAIN_CHAINS,
 ]);
 
 /**
- * Returns the commands that make the fixed part what it has to be, whatever is in those chains. Elements of maps stay. Base chains that
- * are there must have the same hook and priority, or the transaction fails.
+ * Returns the commands that create or replace the fixed part. Elements of maps stay. Existing base
+ * chains must have the same hook and priority, otherwise the transaction fails.
  */
 export function tableCommands(family: IpFamily, settings: TableSettings): string[] {
   const name = `${wordsOf(family).family} ${settings.table}`;

@@ -1,10 +1,10 @@
-// A small network out of network namespaces, for tests that need a real kernel: a node with two pods, a client outside, and pods of
-// another node. Needs root, iproute2 and nft.
+// A small network of network namespaces, for tests with a real kernel: a node with two pods, a
+// client outside, and pods of another node. Needs root, iproute2 and nft.
+// - The client is 192.168.0.2; the node is 192.168.0.1.
+// - The node's pods are pod1 10.0.0.1 and pod2 10.0.0.2.
+// - Behind 10.0.1.254 is `other` with 10.0.1.1 and 10.0.1.2: pods of another node.
 //
-//   client 192.168.0.2 ── 192.168.0.1 node ── pod1 10.0.0.1, pod2 10.0.0.2
-//                                         └── 10.0.1.254 other 10.0.1.1, 10.0.1.2
-//
-// The same in IPv6: fd00:0:0:1::2 and ::1, fd00:0:0:a::1 and ::2, fd00:0:0:b::1 and ::2.
+// The IPv6 addresses are fd00:0:0:1::2 and ::1, fd00:0:0:a::1 and ::2, fd00:0:0:b::1 and ::2.
 
 import { spawnSync } from 'node:child_process';
 import { Agent } from '#machinery/net/testing/agent.ts';
@@ -14,7 +14,7 @@ export type Place = (typeof PLACES)[number];
 
 export const LAB_PORT = 8080;
 
-/** Returns why there can be no lab; undefined if there can. */
+/** Returns the reason why the lab cannot run; undefined if it can. */
 export function labIsMissing(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root';
@@ -53,7 +53,7 @@ export class Lab {
     return lab;
   }
 
-  /** Program and arguments that run something in a namespace. */
+  /** Returns a program and arguments that run other programs in a namespace. */
   inside(place: Place): readonly string[] {
     return ['ip', 'netns', 'exec', `${this.#prefix}-${place}`];
   }
@@ -67,7 +67,7 @@ export class Lab {
     run(['sh', '-c', PLACES.map((place) => `ip netns delete ${this.#prefix}-${place}`).join('; ')]);
   }
 
-  /** One shell for all of it: a program for each step would take longer than the tests. */
+  /** Builds the lab with one shell: a process for each step would take longer than the tests. */
   #build(): void {
     const at = (place: Place): string => `${this.#prefix}-${place}`;
     const inside = (place: Place, commands: string): string =>
@@ -75,7 +75,7 @@ export class Lab {
     const lines: string[] = [];
     for (const place of PLACES)
       lines.push(`ip netns add ${at(place)}`, `ip -n ${at(place)} link set lo up`);
-    // ICMP errors are what tests look at, and redirects would use up their rate.
+    // Tests need ICMP errors, and redirects would exhaust their rate limit.
     const settings = [
       'ipv4/ip_forward=1',
       'ipv6/conf/all/forwarding=1',

@@ -1,7 +1,6 @@
-// Services, slices and nodes for tests, from short texts.
+// Builds services, slices and nodes for tests from short texts.
 
-import type { IpFamily } from '#machinery/net/ip.ts';
-import { parseIp } from '#machinery/net/ip.ts';
+import { type IpFamily, parseIp } from '#machinery/net/ip.ts';
 import type { NodeFacts, Service, Slice } from '../model.ts';
 
 export const NODE: NodeFacts = {
@@ -11,7 +10,7 @@ export const NODE: NodeFacts = {
   reservedPorts: new Set(['tcp/6443', 'tcp/10250']),
 };
 
-/** A service `default/web` with the cluster IP 10.96.0.10 and the port 80. */
+/** Returns the service `default/web` with the cluster IP 10.96.0.10 and the port 80. */
 export function service(
   spec: Partial<Service['spec']> = {},
   name = 'web',
@@ -34,8 +33,9 @@ export function service(
 }
 
 /**
- * Returns a slice of the service with the port 8080. Each endpoint is a text: the address, then words: `here` or `there` its node, `unready`,
- * `going` (terminating, serves), `gone` (terminating, does not serve), `zone=Z` and `node=N` hints.
+ * Returns a slice of the service with the port 8080. Each endpoint is a text: its address, and then
+ * words: `here` or `there` (its node), `unready`, `going` (terminating, serving), `gone`
+ * (terminating, not serving), `zone=Z` and `node=N` (hints).
  */
 export function slice(
   endpoints: readonly string[],

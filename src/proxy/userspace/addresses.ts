@@ -1,19 +1,22 @@
-// Addresses of services on the loopback interface, so that a process can listen at them.
+// Manages addresses of services on the loopback interface, so that a process can listen at them.
 
 import type { Logger } from '#machinery/log.ts';
 import { contains, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import { execute } from '#machinery/execute.ts';
 
 export interface Addresses {
-  /** Makes these the only addresses of services that the machine has. Never rejects: what fails is logged. */
+  /** Replaces the machine's addresses of services. Never rejects: failures are logged. */
   keep(wanted: ReadonlySet<string>): Promise<void>;
 }
 
 export interface LoopbackAddressesConfig {
-  /** Ranges of cluster IPs: an address in them that nothing wants any more is removed, whoever has left it. */
+  /**
+   * Returns the ranges of cluster IPs: an unwanted address in them is removed, even if another
+   * process added it.
+   */
   readonly serviceCidrs: () => readonly string[];
   readonly logger: Logger;
-  /** Program and arguments that run `ip`. Default: none. */
+  /** A program and arguments that run `ip`. Default: none. */
   readonly prefix?: readonly string[];
 }
 

@@ -1,4 +1,5 @@
-// Chooses a target for a client: at random, or the one that the client has had.
+// Chooses a target for a client: the client's previous one with session affinity, otherwise a
+// random one.
 
 import type { Clock } from '#machinery/clock.ts';
 import { contains, type IpRange, parseCidr, parseIp } from '#machinery/net/ip.ts';
@@ -9,7 +10,7 @@ import type { Route } from './frontends.ts';
 export interface BalancerConfig {
   readonly clock: Clock;
   readonly random: Random;
-  /** Whether a client is the node itself or one of its pods. */
+  /** Reports whether a client is the node itself or one of its pods. */
   readonly isOwn: (client: string) => boolean;
 }
 
@@ -18,7 +19,7 @@ interface Session {
   readonly expiresMs: number;
 }
 
-/** Clients per service port that are remembered; the one that came first is forgotten. */
+/** The maximum number of remembered clients per service port; the oldest is dropped. */
 const MAX_SESSIONS = 10_000;
 
 const keyOf = ({ ip, port }: Target): string => `${ip} ${port}`;
@@ -33,7 +34,10 @@ export class Balancer {
     this.#config = config;
   }
 
-  /** Returns the targets for the client in the order in which they are to be tried. Empty: it is not served. */
+  /**
+   * Returns the targets for the client in the order in which to try them. Empty: the client is
+   * rejected.
+   */
   targetsFor(route: Route, client: string): readonly Target[] {
     if (!this.#allows(route, client)) return [];
     const candidates = this.#config.isOwn(client) ? route.ownTargets : route.targets;
@@ -59,7 +63,7 @@ export class Balancer {
     if (sessions.size > MAX_SESSIONS) sessions.delete(sessions.keys().next().value as string);
   }
 
-  /** Forgets ports that are gone. `ids`: those that there are. */
+  /** Drops the state of removed ports. `ids`: the existing ports. */
   keepOnly(ids: ReadonlySet<string>): void {
     for (const id of this.#sessions.keys()) if (!ids.has(id)) this.#sessions.delete(id);
   }

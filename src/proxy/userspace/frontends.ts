@@ -1,4 +1,5 @@
-// Where the userspace proxy listens: from rules to frontends, each with where its traffic may go. Pure.
+// The frontends of the userspace proxy, computed from rules: the addresses to listen at, each with
+// its destination. Pure.
 
 import type { PortRules, Protocol, ServiceRules, Target } from '../model.ts';
 
@@ -11,21 +12,27 @@ export interface Frontend {
 }
 
 export interface Route {
-  /** PortRules.id: session affinity is for the port, whatever address a client uses. */
+  /**
+   * The id of the port rules (PortRules.id): session affinity applies to the port, for any address
+   * that a client uses.
+   */
   readonly id: string;
   readonly affinitySeconds: number;
-  /** For clients elsewhere. */
+  /** The targets for external clients. */
   readonly targets: readonly Target[];
-  /** For the node itself and its pods. */
+  /** The targets for the node itself and its pods. */
   readonly ownTargets: readonly Target[];
-  /** Clients that are served; empty: all. */
+  /** The allowed clients; empty: all. */
   readonly sourceRanges: readonly string[];
 }
 
 export interface FrontendSettings {
-  /** Where node ports are served. */
+  /** The addresses that serve node ports. */
   readonly nodePortIPs: readonly string[];
-  /** External and load balancer addresses are served only where they are addresses of this machine. */
+  /**
+   * Reports whether the address belongs to this machine: external and load balancer addresses are
+   * served only then.
+   */
   readonly isOwn: (ip: string) => boolean;
 }
 
@@ -35,7 +42,10 @@ export const frontendId = ({
   protocol,
 }: Pick<Frontend, 'ip' | 'port' | 'protocol'>): string => `${protocol} ${ip} ${port}`;
 
-/** Returns the frontends of a service. One that would lead nowhere is left out: connections to it are refused. */
+/**
+ * Returns the frontends of a service. A frontend without a destination is left out: connections to
+ * it are refused.
+ */
 export function frontendsOf(rules: ServiceRules, settings: FrontendSettings): Frontend[] {
   return rules.ports.flatMap((port) => frontendsOfPort(port, settings));
 }

@@ -1,4 +1,4 @@
-// An address of a load balancer that the machine gets after the service has it.
+// A load balancer address that the machine gets after the service has it.
 
 import { expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';

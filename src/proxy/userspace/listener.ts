@@ -1,10 +1,10 @@
-// What a frontend of the userspace proxy is while it is open.
+// An open frontend of the userspace proxy.
 
 import type { Route } from './frontends.ts';
 
 export interface Listener {
-  /** New connections and datagrams go there from now on. */
+  /** Sets the destination of new connections and datagrams. */
   setRoute(route: Route): void;
-  /** Nothing new is accepted. `connections`: those that are open are closed as well. */
+  /** Accepts nothing new. `connections`: also closes open connections. */
   close(connections: boolean): Promise<void>;
 }

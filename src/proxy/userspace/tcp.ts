@@ -1,4 +1,4 @@
-// A TCP port that is forwarded: both directions, half-closed connections, backpressure.
+// Forwards a TCP port: both directions, half-closed connections, back-pressure.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Target } from '../model.ts';
@@ -6,13 +6,13 @@ import type { Balancer } from './balancer.ts';
 import type { Route } from './frontends.ts';
 import type { Listener } from './listener.ts';
 
-/** One frontend must not take all file descriptors of the process. */
+/** One frontend must not exhaust the file descriptors of the process. */
 const MAX_CONNECTIONS = 2000;
-/** An endpoint that does not answer is given up after this time, and the next one is tried. */
+/** The next endpoint is tried if one does not respond within this time. */
 const CONNECT_TIMEOUT_MS = 5000;
 const MAX_TRIES = 3;
 
-/** Rejects if it cannot listen there. */
+/** Starts listening. Rejects if the address and port cannot be used. */
 export async function listenTcp(
   ip: string,
   port: number,
@@ -40,7 +40,8 @@ export async function listenTcp(
       if (connections) for (const socket of sockets) socket.destroy();
       return new Promise((resolve) => {
         server.close(() => resolve());
-        // Connections that are open end by themselves, as with rules in the kernel; nothing waits for them.
+        // Open connections end by themselves, as with rules in the kernel; the call does not wait
+        // for them.
         if (!connections) resolve();
       });
     },
@@ -89,6 +90,6 @@ function forward(
   });
 }
 
-/** An IPv4 client of a socket for both families. */
+/** Returns the address of an IPv4 client without the prefix of dual-stack sockets. */
 export const plainAddress = (address: string): string =>
   address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;

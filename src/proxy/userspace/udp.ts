@@ -1,4 +1,5 @@
-// A UDP port that is forwarded. Each client has a socket of its own towards its endpoint, so that answers find their way back.
+// Forwards a UDP port. Each client has its own socket towards its endpoint, so that replies can be
+// assigned to it.
 
 import { createSocket, type Socket } from 'node:dgram';
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -8,9 +9,15 @@ import type { Route } from './frontends.ts';
 import type { Listener } from './listener.ts';
 import { plainAddress } from './tcp.ts';
 
-/** A client that has sent nothing for so long is forgotten: what the kernel's table of connections has for UDP streams. */
+/**
+ * A client without traffic for this time is dropped: the timeout of the kernel's connection
+ * tracking for UDP streams.
+ */
 const IDLE_MS = 120_000;
-/** Clients of one frontend; the one that has been silent for longest makes room. Each takes a file descriptor. */
+/**
+ * The maximum number of clients per frontend; the one that has been idle longest is dropped. Each
+ * takes a file descriptor.
+ */
 const MAX_CLIENTS = 500;
 
 interface Session {
@@ -19,7 +26,7 @@ interface Session {
   idle: Timer;
 }
 
-/** Rejects if it cannot listen there. */
+/** Starts listening. Rejects if the address and port cannot be used. */
 export async function listenUdp(
   ip: string,
   port: number,
@@ -30,7 +37,7 @@ export async function listenUdp(
   let current = route;
   const type = ip.includes(':') ? 'udp6' : 'udp4';
   const frontend = createSocket({ type, ipv6Only: type === 'udp6' });
-  /** The one that sent last is last. */
+  /** In the order of their last datagram. */
   const sessions = new Map<string, Session>();
   const end = (client: string): void => {
     const session = sessions.get(client);
@@ -46,7 +53,7 @@ export async function listenUdp(
     const socket = createSocket(target.ip.includes(':') ? 'udp6' : 'udp4');
     socket.on('error', () => end(client));
     socket.on('message', (data, from) => {
-      // Only the endpoint answers in the name of the service.
+      // Only the endpoint may reply in the name of the service.
       if (from.port === target.port && plainAddress(from.address) === target.ip)
         frontend.send(data, clientPort, address, ignoreError);
     });
@@ -94,7 +101,5 @@ const isTarget = ({ targets, ownTargets }: Route, { ip, port }: Target): boolean
     list.some((target) => target.ip === ip && target.port === port),
   );
 
-/** A datagram that cannot be sent is lost, as datagrams may be. */
-function ignoreError(): void {
-  // Nothing to do.
-}
+/** Ignores an error: a datagram that cannot be sent is lost, which UDP allows. */
+function ignoreError(): void {}

@@ -1,5 +1,5 @@
-// The proxy without the kernel's help: it listens at node ports, and at cluster IPs where the machine lets it have their addresses.
-// Endpoints see the proxy's address, not the client's.
+// The proxy without support of the kernel: it listens at node ports, and at cluster IPs if it can
+// add them to the machine. Endpoints see the proxy's address instead of the client's.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -14,11 +14,13 @@ import { listenTcp } from './tcp.ts';
 import { listenUdp } from './udp.ts';
 
 export interface UserspaceBackendConfig {
-  /** Where node ports are served; read at each complete update. */
+  /** Returns the addresses that serve node ports; called at each complete update. */
   readonly nodePortIPs: () => readonly string[];
-  /** Addresses of this machine. */
+  /** Returns the addresses of this machine. */
   readonly machineAddresses: () => readonly string[];
-  /** Gives the machine the addresses of services. Undefined: it cannot, so there are no cluster IPs. */
+  /**
+   * Adds addresses of services to the machine. Undefined: it cannot, so cluster IPs do not work.
+   */
   readonly addresses: Addresses | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -30,10 +32,13 @@ interface Open {
   readonly listener: Listener;
 }
 
-/** Ports of one process: each is a file descriptor, and services of a cluster that needs this proxy are few. */
+/**
+ * The maximum number of ports: each takes a file descriptor, and clusters that need this proxy have
+ * few services.
+ */
 const MAX_FRONTENDS = 5000;
 
-/** How often the machine's addresses are read while services have addresses that it may get. */
+/** The period of reading the machine's addresses while services have addresses that it may get. */
 const LOOK_MS = 2000;
 
 export class UserspaceBackend implements Backend {
@@ -41,12 +46,15 @@ export class UserspaceBackend implements Backend {
   readonly #config: UserspaceBackendConfig;
   readonly #balancer: Balancer;
   readonly #open = new Map<string, Open>();
-  /** By service. */
+  /** Frontends by service. */
   readonly #frontends = new Map<string, readonly Frontend[]>();
   readonly #reported = new Set<string>();
   #own: ReadonlySet<string> = new Set();
   #nodePortIPs: readonly string[] = [];
-  /** Services with load balancer or external addresses: they are served where, and as soon as, the machine has the address. */
+  /**
+   * Services with load balancer or external addresses: they are served as soon as the machine has
+   * the address.
+   */
   readonly #external = new Map<string, ServiceRules>();
   #applying: Promise<void> = Promise.resolve();
   #look: Timer | undefined;
@@ -114,7 +122,7 @@ export class UserspaceBackend implements Backend {
     this.#lookForAddresses();
   }
 
-  /** An address of a load balancer comes to the machine after the service has it. */
+  /** Checks for addresses of load balancers that the machine got after the service. */
   #lookForAddresses(): void {
     this.#look ??=
       this.#external.size === 0
@@ -129,7 +137,7 @@ export class UserspaceBackend implements Backend {
     const own = new Set(this.#config.machineAddresses());
     if (own.size === this.#own.size && [...own].every((ip) => this.#own.has(ip))) return;
     this.#own = own;
-    // A failure is logged there, and repaired by the next update.
+    // `sync` logs a failure, and the next update repairs it.
     void this.sync({ complete: false, changes: new Map(this.#external) }).catch((error: unknown) =>
       this.#config.logger.warn(
         'proxy: addresses of the machine have changed, but not all could be served',
@@ -173,7 +181,7 @@ export class UserspaceBackend implements Backend {
     }
   }
 
-  /** Logs what is unavailable, once. Returns false. */
+  /** Logs an unavailable feature, once. Returns false. */
   #report(id: string, message: string): false {
     if (!this.#reported.has(id)) this.#config.logger.warn(`proxy: ${message}`);
     this.#reported.add(id);

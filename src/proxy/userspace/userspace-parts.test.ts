@@ -1,4 +1,4 @@
-// Parts of the userspace proxy that the suite of all back ends does not reach.
+// Parts of the userspace proxy that the conformance suite does not cover.
 
 import { createServer, connect, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
@@ -58,7 +58,7 @@ test('source ranges', () => {
   ).toEqual([1, 0, 0]);
 });
 
-test('an endpoint that refuses is passed over, and a client gets an error if all do', async () => {
+test('an endpoint that refuses is skipped, and the client gets an error if all do', async () => {
   const server = createServer((socket) => socket.end('hello'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -90,7 +90,7 @@ test('an endpoint that refuses is passed over, and a client gets an error if all
   await new Promise((resolve) => server.close(resolve));
 });
 
-test('frontends: where there are endpoints, at addresses of the machine', () => {
+test('frontends: with endpoints, at addresses of the machine', () => {
   const given = service(
     {
       type: 'LoadBalancer',

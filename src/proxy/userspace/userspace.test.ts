@@ -1,4 +1,5 @@
-// The suite of all back ends on the machine's loopback range: every address of the suite stands for one in 127.0.0.0/8.
+// The conformance suite on the machine's loopback range: every address of the suite is mapped to
+// 127.0.0.0/8.
 
 import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
@@ -9,9 +10,9 @@ import { Agent } from '#machinery/net/testing/agent.ts';
 import { LAB_PORT } from '../testing/lab.ts';
 import { UserspaceBackend } from './userspace-backend.ts';
 
-/** A range for this process, so that tests at the same time do not meet. */
+/** A range for this process, so that tests in parallel do not conflict. */
 const block = 64 + (process.pid % 64);
-/** '10.0.1.2' → '127.B.1.2' with another B for each range of the suite. */
+/** Maps an address: '10.0.1.2' → '127.B.1.2', with another B for each range of the suite. */
 function inLoopback(ip: string): string {
   const [a = '', , c = '', d = ''] = ip.split('.');
   const offsets: Readonly<Record<string, number>> = {

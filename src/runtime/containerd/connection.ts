@@ -1,11 +1,22 @@
-// One gRPC connection to a CRI runtime's socket: calls by service and method name, with deadlines and AbortSignals.
+// A gRPC connection to a CRI runtime's socket: calls by service and method name, with deadlines and
+// AbortSignals.
 
 import { setMaxListeners } from 'node:events';
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import type { ClientReadableStream, MethodDefinition } from '@grpc/grpc-js';
+import {
+  Client,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type MethodDefinition,
+} from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
-import { complete } from '#cri/index.ts';
-import type { CallOptions, Input, Message, MessageName } from '#cri/index.ts';
+import {
+  type CallOptions,
+  complete,
+  type Input,
+  type Message,
+  type MessageName,
+} from '#cri/index.ts';
 import { criDescriptor, criPackage } from '#cri/proto.ts';
 import { services } from '#cri/schema.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -26,10 +37,10 @@ type ResponseName<
   ? R
   : never;
 
-/** How a method goes over the wire. */
+/** The wire format of a method. */
 export type CriMethod = MethodDefinition<object, object>;
 
-/** As the kubelet: long enough for a slow disk, short enough to notice that the runtime hangs. */
+/** The kubelet's default: long enough for a slow disk, short enough to detect a hanging runtime. */
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_MESSAGE = 16 * 1024 * 1024;
 
@@ -49,7 +60,10 @@ export class CriConnection {
   readonly #client: Client;
   readonly #clock: Clock;
 
-  /** `endpoint`: unix:///path, or a path. Connects when first used, and again after the runtime was away. */
+  /**
+   * Creates the connection. `endpoint`: unix:///path, or a path. Connects when first used, and
+   * again after the runtime was unavailable.
+   */
   constructor(endpoint: string, clock: Clock) {
     const path = endpoint.replace(/^unix:(\/\/)?/, '');
     this.#clock = clock;
@@ -57,13 +71,13 @@ export class CriConnection {
       'grpc.max_receive_message_length': MAX_MESSAGE,
       'grpc.max_send_message_length': MAX_MESSAGE,
       'grpc.default_authority': 'localhost',
-      // A runtime that was restarted is back in a moment; do not make everybody wait for long.
+      // A restarted runtime is available within moments, so clients should not wait long.
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 2_000,
     });
   }
 
-  /** One call. Rejects with a CriError, or the signal's reason. */
+  /** Calls a CRI method. Rejects with a CriError, or the signal's reason. */
   call<S extends ServiceName, M extends keyof Services[S] & string>(
     service: S,
     name: M,
@@ -78,7 +92,7 @@ export class CriConnection {
     );
   }
 
-  /** One call of a method that is not CRI's, on the same socket; `namespace` is containerd's. */
+  /** Calls a method outside of CRI on the same socket. `namespace`: of containerd. */
   callOf(
     method: CriMethod,
     request: object,
@@ -98,7 +112,7 @@ export class CriConnection {
   ): Promise<object> {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
-    // Many calls may be under way with one signal: that is no leak.
+    // Many calls in flight may share one signal: this is not a leak.
     if (signal) setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
       const abort = (): void => call.cancel();
@@ -119,7 +133,10 @@ export class CriConnection {
     });
   }
 
-  /** A stream of answers, until the signal aborts (it then ends) or the runtime ends it. Throws a CriError. */
+  /**
+   * Yields responses until the signal aborts (iteration then completes) or the runtime ends the
+   * stream. Throws a CriError.
+   */
   async *stream<S extends ServiceName, M extends keyof Services[S] & string>(
     service: S,
     name: M,
@@ -134,7 +151,7 @@ export class CriConnection {
     }
   }
 
-  /** The same for a method that is not CRI's, on the same socket. */
+  /** Yields the responses of a method outside of CRI on the same socket. */
   async *streamOf(
     method: CriMethod,
     request: object,

@@ -1,4 +1,5 @@
-// containerd's own configuration file, for a private containerd: nothing of it outside the directories that it is given.
+// The configuration file of a private containerd, which uses nothing outside of the given
+// directories.
 
 export interface ContainerdFileConfig {
   readonly root: string;
@@ -6,15 +7,15 @@ export interface ContainerdFileConfig {
   readonly socket: string;
   readonly snapshotter: 'overlayfs' | 'native';
   readonly sandboxImage: string;
-  /** This host does not let processes lower their OOM score. */
+  /** Whether the host does not allow processes to lower their OOM score. */
   readonly restrictOomScoreAdj: boolean;
   readonly cniConfDir: string;
   readonly cniBinDir: string;
-  /** Use systemd to make cgroups. */
+  /** Whether systemd manages the cgroups. */
   readonly systemdCgroup: boolean;
 }
 
-/** A basic string of TOML. JSON's are, but for DEL. */
+/** Formats a basic string of TOML. JSON strings are valid, except for DEL. */
 function quoted(text: string): string {
   return JSON.stringify(text).replaceAll('\x7f', '\\u007f');
 }
@@ -28,7 +29,7 @@ const unused = [
   'io.containerd.internal.v1.tracing',
 ];
 
-/** Version 2 of the format, which containerd 1.3 to 2.x read. */
+/** Returns the configuration in format version 2, which containerd 1.3 to 2.x support. */
 export function containerdToml(config: ContainerdFileConfig): string {
   const cri = 'plugins."io.containerd.grpc.v1.cri"';
   return `version = 2

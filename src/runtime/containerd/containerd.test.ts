@@ -1,5 +1,5 @@
-// What can be tested of the containerd runtime without containerd: a CRI server of the test's own answers on a socket.
-// With the real one, and with the whole conformance suite: test/e2e.
+// Tests of the containerd runtime without containerd: a CRI server of the test responds on a
+// socket. test/e2e runs the conformance suite with a real containerd.
 
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -7,17 +7,19 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { loadPackageDefinition, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type {
-  sendUnaryData,
-  ServerUnaryCall,
-  ServerWritableStream,
-  ServiceClientConstructor,
+import {
+  loadPackageDefinition,
+  type sendUnaryData,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type ServiceClientConstructor,
+  status,
 } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CriError } from '#cri/index.ts';
-import type { ContainerEvent, Runtime } from '#cri/index.ts';
+import { type ContainerEvent, CriError, type Runtime } from '#cri/index.ts';
 import { criDescriptor } from '#cri/proto.ts';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
@@ -48,7 +50,7 @@ interface Services {
   };
 }
 
-/** A CRI server with these methods; all others are unimplemented. */
+/** Starts a CRI server with these methods; all others are unimplemented. */
 async function serve(methods: Record<string, Unary | Streaming>): Promise<Runtime> {
   const loaded = loadPackageDefinition(
     fromJSON(criDescriptor(), { longs: Number, enums: String, defaults: true }),
@@ -79,7 +81,7 @@ const failWith =
     answer({ code, details });
 
 describe('calls', () => {
-  test('answers are whole, absent messages absent', async () => {
+  test('responses are complete, except for absent messages', async () => {
     const { runtime } = await serve({
       ContainerStatus: (call, answer) =>
         answer(null, { status: { id: call.request['containerId'], state: 'CONTAINER_RUNNING' } }),
@@ -95,7 +97,7 @@ describe('calls', () => {
     expect(container && 'metadata' in container).toBe(false);
   });
 
-  test('what is gone counts as stopped and removed', async () => {
+  test('missing objects count as stopped and removed', async () => {
     const gone = failWith(status.NOT_FOUND, 'no such container');
     const { runtime } = await serve({
       StopContainer: gone,
@@ -109,7 +111,7 @@ describe('calls', () => {
     await runtime.removePodSandbox('x');
   });
 
-  test('the grace period goes over in whole seconds, rounded up', async () => {
+  test('the grace period is rounded up to whole seconds', async () => {
     const asked: unknown[] = [];
     const { runtime } = await serve({
       StopContainer: (call, answer) => {
@@ -122,7 +124,7 @@ describe('calls', () => {
     expect(asked).toEqual([2, 0]);
   });
 
-  test('an aborted call rejects with the reason, and the runtime hears of it', async () => {
+  test('an aborted call rejects with the reason, and the runtime is notified', async () => {
     let cancelled: () => void;
     const heard = new Promise<void>((resolve) => (cancelled = resolve));
     const abort = new AbortController();
@@ -141,14 +143,14 @@ describe('calls', () => {
     );
   });
 
-  test('a call that takes too long is given up', async () => {
+  test('a call that exceeds its deadline is aborted', async () => {
     const { runtime } = await serve({ Version: () => undefined });
     await expect(runtime.version({ timeoutMs: 50 })).rejects.toMatchObject({
       reason: 'DeadlineExceeded',
     });
   });
 
-  test('a runtime that is not there is unavailable', async () => {
+  test('a missing runtime is unavailable', async () => {
     const { runtime, close } = createContainerdRuntime({ endpoint: '/no/such/socket' });
     await expect(runtime.version({ timeoutMs: 2000 })).rejects.toMatchObject({
       reason: 'Unavailable',
@@ -192,7 +194,7 @@ test.each([
   });
 });
 
-test('exec goes to the URL that the runtime answers', async () => {
+test('exec uses the URL in the runtime’s response', async () => {
   const http = createServer();
   http.on('upgrade', (request, socket, head) => {
     const options = { stdin: true, stdout: true, stderr: true, tty: false };
@@ -239,7 +241,7 @@ test('exec goes to the URL that the runtime answers', async () => {
 });
 
 describe('events', () => {
-  test("come from CRI's own stream, where there is no containerd", async () => {
+  test('come from CRI’s own stream without containerd', async () => {
     const { runtime } = await serve({
       GetContainerEvents: (call: ServerWritableStream<Record<string, unknown>, unknown>) => {
         call.write({
@@ -260,7 +262,7 @@ describe('events', () => {
     ]);
   });
 
-  test('are found by looking, where there are none', async () => {
+  test('are detected by polling without either', async () => {
     let state = 'CONTAINER_CREATED';
     const { runtime } = await serve({
       ListPodSandbox: (_, answer) => answer(null, { items: [{ id: 'p', state: 'SANDBOX_READY' }] }),
@@ -318,7 +320,7 @@ test('the configuration of a private containerd', () => {
 });
 
 describe('image archives', () => {
-  test('are the same for the same files', () => {
+  test('are equal for equal files', () => {
     const config = {
       names: ['a:1'],
       files: [{ path: 'f', content: Buffer.from('x') }],
@@ -327,7 +329,7 @@ describe('image archives', () => {
     expect(imageArchive(config).equals(imageArchive(config))).toBe(true);
   });
 
-  test('hold what they should', () => {
+  test('contain the files', () => {
     const archive = tar([
       { path: 'dir' },
       { path: 'dir/file', content: Buffer.from('hello'), mode: 0o640 },

@@ -1,8 +1,7 @@
-// Makes the Runtime of a container runtime that listens on a CRI socket.
+// Creates the Runtime for a container runtime with a CRI socket.
 
 import type { Runtime } from '#cri/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
 import { CriConnection } from './connection.ts';
 import { ImageMounts } from './image-mounts.ts';
 import { ContainerdImages } from './images.ts';
@@ -11,13 +10,19 @@ import { ContainerdRuntime } from './runtime.ts';
 export interface ContainerdRuntimeConfig {
   /** The runtime's CRI socket: unix:///run/containerd/containerd.sock, or a path. */
   readonly endpoint: string;
-  /** Where images that are volumes are mounted for a containerd that cannot (before 2.1). Default: /run/coxswain/image-volumes. */
+  /**
+   * The directory for mounts of image volumes, for a containerd without support for them (before
+   * 2.1). Default: /run/coxswain/image-volumes.
+   */
   readonly imageVolumesDir?: string;
-  /** For deadlines. Default: the system's. */
+  /** The clock for deadlines. Default: the system's clock. */
   readonly clock?: Clock;
 }
 
-/** Connects when it is first used; nothing is checked here. Works with every runtime that speaks CRI v1. */
+/**
+ * Creates the runtime without connecting: the connection is established at the first call. Works
+ * with every runtime that supports CRI v1.
+ */
 export function createContainerdRuntime(config: ContainerdRuntimeConfig): Runtime {
   const clock = config.clock ?? systemClock;
   const connection = new CriConnection(config.endpoint, clock);

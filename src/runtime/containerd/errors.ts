@@ -1,9 +1,7 @@
-// gRPC errors of a CRI runtime as CriErrors.
+// Converts gRPC errors of a CRI runtime to CriErrors.
 
-import { status } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
-import { CriError } from '#cri/index.ts';
-import type { CriErrorReason } from '#cri/index.ts';
+import { type ServiceError, status } from '@grpc/grpc-js';
+import { CriError, type CriErrorReason } from '#cri/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 
 const reasons: Readonly<Partial<Record<status, CriErrorReason>>> = {
@@ -19,7 +17,7 @@ const reasons: Readonly<Partial<Record<status, CriErrorReason>>> = {
   [status.UNAVAILABLE]: 'Unavailable',
 };
 
-/** Runtimes answer UNKNOWN for much that has a name; their words tell it. */
+/** Runtimes return UNKNOWN for many errors with a specific code, so their messages are matched. */
 const words: readonly (readonly [RegExp, CriErrorReason])[] = [
   [/is reserved for/, 'AlreadyExists'],
   [/context deadline exceeded|timed? ?out/i, 'DeadlineExceeded'],
@@ -38,7 +36,7 @@ function isServiceError(err: unknown): err is ServiceError {
   return err instanceof Error && typeof (err as Partial<ServiceError>).code === 'number';
 }
 
-/** The error of a call to the runtime. */
+/** Returns the error of a call to the runtime. */
 export function fromGrpc(err: unknown): CriError {
   if (err instanceof CriError) return err;
   if (!isServiceError(err)) return new CriError('Internal', errorMessage(err), { cause: err });
@@ -48,7 +46,7 @@ export function fromGrpc(err: unknown): CriError {
   return new CriError(named, message, { cause: err });
 }
 
-/** The error of a pull: the same, in the words of images. */
+/** Returns the error of a pull, with one of the image reasons. */
 export function fromPullError(err: unknown): CriError {
   const error = fromGrpc(err);
   const { message } = error;

@@ -1,8 +1,7 @@
-// containerd's own event service, as far as it is needed: what happens to containers and their first processes. It is
-// there in every version of containerd, on the socket that CRI uses. Field numbers as in containerd's API.
+// containerd's event service, for events of containers and their first processes. Every version of
+// containerd has it, on the socket of CRI. Field numbers are those of containerd's API.
 
-import { fromJSON } from '@grpc/proto-loader';
-import type { MessageTypeDefinition } from '@grpc/proto-loader';
+import { fromJSON, type MessageTypeDefinition } from '@grpc/proto-loader';
 import type { ContainerEventType } from '#cri/index.ts';
 import type { CriConnection, CriMethod } from './connection.ts';
 
@@ -17,7 +16,10 @@ const messages = {
   Any: { fields: { value: { id: 2, type: 'bytes' } } },
   /** The fields of /containers/create, /containers/delete and /tasks/start. */
   ContainerId: { fields: { containerId: string(1) } },
-  /** The fields of /tasks/exit. `id` is that of the container for its first process, another one for an exec. */
+  /**
+   * The fields of /tasks/exit. `id` is the container's ID for its first process, and another one
+   * for an exec.
+   */
   TaskExit: { fields: { containerId: string(1), id: string(2) } },
 };
 
@@ -77,13 +79,16 @@ const topics: Readonly<Record<string, ContainerEventType>> = {
   '/containers/delete': 'CONTAINER_DELETED_EVENT',
 };
 
-/** Something that happened to a container, or to a sandbox (which is one to containerd). CRI may not know of it yet. */
+/**
+ * An event of a container, or of a sandbox (which is a container for containerd). The change may
+ * not be visible in CRI yet.
+ */
 export interface NativeEvent {
   readonly containerId: string;
   readonly type: ContainerEventType;
 }
 
-/** Throws a CriError, Unimplemented if the runtime is no containerd. */
+/** Yields events. Throws a CriError: Unimplemented if the runtime is not containerd. */
 export async function* nativeEvents(
   connection: Pick<CriConnection, 'streamOf'>,
   signal: AbortSignal,

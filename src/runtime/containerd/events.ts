@@ -1,8 +1,13 @@
-// Container events, whatever the runtime has to tell them with: containerd's own event service (all versions), CRI's
-// GetContainerEvents (CRI-O), or else looking once a second. So whoever follows them never has to poll.
+// Container events from any runtime: from containerd's event service (all versions), from CRI's
+// GetContainerEvents (CRI-O), or by polling once a second. Clients never have to poll themselves.
 
-import { isCriError, toNanoseconds } from '#cri/index.ts';
-import type { ContainerEvent, ContainerEventType, RuntimeService } from '#cri/index.ts';
+import {
+  type ContainerEvent,
+  type ContainerEventType,
+  isCriError,
+  type RuntimeService,
+  toNanoseconds,
+} from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { Broadcast } from '../broadcast.ts';
@@ -15,13 +20,13 @@ export interface EventSourceConfig {
   readonly clock: Clock;
 }
 
-/** How long CRI may lag behind containerd's own event. */
+/** How long CRI may lag behind containerd's event, in milliseconds. */
 const LAG_TIMEOUT_MS = 10_000;
 const POLL_MS = 1000;
-/** How often everything is looked at beside the events. */
+/** The period of listing everything in addition to events, in milliseconds. */
 const CHECK_UP_MS = 30_000;
 
-/** Where a container or sandbox is in its life, as far as events tell. */
+/** The stage of a container or sandbox, as far as events show. */
 type Stage = 'created' | 'started' | 'stopped' | 'deleted';
 
 const stageOf: Readonly<Record<ContainerEventType, Stage>> = {
@@ -43,7 +48,7 @@ interface Seen {
   readonly stage: Stage;
 }
 
-/** Reads one container or sandbox from CRI, or without an id all of them, by id. */
+/** Reads one container or sandbox from CRI, or all of them without an ID. */
 async function look(
   runtime: EventSourceConfig['runtime'],
   id?: string,
@@ -82,7 +87,7 @@ async function toEvent(
   try {
     ({ status: podSandboxStatus } = await config.runtime.podSandboxStatus(podSandboxId));
   } catch (error) {
-    // Gone with its containers.
+    // The sandbox is gone with its containers.
     if (!isCriError(error, 'NotFound')) throw error;
   }
   const createdAt = toNanoseconds(config.clock.now());
@@ -95,7 +100,7 @@ async function toEvent(
   };
 }
 
-/** Returns the changes between two lists, one for each stage that was passed. */
+/** Yields the changes between two lists, one for each stage in between. */
 function* differences(
   before: ReadonlyMap<string, Seen>,
   now: ReadonlyMap<string, Seen>,
@@ -110,7 +115,7 @@ function* differences(
     if (!now.has(id)) yield [id, { podSandboxId, stage: 'deleted' }];
 }
 
-/** Delays between looks at everything. */
+/** Yields the delays between lists of everything. */
 function* checkUps(): Generator<number, never> {
   yield 0;
   yield POLL_MS;
@@ -118,14 +123,15 @@ function* checkUps(): Generator<number, never> {
 }
 
 /**
- * containerd's events, each held back until CRI has come to know of it: whoever asks CRI after an event sees its effect.
- * Now and then a look at everything finds what was missed, for example before the subscription stood.
+ * Publishes containerd's events, each delayed until CRI shows the change: a client that calls CRI
+ * after an event sees its effect. A periodic list finds missed events, for example from before the
+ * subscription.
  */
 class NativeSource {
   readonly #config: EventSourceConfig;
   readonly #events = new Broadcast<ContainerEvent>();
   readonly #over = new AbortController();
-  /** By container: its events are published in order, independently of others. */
+  /** By container: the chain that publishes its events in order, independently of others. */
   readonly #queues = new Map<string, Promise<void>>();
   /** By container: the last published stage. */
   readonly #published = new Map<string, Seen>();
@@ -162,7 +168,8 @@ class NativeSource {
   async #checkUp(signal: AbortSignal): Promise<void> {
     const { clock, runtime } = this.#config;
     try {
-      // At first, existing containers are published, too: they may have been created just before the subscription.
+      // Initially, existing containers are published, too: they may have been created just before
+      // the subscription.
       for (const delay of checkUps()) {
         await clock.sleep(delay, signal);
         const before = new Map(this.#published);
@@ -191,7 +198,7 @@ class NativeSource {
     );
   }
 
-  /** Waits until CRI knows that the container has come this far, and tells it. */
+  /** Waits until CRI shows that the container has reached this stage, and publishes the event. */
   async #arrive(containerId: string, stage: Stage): Promise<void> {
     const { clock, runtime } = this.#config;
     let podSandboxId = this.#published.get(containerId)?.podSandboxId;
@@ -199,7 +206,7 @@ class NativeSource {
       const seen = (await look(runtime, containerId)).get(containerId);
       podSandboxId = seen?.podSandboxId ?? podSandboxId;
       if (stage === 'deleted') return seen === undefined;
-      // Deleted already: there is nothing to wait for any more.
+      // The container is deleted already: there is nothing to wait for.
       return seen === undefined
         ? stage !== 'created'
         : order.indexOf(seen.stage) >= order.indexOf(stage);
@@ -218,7 +225,8 @@ class NativeSource {
   async #tell(containerId: string, seen: Seen): Promise<void> {
     const { podSandboxId, stage } = seen;
     const last = this.#published.get(containerId)?.stage;
-    // Ids are not reused: an unknown container that is deleted was published as deleted before, or was never visible.
+    // IDs are never reused: an unknown container that is deleted was published as deleted before,
+    // or was never visible.
     if (last === undefined ? stage === 'deleted' : order.indexOf(last) >= order.indexOf(stage))
       return;
     if (stage === 'deleted') this.#published.delete(containerId);
@@ -227,7 +235,7 @@ class NativeSource {
   }
 }
 
-/** Looks once a second, and tells what has become different. */
+/** Lists once a second, and yields the changes. */
 async function* fromPolling(
   config: EventSourceConfig,
   signal: AbortSignal,
@@ -246,7 +254,10 @@ async function* fromPolling(
   }
 }
 
-/** Events from now on until the signal aborts. Throws a CriError when the runtime goes away. */
+/**
+ * Yields events from now on until the signal aborts. Throws a CriError when the runtime becomes
+ * unavailable.
+ */
 export async function* containerEvents(
   config: EventSourceConfig,
   signal: AbortSignal,

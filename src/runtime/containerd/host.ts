@@ -1,4 +1,5 @@
-// The capabilities of this host for a container runtime: installed tools, a working snapshotter, and whether OOM scores can be lowered.
+// The capabilities of this host for a container runtime: installed tools, a working snapshotter,
+// and whether OOM scores can be lowered.
 
 import { execFile } from 'node:child_process';
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
@@ -8,15 +9,15 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Where system tools are, for a user whose PATH leaves the sbin directories out. */
+/** The directories of system tools, for users whose PATH lacks the sbin directories. */
 const systemDirs = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** PATH with the system's directories at its end. */
+/** Returns PATH with the system's directories appended. */
 export function systemPath(path: string = process.env['PATH'] ?? ''): string {
   return [...new Set([...path.split(':').filter((dir) => dir !== ''), ...systemDirs])].join(':');
 }
 
-/** The absolute path of a program, or undefined. */
+/** Returns the absolute path of a program; undefined if it is not found. */
 export function findProgram(name: string, path: string = systemPath()): string | undefined {
   return path
     .split(':')
@@ -33,11 +34,11 @@ export function findProgram(name: string, path: string = systemPath()): string |
 
 export interface MissingTools {
   readonly missing: readonly string[];
-  /** The message for the user, with the command that helps. */
+  /** The message for the user, with a command that installs the tools. */
   readonly hint: string;
 }
 
-/** Why a private containerd cannot be started here, or undefined if it can. */
+/** Returns why a private containerd cannot be started here; undefined if it can. */
 export function missingContainerdTools(cniBinDir: string | undefined): MissingTools | undefined {
   const missing = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc'].filter(
     (name) => findProgram(name) === undefined,
@@ -51,7 +52,10 @@ export function missingContainerdTools(cniBinDir: string | undefined): MissingTo
   };
 }
 
-/** Whether this process may lower its OOM score, as containerd must for sandboxes unless it is told not to. */
+/**
+ * Reports whether this process may lower its OOM score, as containerd must for sandboxes unless it
+ * is configured otherwise.
+ */
 export function canLowerOomScore(): boolean {
   const file = '/proc/self/oom_score_adj';
   try {
@@ -65,7 +69,10 @@ export function canLowerOomScore(): boolean {
   }
 }
 
-/** Whether overlayfs works on the file system of `dir` (it does not on another overlay, nor on some network file systems). */
+/**
+ * Reports whether overlayfs works on the file system of `dir` (it does not on another overlay, nor
+ * on some network file systems).
+ */
 export async function overlayfsWorks(dir: string): Promise<boolean> {
   await mkdir(dir, { recursive: true });
   const trial = await mkdtemp(join(dir, 'overlay-trial-'));
@@ -98,9 +105,9 @@ export async function overlayfsWorks(dir: string): Promise<boolean> {
   }
 }
 
-/** Paths mounted at or below `dir`, deepest first. */
+/** Returns the paths mounted at or below `dir`, deepest first. */
 export function mountsBelow(dir: string): string[] {
-  // Octal escapes stand for blanks and the like.
+  // Blanks and other special characters are octal escapes.
   const unescape = (path: string): string =>
     path.replace(/\\([0-7]{3})/g, (_, octal: string) =>
       String.fromCharCode(Number.parseInt(octal, 8)),

@@ -1,12 +1,12 @@
-// Makes container images out of files, as archives that `ctr images import` and `docker load` read: an OCI layout with
-// docker's manifest.json beside it, in one tar. No registry, no build tool.
+// Creates container images from files, as archives for `ctr images import` and `docker load`: an
+// OCI layout plus docker's manifest.json, in one tar. It needs no registry and no build tool.
 
 import { createHash } from 'node:crypto';
 
 export interface ImageFile {
-  /** Path inside the image, without the leading slash. */
+  /** The path in the image, without the leading slash. */
   readonly path: string;
-  /** A regular file's content; a link's target; a directory has neither. */
+  /** The content of a regular file; the target of a link; absent for a directory. */
   readonly content?: Uint8Array;
   readonly link?: { readonly target: string; readonly kind: 'hard' | 'symbolic' };
   /** Permission bits. Default: 0755 for directories and files, 0777 for links. */
@@ -14,14 +14,14 @@ export interface ImageFile {
 }
 
 export interface ImageArchiveConfig {
-  /** Full names with tags: docker.io/library/busybox:latest. */
+  /** Full names with tags, such as docker.io/library/busybox:latest. */
   readonly names: readonly string[];
   readonly files: readonly ImageFile[];
   readonly entrypoint?: readonly string[];
   readonly cmd?: readonly string[];
   readonly env?: readonly string[];
   readonly workingDir?: string;
-  /** Default: that of this machine. */
+  /** The architecture. Default: that of this machine. */
   readonly architecture?: string;
 }
 
@@ -37,7 +37,7 @@ function tarHeader(path: string, size: number, mode: number, type: string, targe
   header.write('0000000\0', 108);
   header.write('0000000\0', 116);
   header.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
-  // The epoch: the same files make the same image, whenever.
+  // The time is the epoch, so that equal files give equal images.
   header.write('00000000000\0', 136);
   header.write('        ', 148);
   header.write(type, 156);
@@ -48,7 +48,7 @@ function tarHeader(path: string, size: number, mode: number, type: string, targe
   return header;
 }
 
-/** A tar of the files, in their order. */
+/** Returns a tar of the files, in their order. */
 export function tar(files: readonly ImageFile[]): Buffer {
   const blocks: Buffer[] = [];
   for (const { path, content, link, mode } of files) {
@@ -71,12 +71,12 @@ function sha256(data: Uint8Array): string {
   return createHash('sha256').update(data).digest('hex');
 }
 
-/** node's name of an architecture as Go has it. */
+/** Returns Go's name of an architecture, from node's. */
 export function goArchitecture(arch: string = process.arch): string {
   return ({ x64: 'amd64', ia32: '386' } as Readonly<Record<string, string>>)[arch] ?? arch;
 }
 
-/** The whole archive. */
+/** Returns the complete archive. */
 export function imageArchive(config: ImageArchiveConfig): Buffer {
   const layer = tar(config.files);
   const blobs = new Map<string, Buffer>();

@@ -1,14 +1,20 @@
-// Images as volumes for a containerd before 2.1, whose CRI does not know them: a read-only view of the image is mounted on the host once per
-// pod, and the container gets that directory instead. What a pod has follows from the names of directories, so nothing is lost with
-// this process: DIR/SANDBOX/HASH is where the snapshot coxswain/SANDBOX/HASH is mounted.
+// Image volumes for a containerd before 2.1, whose CRI does not support them: a read-only view of
+// the image is mounted on the host once per pod, and the container gets that directory. Names of
+// directories record the mounts, so nothing is lost with this process: the snapshot
+// coxswain/SANDBOX/HASH is mounted at DIR/SANDBOX/HASH.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CriError, isCriError } from '#cri/index.ts';
-import type { CallOptions, ContainerConfig, Mount } from '#cri/index.ts';
+import {
+  type CallOptions,
+  type ContainerConfig,
+  CriError,
+  isCriError,
+  type Mount,
+} from '#cri/index.ts';
 import type { CriConnection } from './connection.ts';
 import { mountsBelow, systemPath } from './host.ts';
 import { removeSnapshot, snapshotMounts, viewSnapshot, type Snapshot } from './snapshot-service.ts';
@@ -17,22 +23,25 @@ const run = promisify(execFile);
 
 export interface ImageMountsConfig {
   readonly connection: CriConnection;
-  /** Where images are mounted; containerd must see the same files. */
+  /** The directory of mounts; containerd must see the same files. */
   readonly dir: string;
 }
 
 export class ImageMounts {
   readonly #config: ImageMountsConfig;
-  /** Whether the runtime mounts images itself, and where it keeps them; asked once. */
+  /** Whether the runtime mounts images itself, and its snapshotter; read once. */
   #runtime: Promise<{ readonly mountsImages: boolean; readonly snapshotter: string }> | undefined;
-  /** One pod's images are mounted one after the other. */
+  /** By pod: the operation in flight. Images of one pod are mounted one after the other. */
   readonly #working = new Map<string, Promise<unknown>>();
 
   constructor(config: ImageMountsConfig) {
     this.#config = config;
   }
 
-  /** The config with host directories in place of images, where the runtime does not mount them itself. Rejects with a CriError. */
+  /**
+   * Returns the config with host directories in place of images, unless the runtime mounts images
+   * itself. Rejects with a CriError.
+   */
   async prepare(
     sandboxId: string,
     config: ContainerConfig,
@@ -60,7 +69,7 @@ export class ImageMounts {
     return { ...config, mounts: prepared };
   }
 
-  /** Unmounts what a pod had, when its containers are gone. Idempotent. */
+  /** Unmounts the images of a pod after its containers are gone. Idempotent. */
   async release(sandboxId: string): Promise<void> {
     const pod = join(this.#config.dir, sandboxId);
     let hashes: readonly string[];
@@ -110,13 +119,14 @@ export class ImageMounts {
     if (mountsBelow(target).includes(target)) return target;
     const snapshot: Snapshot = { snapshotter, key: keyOf(sandboxId, hash) };
     const mounts = await viewSnapshot(connection, snapshot, chainID).catch((error: unknown) => {
-      // Left by a process that was killed before it mounted the image.
+      // A process that was killed before it mounted the image has left the snapshot.
       if (isCriError(error, 'AlreadyExists')) return snapshotMounts(connection, snapshot);
       throw error;
     });
     for (const { type, source, options: flags } of mounts) {
       const readOnly = [...new Set([...flags.filter((flag) => flag !== 'rw'), 'ro'])].join(',');
-      // A bind is asked for by its option; with a type mount(8) would look for a file system of that name.
+      // A bind mount is requested by its option; with a type, mount(8) would look for a file system
+      // of that name.
       await command(
         'mount',
         ...(type === 'bind' ? [] : ['-t', type]),
@@ -170,13 +180,16 @@ export class ImageMounts {
 
 const keyOf = (sandboxId: string, hash: string): string => `coxswain/${sandboxId}/${hash}`;
 
-/** Whether a containerd of this version mounts images through CRI: from 2.1 on. */
+/** Reports whether a containerd of this version mounts images through CRI: since 2.1. */
 export function mountsImages(version: string): boolean {
   const [, major = '0', minor = '0'] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 1);
 }
 
-/** A path within the image. A link could lead out of it to the host's files, so none is followed. */
+/**
+ * Returns a path within the image. A link could lead to the host's files, so links are not
+ * followed.
+ */
 export async function inside(root: string, subPath: string): Promise<string> {
   let path = root;
   for (const part of subPath.split('/').filter((each) => each !== '' && each !== '.')) {

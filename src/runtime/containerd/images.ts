@@ -1,21 +1,21 @@
 // An ImageService on the CRI of a container runtime.
 
-import { isCriError } from '#cri/index.ts';
-import type {
-  AuthConfig,
-  CallOptions,
-  Image,
-  ImageFilter,
-  ImageFsInfo,
-  ImageService,
-  ImageSpec,
-  ImageStatusResponse,
-  PodSandboxConfig,
+import {
+  type AuthConfig,
+  type CallOptions,
+  type Image,
+  type ImageFilter,
+  type ImageFsInfo,
+  type ImageService,
+  type ImageSpec,
+  type ImageStatusResponse,
+  isCriError,
+  type PodSandboxConfig,
 } from '#cri/index.ts';
 import type { CriConnection } from './connection.ts';
 import { fromPullError } from './errors.ts';
 
-/** A pull has no deadline but this one: a large image over a thin line. */
+/** The only deadline of a pull: enough for a large image over a slow connection. */
 const PULL_TIMEOUT_MS = 3_600_000;
 
 export class ContainerdImages implements ImageService {
@@ -28,7 +28,7 @@ export class ContainerdImages implements ImageService {
   async listImages(filter?: ImageFilter, options?: CallOptions): Promise<readonly Image[]> {
     const wanted = filter?.image;
     if (wanted?.image) {
-      // containerd does not look at the filter.
+      // containerd ignores the filter.
       const { image } = await this.imageStatus(wanted, options);
       return image ? [image] : [];
     }

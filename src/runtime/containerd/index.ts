@@ -1,4 +1,4 @@
-// The public face of the containerd runtime.
+// The public interface of the containerd runtime.
 
 export { createContainerdRuntime } from './create.ts';
 export type { ContainerdRuntimeConfig } from './create.ts';

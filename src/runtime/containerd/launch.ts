@@ -1,5 +1,6 @@
-// A private containerd: started as a child with root, state and socket of its own, found again if this process died without
-// stopping it, and stopped without stopping the containers, which the next one takes over.
+// A private containerd: started as a child with its own root, state and socket. If this process
+// dies, the next one finds and reuses it. Stopping it does not stop containers, which the next one
+// takes over.
 
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -8,15 +9,12 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CriError } from '#cri/index.ts';
-import type { Runtime } from '#cri/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { CriError, type Runtime } from '#cri/index.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { identify, isAlive, signalProcess } from '../process-identity.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import { identify, isAlive, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import { containerdToml } from './containerd-config.ts';
 import { createContainerdRuntime } from './create.ts';
 import { canLowerOomScore, findProgram, overlayfsWorks, systemPath, unmountBelow } from './host.ts';
@@ -25,9 +23,15 @@ import { pauseImage, pauseImageArchive } from './pause.ts';
 const run = promisify(execFile);
 
 export interface LaunchContainerdConfig {
-  /** Everything of this containerd is below it: images, containers, configuration, log. Use one per cluster. */
+  /**
+   * The directory for everything of this containerd: images, containers, configuration, log. One
+   * per cluster.
+   */
   readonly dir: string;
-  /** With exactly one CNI configuration in it. Until that is written, pods have no network, and this is no reason to wait. */
+  /**
+   * The directory with exactly one CNI configuration. Until that is written, pods have no network,
+   * which does not delay the start.
+   */
   readonly cniConfDir: string;
   readonly cniBinDir: string;
   readonly logger: Logger;
@@ -37,31 +41,37 @@ export interface LaunchContainerdConfig {
   readonly snapshotter?: 'overlayfs' | 'native';
   /** Default: cgroupfs. */
   readonly systemdCgroup?: boolean;
-  /** How long it may take until it answers. Default: 30 s. */
+  /** How long containerd may take until it responds, in milliseconds. Default: 30 s. */
   readonly readyTimeoutMs?: number;
 }
 
 export interface LaunchedContainerd {
-  /** unix:///…: for createContainerdRuntime, crictl, ctr. */
+  /** The socket as unix:///…: for createContainerdRuntime, crictl, ctr. */
   readonly endpoint: string;
   readonly pid: number;
-  /** It was still running from before. */
+  /** Whether it was running already. */
   readonly reused: boolean;
   readonly logFile: string;
-  /** Rejects if it ends without having been asked to. Never resolves. */
+  /** Rejects if containerd ends without a request. Never resolves. */
   readonly failed: Promise<never>;
-  /** Imports images from an archive (docker save, or an OCI layout in a tar). Resolves when they can be used. */
+  /**
+   * Imports images from an archive (docker save, or an OCI layout in a tar). Resolves when they are
+   * usable.
+   */
   importImages(archive: string): Promise<void>;
-  /** Stops containerd. Containers go on running, unless `pods` is set: then they are stopped and removed first. Idempotent. */
+  /**
+   * Stops containerd. Containers keep running, unless `pods` is set: then they are stopped and
+   * removed first. Idempotent.
+   */
   stop(options?: { readonly pods?: boolean }): Promise<void>;
-  /** Stops it with all pods, and removes everything below `dir`. */
+  /** Stops containerd with all pods, and deletes everything below `dir`. */
   destroy(): Promise<void>;
 }
 
 const STOP_TIMEOUT_MS = 10_000;
 /** Files that containerd reads in the directory of CNI configurations. */
 const CNI_CONFIG = /\.(?:conf|conflist|json)$/;
-/** The longest path that a Unix socket can have, less some room for suffixes. */
+/** The maximum path length of a Unix socket, minus some room for suffixes. */
 const MAX_SOCKET_PATH = 100;
 
 export interface Paths {
@@ -73,7 +83,7 @@ export interface Paths {
   readonly logFile: string;
 }
 
-/** Where the parts of a private containerd are. */
+/** Returns the paths of a private containerd. */
 export function pathsIn(dir: string): Paths {
   const near = join(dir, 'containerd.sock');
   const hash = createHash('sha256').update(dir).digest('hex').slice(0, 16);
@@ -88,7 +98,7 @@ export function pathsIn(dir: string): Paths {
   };
 }
 
-/** Where a private containerd's images that are volumes are mounted. */
+/** Returns the directory in which a private containerd's image volumes are mounted. */
 export const imageVolumesIn = (dir: string): string => join(dir, 'image-volumes');
 
 async function writeAtomically(path: string, content: string): Promise<void> {
@@ -100,7 +110,7 @@ async function readProcess(file: string): Promise<ProcessIdentity | undefined> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as ProcessIdentity;
   } catch {
-    // Never started here, or cut short while it was written: the socket will show whether one runs.
+    // It was never started here, or the file is incomplete: the socket shows whether one runs.
     return undefined;
   }
 }
@@ -114,7 +124,7 @@ class Containerd implements LaunchedContainerd {
   readonly #paths: Paths;
   readonly #process: ProcessIdentity;
   readonly #snapshotter: string;
-  /** Tells the watch that the end is wanted. */
+  /** Aborts when the end of containerd is requested. */
   readonly #stopping = new AbortController();
   #stopped: Promise<void> | undefined;
 
@@ -133,7 +143,7 @@ class Containerd implements LaunchedContainerd {
     this.reused = reused;
     this.endpoint = `unix://${paths.socket}`;
     this.failed = this.#watch();
-    // It must not be an unhandled rejection if no caller reads it.
+    // Avoids an unhandled rejection if no caller uses it.
     this.failed.catch(() => undefined);
   }
 
@@ -244,7 +254,10 @@ async function stopProcess(identity: ProcessIdentity, clock: Clock): Promise<voi
   }
 }
 
-/** Returns the problem of the runtime; undefined if it is ready for pods. The pod network counts if it has a configuration. */
+/**
+ * Returns the problem of the runtime; undefined if it is ready for pods. The pod network counts if
+ * it has a configuration.
+ */
 async function unready(runtime: Runtime, cniConfDir: string): Promise<string | undefined> {
   try {
     await runtime.runtime.version({ timeoutMs: 2000 });
@@ -261,7 +274,7 @@ async function unready(runtime: Runtime, cniConfDir: string): Promise<string | u
   }
 }
 
-/** The last lines of the log that say what went wrong. */
+/** Returns the last lines of the log that contain errors. */
 async function complaints(logFile: string): Promise<string> {
   const text = await readFile(logFile, 'utf8').catch(() => '');
   return text
@@ -278,7 +291,8 @@ async function start(config: LaunchContainerdConfig, paths: Paths): Promise<Proc
   const log = openSync(paths.logFile, 'a');
   try {
     const child = spawn(program, ['--config', paths.configFile, '--log-level', 'info'], {
-      // In a session of its own: Ctrl-C in the terminal is for us, and we stop it in our own time.
+      // In its own session: Ctrl-C in the terminal stops this process, which then stops containerd
+      // in order.
       detached: true,
       stdio: ['ignore', log, log],
       cwd: '/',
@@ -303,7 +317,10 @@ async function start(config: LaunchContainerdConfig, paths: Paths): Promise<Proc
   }
 }
 
-/** The containerd that a former process left running here with this very configuration; one with another is stopped. */
+/**
+ * Returns the containerd that a former process left running here with the same configuration; one
+ * with another configuration is stopped.
+ */
 async function findRunning(
   config: LaunchContainerdConfig,
   paths: Paths,
@@ -349,8 +366,8 @@ async function ensurePauseImage(
 }
 
 /**
- * Starts the containerd of `config.dir`, or finds it running, and waits until it is ready for pods. Rejects with a CriError
- * (Unavailable) that quotes its log if it does not come up.
+ * Starts the containerd of `config.dir`, or finds it running, and waits until it is ready for pods.
+ * If it does not start, rejects with a CriError (Unavailable) that quotes its log.
  */
 export async function launchContainerd(
   config: LaunchContainerdConfig,
@@ -360,7 +377,8 @@ export async function launchContainerd(
   await mkdir(paths.root, { recursive: true, mode: 0o711 });
   await mkdir(paths.state, { recursive: true, mode: 0o711 });
   await mkdir(join(paths.socket, '..'), { recursive: true, mode: 0o711 });
-  // The first choice is kept: images that were unpacked for one snapshotter are not available to another.
+  // The first choice is kept: images that were unpacked for one snapshotter are not available to
+  // another.
   const snapshotter = config.snapshotter ?? (await chooseSnapshotter(paths.root));
   const toml = containerdToml({
     root: paths.root,

@@ -1,13 +1,14 @@
-// The image that holds a pod's namespaces: one static program of a few dozen bytes, made here, so that a cluster needs no
-// registry to start its first pod. The program tells the kernel to reap its children (it is process 1 of a pod that shares
-// its process namespace), and then sleeps until it is killed.
+// The pause image, which holds a pod's namespaces: one static program of a few dozen bytes,
+// generated here, so that a cluster needs no registry to start its first pod. The program makes the
+// kernel reap its children (it is process 1 of a pod with a shared process namespace), and then
+// sleeps until it is killed.
 
 import { imageArchive, goArchitecture } from './image-archive.ts';
 
 export const pauseImage = 'coxswain.local/pause:1';
 
 const SIGCHLD = 17;
-/** sigaction: SIG_IGN, SA_NOCLDWAIT, no restorer, no mask: children that end are not kept for anybody. */
+/** sigaction: SIG_IGN, SA_NOCLDWAIT, no restorer, no mask: ended children do not become zombies. */
 const sigaction = [1n, 2n, 0n, 0n];
 
 interface Machine {
@@ -68,7 +69,7 @@ const machines: Readonly<Record<string, Machine>> = {
 const LOAD_ADDRESS = 0x400000n;
 const HEADERS = 64 + 56;
 
-/** The program as an ELF file; undefined on a machine for which there is none. */
+/** Returns the program as an ELF file; undefined for an unsupported architecture. */
 export function pauseProgram(arch: string = process.arch): Buffer | undefined {
   const machine = machines[arch];
   if (machine === undefined) return undefined;
@@ -84,7 +85,7 @@ export function pauseProgram(arch: string = process.arch): Buffer | undefined {
   elf.writeUInt16LE(64, 52);
   elf.writeUInt16LE(56, 54);
   elf.writeUInt16LE(1, 56);
-  // The one segment: everything, readable and executable.
+  // The only segment: everything, readable and executable.
   elf.writeUInt32LE(1, 64);
   elf.writeUInt32LE(5, 68);
   elf.writeBigUInt64LE(LOAD_ADDRESS, 80);
@@ -99,7 +100,7 @@ export function pauseProgram(arch: string = process.arch): Buffer | undefined {
   return elf;
 }
 
-/** The image, as an archive to import; undefined on a machine for which there is no program. */
+/** Returns the image as an archive to import; undefined for an unsupported architecture. */
 export function pauseImageArchive(): Buffer | undefined {
   const program = pauseProgram();
   if (program === undefined) return undefined;

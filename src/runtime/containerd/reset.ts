@@ -1,4 +1,5 @@
-// The end of a private containerd and of all that it runs, without its help: it may have been killed at any point, and so may its shims.
+// Kills a private containerd and everything that it runs, without its help: containerd and its
+// shims may have been killed at any point.
 
 import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,13 +7,14 @@ import type { Clock } from '#machinery/clock.ts';
 import { descendantsOf, hostProcesses, killAll } from '../host-processes.ts';
 import { pathsIn } from './launch.ts';
 
-/** A pod's network namespace, as containerd names it. */
+/** Matches a pod's network namespace, as containerd names it. */
 const NETWORK_NAMESPACE = /\/run\/netns\/(cni-[0-9a-f-]{36})/g;
 const CONTAINER_ID = /^[0-9a-f]{64}$/;
 
 /**
- * Returns the processes of the containerd in `dir`: itself, its shims, what descends from them, and whatever is in a control group or
- * on a root file system of one of its containers (a killed shim's containers have no parent of ours any more).
+ * Returns the processes of the containerd in `dir`: itself, its shims, their descendants, and all
+ * processes in a control group or on a root file system of its containers (containers of a killed
+ * shim have another parent).
  */
 export function containerdProcesses(dir: string): {
   readonly all: readonly number[];
@@ -46,13 +48,16 @@ function inControlGroup(cgroups: string, ids: ReadonlySet<string>): boolean {
   return cgroups.split(/[/\n:-]/).some((part) => ids.has(part.replace(/\.scope$/, '')));
 }
 
-/** Whether the root file system is made of directories below `dir`: an overlay's layers, or a directory that is bound. */
+/**
+ * Reports whether the root file system consists of directories below `dir`: the layers of an
+ * overlay, or a bound directory.
+ */
 function hasRootBelow(mounts: string, dir: string): boolean {
   const root = mounts.split('\n').find((line) => line.split(' ')[4] === '/');
   return root !== undefined && root.includes(`${dir}/root/io.containerd.snapshotter`);
 }
 
-/** The ids of pods' sandboxes and containers, from the names of their directories. */
+/** Returns the IDs of sandboxes and containers, from the names of their directories. */
 function containerIds(dir: string): ReadonlySet<string> {
   const { root, state } = pathsIn(dir);
   const cri = 'io.containerd.grpc.v1.cri';
@@ -66,9 +71,12 @@ function containerIds(dir: string): ReadonlySet<string> {
   return new Set(dirs.flatMap(entries).filter((name) => CONTAINER_ID.test(name)));
 }
 
-/** State that containerd leaves outside of its directory. To be read before the directory is removed. */
+/**
+ * State that containerd leaves outside of its directory. To be read before the directory is
+ * deleted.
+ */
 export interface ContainerdRemains {
-  /** Names of network namespaces of pods: files in /run/netns. Some may have gone. */
+  /** Names of pods' network namespaces: files in /run/netns. Some may be gone. */
   readonly networkNamespaces: ReadonlySet<string>;
   /** The sockets of shims. */
   readonly sockets: readonly string[];
@@ -78,8 +86,8 @@ export interface ContainerdRemains {
 export function containerdRemains(dir: string): ContainerdRemains {
   const { root, state, socket } = pathsIn(dir);
   const networkNamespaces = new Set<string>();
-  // The names are looked for in the bytes of containerd's database, which may be damaged. Names of pods of the past are found, too: each
-  // is used once only.
+  // The names are searched in the bytes of containerd's database, which may be damaged. Names of
+  // former pods are included: a name is never reused.
   const database = contents(join(root, 'io.containerd.metadata.v1.bolt', 'meta.db'));
   for (const [, name] of database.matchAll(NETWORK_NAMESPACE))
     networkNamespaces.add(name as string);
@@ -99,12 +107,12 @@ export function containerdRemains(dir: string): ContainerdRemains {
   };
 }
 
-/** Kills containerd, its shims and all containers. Returns how many processes there were. */
+/** Kills containerd, its shims and all containers. Returns the number of processes. */
 export async function killContainerd(dir: string, clock: Clock): Promise<number> {
   return killAll(() => containerdProcesses(dir).all, clock);
 }
 
-/** Removes sockets and empty control groups of containers that have ended. */
+/** Removes sockets, and empty control groups of ended containers. */
 export function removeRemains({ sockets, ids }: ContainerdRemains): void {
   for (const socket of sockets) rmSync(socket, { force: true });
   if (ids.size > 0) removeControlGroups('/sys/fs/cgroup', ids, 6);
@@ -124,7 +132,8 @@ function removeEmptyTree(path: string): void {
   try {
     rmdirSync(path);
   } catch (error) {
-    // Gone by itself, or the kernel is still busy with its last process: an empty group costs nothing.
+    // The group is gone already, or the kernel is still busy with its last process: an empty group
+    // costs nothing.
     if (
       !['ENOENT', 'EBUSY', 'ENOTEMPTY', 'EROFS'].includes(
         (error as NodeJS.ErrnoException).code ?? '',
@@ -146,7 +155,7 @@ function entries(path: string): readonly string[] {
   return missingAs([], () => readdirSync(path));
 }
 
-/** Bytes as characters of Latin-1. */
+/** Returns the bytes of the file as Latin-1 characters. */
 function contents(path: string): string {
   return missingAs('', () => readFileSync(path, 'latin1'));
 }

@@ -1,34 +1,35 @@
-// A RuntimeService on the CRI of a container runtime (containerd, or any other). Everything but streaming is one gRPC call;
-// exec, attach and port-forward go to the URL that the runtime answers, over SPDY.
+// A RuntimeService that uses the CRI of a container runtime (containerd, or any other). Every
+// method without streams is one gRPC call; exec, attach and port-forward connect to the URL in the
+// runtime's response, over SPDY.
 
-import { Readable, Writable } from 'node:stream';
-import type { Duplex } from 'node:stream';
-import { CriError, isCriError } from '#cri/index.ts';
-import type {
-  AttachRequest,
-  CallOptions,
-  Container,
-  ContainerConfig,
-  ContainerEvent,
-  ContainerFilter,
-  ContainerStats,
-  ContainerStatsFilter,
-  ContainerStatusResponse,
-  ExecRequest,
-  ExecResult,
-  ExecStreams,
-  ExecSyncResult,
-  LinuxContainerResources,
-  PodSandbox,
-  PodSandboxConfig,
-  PodSandboxFilter,
-  PodSandboxStats,
-  PodSandboxStatsFilter,
-  PodSandboxStatusResponse,
-  RuntimeConfig,
-  RuntimeService,
-  StatusResponse,
-  VersionResponse,
+import { type Duplex, Readable, Writable } from 'node:stream';
+import {
+  type AttachRequest,
+  type CallOptions,
+  type Container,
+  type ContainerConfig,
+  type ContainerEvent,
+  type ContainerFilter,
+  type ContainerStats,
+  type ContainerStatsFilter,
+  type ContainerStatusResponse,
+  CriError,
+  type ExecRequest,
+  type ExecResult,
+  type ExecStreams,
+  type ExecSyncResult,
+  isCriError,
+  type LinuxContainerResources,
+  type PodSandbox,
+  type PodSandboxConfig,
+  type PodSandboxFilter,
+  type PodSandboxStats,
+  type PodSandboxStatsFilter,
+  type PodSandboxStatusResponse,
+  type RuntimeConfig,
+  type RuntimeService,
+  type StatusResponse,
+  type VersionResponse,
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { execOverSpdy, portForwardOverSpdy } from '#machinery/streams/remotecommand/index.ts';
@@ -37,9 +38,9 @@ import type { CriConnection } from './connection.ts';
 import { containerEvents } from './events.ts';
 import type { ImageMounts } from './image-mounts.ts';
 
-/** The time of a call beyond its own time limit. */
+/** The additional time for a call with its own time limit. */
 const SLACK_MS = 120_000;
-/** Pulling in a sandbox's image, setting its network up. */
+/** The time limit for pulling a sandbox's image and setting up its network. */
 const RUN_SANDBOX_TIMEOUT_MS = 240_000;
 
 export class ContainerdRuntime implements RuntimeService {
@@ -184,9 +185,9 @@ export class ContainerdRuntime implements RuntimeService {
     options: CallOptions = {},
   ): Promise<ExecSyncResult> {
     const { signal, timeoutMs } = options;
-    // The runtime kills the command after its own timeout, which is in seconds; 0 is none.
+    // The runtime kills the command after its own timeout, in seconds; 0 means none.
     const timeout = timeoutMs === undefined ? 0 : Math.max(1, Math.ceil(timeoutMs / 1000));
-    // Without one it takes as long as it takes: a day is for ever.
+    // Without a timeout the call may take up to a day.
     const limits = { signal, timeoutMs: timeout === 0 ? 86_400_000 : timeout * 1000 + SLACK_MS };
     const request = { containerId, cmd: command, timeout };
     const { stdout, stderr, exitCode } = await this.#connection.call(
@@ -330,7 +331,10 @@ interface WantedStreams {
   readonly stderr: boolean;
 }
 
-/** A runtime refuses an exec without any stream; its output is then thrown away instead. */
+/**
+ * Returns the streams to request. A runtime rejects an exec without any stream; its output is then
+ * requested and discarded.
+ */
 function wantedStreams({
   tty = false,
   stdin = false,
@@ -353,7 +357,7 @@ async function unlessGone(call: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Throws what streaming failed with as a CriError, or the signal's reason. */
+/** Throws an error of streaming as a CriError, or the signal's reason. */
 function fail(err: unknown, signal: AbortSignal | undefined): never {
   signal?.throwIfAborted();
   if (err instanceof CriError) throw err;

@@ -1,4 +1,5 @@
-// containerd's own snapshot service, as far as it is needed: read-only views of images, to mount them. Field numbers as in containerd's API.
+// containerd's snapshot service, for read-only views of images. Field numbers are those of
+// containerd's API.
 
 import { fromJSON } from '@grpc/proto-loader';
 import { CRI_NAMESPACE } from './event-service.ts';
@@ -62,7 +63,7 @@ const methods = definition['containerd.services.snapshots.v1.Snapshots'] as unkn
   CriMethod
 >;
 
-/** As mount(8) takes it. */
+/** A mount, in the form that mount(8) accepts. */
 export interface SnapshotMount {
   readonly type: string;
   readonly source: string;
@@ -71,26 +72,29 @@ export interface SnapshotMount {
 
 export interface Snapshot {
   readonly snapshotter: string;
-  /** One name among all snapshots. */
+  /** The unique name of the snapshot. */
   readonly key: string;
 }
 
 type Connection = Pick<CriConnection, 'callOf'>;
 
-/** A view of what `parent` (a chain id) holds, which stays until it is removed. Rejects with a CriError: AlreadyExists if the key is taken. */
+/**
+ * Creates a view of the content of `parent` (a chain ID), which stays until it is removed. Rejects
+ * with a CriError: AlreadyExists if the key is taken.
+ */
 export async function viewSnapshot(
   connection: Connection,
   snapshot: Snapshot,
   parent: string,
 ): Promise<readonly SnapshotMount[]> {
-  // Without a root of its own the next garbage collection would take it.
+  // Without this label the garbage collector would delete it.
   const labels = { 'containerd.io/gc.root': 'true' };
   return mountsOf(
     await connection.callOf(methods.View, { ...snapshot, parent, labels }, CRI_NAMESPACE),
   );
 }
 
-/** How a snapshot that is there is mounted. */
+/** Returns the mounts of an existing snapshot. */
 export async function snapshotMounts(
   connection: Connection,
   snapshot: Snapshot,
@@ -98,7 +102,7 @@ export async function snapshotMounts(
   return mountsOf(await connection.callOf(methods.Mounts, snapshot, CRI_NAMESPACE));
 }
 
-/** Rejects with a CriError: NotFound if there is none. */
+/** Removes the snapshot. Rejects with a CriError: NotFound if it does not exist. */
 export async function removeSnapshot(connection: Connection, snapshot: Snapshot): Promise<void> {
   await connection.callOf(methods.Remove, snapshot, CRI_NAMESPACE);
 }

@@ -1,43 +1,44 @@
-// One container of the process runtime: its record, and as long as it runs, its supervisor and what it writes.
+// A container of the process runtime: its record, and while it runs, its supervisor and its output.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
-import { CriError, toNanoseconds } from '#cri/index.ts';
-import type { LogStream, StopSignal } from '#cri/index.ts';
+import { CriError, type LogStream, type StopSignal, toNanoseconds } from '#cri/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import { identify, isAlive, signalProcess } from '../process-identity.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
-import { exitReason } from '../records.ts';
-import type { ContainerRecord } from '../records.ts';
+import { identify, isAlive, type ProcessIdentity, signalProcess } from '../process-identity.ts';
+import { type ContainerRecord, exitReason } from '../records.ts';
 import { LogWriter } from './log-writer.ts';
 import type { Program, Tools } from './program.ts';
-import { readExit, readPids } from './state.ts';
-import type { ProcessState } from './state.ts';
+import { type ProcessState, readExit, readPids } from './state.ts';
 import { launch, readOutput } from './supervisor.ts';
 
-/** The result of a process whose end was not observed, in Kubernetes' words. */
+/** The outcome of a process whose end was not observed, with upstream's values. */
 const UNKNOWN_EXIT = { exitCode: 255, reason: 'Unknown' } as const;
 const EXIT_SIGKILL = 137;
-/** How often a supervisor is looked at that is not our child. */
+/** The polling period for a supervisor that is not our child, in milliseconds. */
 const WATCH_MS = 200;
-/** How long output may go on after the end, held open by a process that has left the group. */
+/** How long output may continue after the end, if a process that left the group holds it open. */
 const DRAIN_MS = 1000;
-/** How long a supervisor has to note the end of its program, before the whole group is killed. */
+/**
+ * How long a supervisor may take to record the end of its program before the whole group is killed.
+ */
 const KILL_MS = 2000;
 
 export interface ProcessContainerConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tools: Tools;
-  /** Where programs of this process are. */
+  /** The PATH of this process. */
   readonly path: string;
   readonly state: ProcessState;
   readonly record: ContainerRecord;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Called once, after the record says CONTAINER_EXITED and was written, if that was possible. */
+  /**
+   * Called once, after the record has the state CONTAINER_EXITED and was written, if that was
+   * possible.
+   */
   readonly onExit: (container: ProcessContainer) => void;
 }
 
@@ -96,7 +97,9 @@ export class ProcessContainer {
     return this.#supervisor?.pid;
   }
 
-  /** Where input for the first process goes; undefined if it has none, or none any more. */
+  /**
+   * The stream to the standard input of the first process; undefined if it has none, or is closed.
+   */
   get stdin(): Writable | undefined {
     return this.#child?.stdin ?? undefined;
   }
@@ -106,8 +109,8 @@ export class ProcessContainer {
   }
 
   /**
-   * Saves what has happened already. Without it the next runtime finds an older state, and from what the supervisor has noted the
-   * rest: that is no reason to fail now.
+   * Saves a change that has happened already. If that fails, the next runtime reads an older state,
+   * and the supervisor's notes: the call does not fail.
    */
   #saveOutcome(): void {
     try {
@@ -126,7 +129,7 @@ export class ProcessContainer {
     }
     this.#starting = true;
     try {
-      // The reading ends first, so that the writers always have a reader.
+      // The readers are opened first, so that writers always have a reader.
       this.#openOutput();
       const { child, pid } = await launch({
         dir: this.dir,
@@ -141,7 +144,7 @@ export class ProcessContainer {
       this.#child = child;
       child.stdin?.on('error', () => undefined);
       child.once('exit', () => void this.#finish());
-      // A program that was quick is a zombie by now, or gone; its supervisor has noted its end.
+      // A short-lived program is a zombie by now, or gone; its supervisor has recorded its end.
       this.#supervisor = identify(pid) ?? { pid, startTime: 'ended' };
     } catch (error) {
       this.#closeOutput();
@@ -163,11 +166,11 @@ export class ProcessContainer {
     this.#saveOutcome();
   }
 
-  /** Takes over a container that a former runtime has started. */
+  /** Takes over a container that a former runtime started. */
   adopt(supervisor: ProcessIdentity | undefined): void {
     this.#supervisor = supervisor;
     if (this.record.state === 'CONTAINER_CREATED') {
-      // It was started, and the runtime ended before it could note that.
+      // The container was started, and the runtime ended before it recorded that.
       Object.assign(this.record, {
         state: 'CONTAINER_RUNNING',
         startedAt: toNanoseconds(this.#clock.now()),
@@ -176,7 +179,7 @@ export class ProcessContainer {
     try {
       this.#openOutput();
     } catch (error) {
-      // Something else is at the place of its FIFOs: it runs, and what it writes is lost.
+      // Another file has replaced the FIFOs: the container runs, and its output is lost.
       this.#logger.warn('container output not read', { container: this.record.id, err: error });
     }
     this.#saveOutcome();
@@ -189,7 +192,10 @@ export class ProcessContainer {
     });
   }
 
-  /** Sends the stop signal, and kills after the grace period. Resolves when it has exited. */
+  /**
+   * Sends the stop signal, and kills the container after the grace period. Resolves when it has
+   * exited.
+   */
   async stop(graceMs: number): Promise<void> {
     if (this.record.state === 'CONTAINER_CREATED' && !this.#starting) {
       Object.assign(
@@ -212,12 +218,15 @@ export class ProcessContainer {
     await exited;
   }
 
-  /** Throws if the log's path cannot be opened; the file that was open then stays. */
+  /** Reopens the log. Throws if the path cannot be opened; the open file is then kept. */
   reopenLog(): void {
     this.#log?.reopen();
   }
 
-  /** Calls back on exit, at once if it has exited. The answer undoes it. */
+  /**
+   * Calls back on exit, at once if the container has exited. Returns a function that removes the
+   * callback.
+   */
   onExit(callback: () => void): () => void {
     if (this.record.state === 'CONTAINER_EXITED') {
       callback();
@@ -227,13 +236,13 @@ export class ProcessContainer {
     return () => void this.#exitListeners.delete(callback);
   }
 
-  /** Calls back for every piece of output from now on. The answer undoes it. */
+  /** Calls back for all output from now on. Returns a function that removes the callback. */
   onOutput(listener: (stream: LogStream, chunk: Buffer) => void): () => void {
     this.#outputListeners.add(listener);
     return () => void this.#outputListeners.delete(listener);
   }
 
-  /** Lets go of a running container: it goes on, and waits if it writes more than its FIFOs take. */
+  /** Releases a running container: it keeps running, and blocks when its FIFOs are full. */
   release(): void {
     this.#watch?.cancel();
     this.#child?.removeAllListeners('exit');
@@ -251,7 +260,7 @@ export class ProcessContainer {
       });
       output.on('error', () => undefined);
       output.on('close', () => log.end(stream));
-      // A container is no reason for the runtime's process to stay.
+      // A container must not keep the runtime's process alive.
       output.unref();
       return output;
     });
@@ -264,11 +273,14 @@ export class ProcessContainer {
     this.#log = undefined;
   }
 
-  /** To the program alone, as a container runtime does it. False if it has not begun, or is gone. */
+  /**
+   * Sends a signal to the program alone, as container runtimes do. Returns false if the program has
+   * not begun, or is gone.
+   */
   #signal(signal: NodeJS.Signals | number): boolean {
     const pids = readPids(this.dir);
     const supervisor = this.#supervisor;
-    // As long as its parent lives, the pid is not reused.
+    // The pid is not reused as long as its parent lives.
     if (pids === undefined || supervisor === undefined || !isAlive(supervisor)) return false;
     const program = identify(pids.program);
     return program !== undefined && signalProcess(program, signal);
@@ -276,7 +288,8 @@ export class ProcessContainer {
 
   #kill(): void {
     this.#killed = true;
-    // The supervisor notes the end and kills the rest; should it be stuck, or the program not be there yet, everything goes.
+    // The supervisor records the end and kills the rest. If it hangs, or the program has not begun,
+    // the whole group is killed.
     const killGroup = (): void => {
       if (this.#supervisor !== undefined) signalProcess(this.#supervisor, 'SIGKILL', true);
     };
@@ -312,7 +325,7 @@ export class ProcessContainer {
         : this.#killed
           ? killed
           : { ...UNKNOWN_EXIT, message: 'the process was gone before its exit code was known' };
-    // A file's time is the system's; on another clock it would be out of place.
+    // A file's time is the system's; with another clock it would be wrong.
     const at =
       exit === undefined ? this.#clock.now() : Math.min(Math.round(exit.at), this.#clock.now());
     Object.assign(this.record, this.#end(how, Math.max(at, this.record.startedAt / 1e6)));
@@ -322,7 +335,7 @@ export class ProcessContainer {
     this.#onExit(this);
   }
 
-  /** Everything that was written has been read: the FIFOs have come to their end. */
+  /** Resolves when all output was read: the FIFOs have ended. */
   async #drained(): Promise<void> {
     const ended = Promise.all(
       this.#outputs

@@ -1,4 +1,5 @@
-// Runs a further command as part of a container: with its environment, directory and user, in a process group of its own.
+// Runs an additional command in a container: with its environment, directory and user, in its own
+// process group.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -6,26 +7,27 @@ import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { CriError } from '#cri/index.ts';
-import type { ExecRequest, ExecStreams } from '#cri/index.ts';
+import { CriError, type ExecRequest, type ExecStreams } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { followSizes, forgetPty, hasPty, onPty } from './pty.ts';
 import { findExecutable } from './requirements.ts';
 
-/** How long output may go on after the command has ended, held open by something that it left running. */
+/**
+ * How long output may continue after the command has ended, if a remaining process holds it open.
+ */
 const DRAIN_MS = 500;
-/** How long a command that was killed may take to end. */
+/** How long a killed command may take to end. */
 const UNKILLABLE_MS = 2000;
 
 export interface ExecConfig {
   readonly clock: Clock;
-  /** The environment of what runs before the command. */
+  /** The environment of programs that run before the command. */
   readonly trustedEnv: Readonly<Record<string, string>>;
-  /** The container's own. */
+  /** The container's own environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** The container's directory, for the note about its terminal. */
+  /** The container's directory, for the file that names its terminal. */
   readonly dir: string;
   /** Distinguishes this exec from others of the container. */
   readonly id: string;
@@ -44,7 +46,7 @@ async function copyOut(from: Readable, to: Writable | undefined): Promise<void> 
     return;
   }
   from.pipe(to);
-  // A reader that has gone away stops nothing.
+  // A closed reader stops nothing.
   const drop = (): void => void from.resume();
   to.once('error', drop);
   to.once('close', drop);
@@ -53,7 +55,10 @@ async function copyOut(from: Readable, to: Writable | undefined): Promise<void> 
   await finished(to, { readable: false }).catch(() => undefined);
 }
 
-/** The exit code. Rejects with a CriError if the command cannot be run, or with the signal's reason after killing it. */
+/**
+ * Returns the exit code. Rejects with a CriError if the command cannot be run, or with the signal's
+ * reason after killing it.
+ */
 export async function execProcess(
   config: ExecConfig,
   request: ExecRequest,
@@ -82,7 +87,8 @@ export async function execProcess(
     string,
     ...string[],
   ];
-  // With a terminal, the end of script's own input would be typed into it: it stays open.
+  // With a terminal, the end of script's own input would be typed into the terminal, so the input
+  // stays open.
   const hasInput = request.stdin === true || request.tty === true;
   const child = spawn(file, rest, {
     detached: true,
@@ -107,12 +113,12 @@ export async function execProcess(
       }
     }
   };
-  // A process that the system cannot end now is not waited for.
+  // A process that the system cannot kill now is not awaited.
   let giveUp = (): void => undefined;
   const unkillable = new Promise<never>((_, reject) => {
     giveUp = () => void clock.setTimer(UNKILLABLE_MS, () => reject(signal?.reason as Error));
   });
-  // It may lose the race below, or have no part in it.
+  // Avoids an unhandled rejection: it may lose the race below, or not be part of it.
   unkillable.catch(() => undefined);
   const onAbort = (): void => {
     kill();

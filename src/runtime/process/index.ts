@@ -1,4 +1,4 @@
-// The public face of the process runtime.
+// The public interface of the process runtime.
 
 export { createProcessRuntime } from './runtime.ts';
 export type { ProcessRuntimeConfig } from './runtime.ts';

@@ -16,7 +16,7 @@ const entries = (path: string): string[] =>
     .filter(Boolean)
     .map((line) => line.replace(/^\S+ /, ''));
 
-test('what is left without a newline is written when a stream ends, and when the log is closed before that', () => {
+test('text without a newline is written when its stream ends, or when the log is closed before', () => {
   const path = join(dir, 'log');
   const log = new LogWriter(path, systemClock, silentLogger);
   log.write('stdout', Buffer.from('one\ntwo'));
@@ -26,12 +26,12 @@ test('what is left without a newline is written when a stream ends, and when the
   expect(entries(path)).toEqual(['stdout F one', 'stdout P two']);
   log.close();
   expect(entries(path)).toEqual(['stdout F one', 'stdout P two', 'stderr P three']);
-  // The stream says that it is over only now.
+  // The end of the stream is only reported now.
   log.end('stderr');
   expect(entries(path)).toHaveLength(3);
 });
 
-test('a line is not cut where the log is opened anew', () => {
+test('a line is not split when the log is reopened', () => {
   const path = join(dir, 'log');
   const log = new LogWriter(path, systemClock, silentLogger);
   log.write('stdout', Buffer.from('one '));

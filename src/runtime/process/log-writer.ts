@@ -1,8 +1,8 @@
-// Turns what a process writes into a container's log file. Lines longer than the limit are cut into partial entries, as
-// containerd does it.
+// Writes the output of a process to a container's log file. Lines longer than the limit are split
+// into partial entries, as containerd does.
 //
-// A log that cannot be written (no space, not a file) never stops the container nor the runtime: output is dropped and counted
-// until writing works again.
+// An unwritable log (no space, not a file) never stops the container or the runtime: output is
+// dropped and counted until writing works again.
 
 import {
   closeSync,
@@ -14,17 +14,19 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { formatLogEntry } from '#cri/index.ts';
-import type { LogStream } from '#cri/index.ts';
+import { formatLogEntry, type LogStream } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { describeType, FileTypeError } from '#machinery/files/untrusted.ts';
 import type { Logger } from '#machinery/log.ts';
 
 const MAX_LINE = 16 * 1024;
 const NEWLINE = 0x0a;
-/** How long after a failure the file is opened again. */
+/** How long after a failure the file is reopened, in milliseconds. */
 const REOPEN_MS = 1000;
-/** A FIFO or device at the path does not keep the event loop waiting, and a link is not followed. */
+/**
+ * With these flags, a FIFO or device at the path does not block the event loop, and links are not
+ * followed.
+ */
 const { O_APPEND, O_CREAT, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 const FLAGS = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
@@ -33,14 +35,17 @@ export class LogWriter {
   readonly #clock: Clock;
   readonly #logger: Logger;
   #file: number | undefined;
-  /** Monotonic time before which the file is not opened again. */
+  /** The monotonic time before which the file is not reopened. */
   #retryAt = 0;
-  /** Bytes of entries that could not be written since the last one that could. */
+  /** The number of bytes of dropped entries since the last written one. */
   #dropped = 0;
   /** The bytes after the last newline, by stream. */
   readonly #pending = new Map<LogStream, Buffer>();
 
-  /** `path` empty: everything is thrown away. The file is appended to, and made with its directory if need be. Never throws. */
+  /**
+   * Opens the log. With an empty `path`, output is discarded. The file is appended to, and created
+   * with its directory if needed. Never throws.
+   */
   constructor(path: string, clock: Clock, logger: Logger) {
     this.#path = path;
     this.#clock = clock;
@@ -48,7 +53,7 @@ export class LogWriter {
     this.#tryOpen();
   }
 
-  /** Bytes of entries that were dropped since the last one that was written. */
+  /** Returns the number of bytes of dropped entries since the last written one. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -75,7 +80,7 @@ export class LogWriter {
     this.#append(entries);
   }
 
-  /** The stream is over: a line without its newline is written as it is. */
+  /** Handles the end of a stream: an incomplete line is written as it is. */
   end(stream: LogStream): void {
     const rest = this.#pending.get(stream);
     this.#pending.delete(stream);
@@ -83,7 +88,9 @@ export class LogWriter {
       this.#append([formatLogEntry(this.#clock.now(), stream, true, rest)]);
   }
 
-  /** Opens the path again: the file was moved away. Throws if that is not possible; the file that was open then stays. */
+  /**
+   * Reopens the path after the file was moved. Throws if that fails; the open file is then kept.
+   */
   reopen(): void {
     if (this.#path === '') return;
     mkdirSync(dirname(this.#path), { recursive: true });
@@ -97,7 +104,7 @@ export class LogWriter {
     this.#file = file;
   }
 
-  /** Writes the rest of every stream. Their ends are not reported separately. */
+  /** Writes the incomplete lines of all streams. Their ends are not reported separately. */
   close(): void {
     for (const stream of this.#pending.keys()) this.end(stream);
     this.#closeFile();
@@ -145,7 +152,7 @@ export class LogWriter {
     }
   }
 
-  /** Removes a part of an entry, which would run into the next one. */
+  /** Removes a partly written entry, which would run into the next one. */
   #takeBack(file: number, written: number): void {
     if (written === 0) return;
     try {

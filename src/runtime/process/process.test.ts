@@ -1,11 +1,9 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { criConformance } from '#cri/conformance.ts';
-import type { Claim } from '#cri/conformance.ts';
+import { type Claim, criConformance } from '#cri/conformance.ts';
 import type { ContainerConfig, ContainerStatus, PodSandboxConfig, Runtime } from '#cri/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
@@ -138,7 +136,7 @@ describe('the process runtime', () => {
     expect(await runtime.runtime.listContainers()).toEqual([]);
   });
 
-  test('refuses to map a port to another one, and sysctls', async () => {
+  test('rejects sysctls and mappings of a port to another one', async () => {
     const mapped = sandbox({ portMappings: [{ containerPort: 80, hostPort: 8080 }] });
     await expect(runtime.runtime.runPodSandbox(mapped)).rejects.toThrow(
       /host port 8080 to container port 80/,
@@ -151,7 +149,7 @@ describe('the process runtime', () => {
     );
   });
 
-  test('a container gets its own environment, not that of the runtime', async () => {
+  test('a container gets its own environment, not the runtime’s', async () => {
     process.env['SECRET_OF_THE_RUNTIME'] = 'x';
     await exited(await start('env', { envs: [{ key: 'MINE', value: Buffer.from('y') }] }));
     delete process.env['SECRET_OF_THE_RUNTIME'];
@@ -168,14 +166,14 @@ describe('the process runtime', () => {
     expect(log()).toContain('from the host');
   });
 
-  test('what a program leaves running ends with it', async () => {
+  test('processes that a program leaves running end with it', async () => {
     const id = await start('sleep 3600 & echo $!; exit 5');
     expect((await exited(id)).exitCode).toBe(5);
     const pid = Number(/F (\d+)/.exec(log())?.[1]);
     await waitFor(() => !alive(pid));
   });
 
-  test('stopping kills the whole tree', async () => {
+  test('stopping kills the whole process tree', async () => {
     const id = await start(
       'sh -c "trap \'\' TERM; sleep 3600 & echo \\$!; wait; wait; wait" & wait',
     );
@@ -186,7 +184,7 @@ describe('the process runtime', () => {
     await waitFor(() => !alive(pid));
   });
 
-  test('the stop signal is that of the container', async () => {
+  test('the container’s stop signal is sent', async () => {
     const id = await start('trap "exit 21" USR1; echo ready; while :; do sleep 0.05; done', {
       stopSignal: 'SIGUSR1',
     });
@@ -195,14 +193,14 @@ describe('the process runtime', () => {
     expect((await status(id)).exitCode).toBe(21);
   });
 
-  test('a process that is killed by somebody else has its code all the same', async () => {
+  test('a process that another program killed has its exit code nevertheless', async () => {
     const id = await start('echo $$; exec sleep 3600');
     await waitFor(() => log() !== '');
     process.kill(Number(/F (\d+)/.exec(log())?.[1]), 'SIGKILL');
     expect(await exited(id)).toMatchObject({ exitCode: 137, reason: 'Error' });
   });
 
-  test('output written while there is no runtime waits for the next one', async () => {
+  test('output without a runtime is kept for the next one', async () => {
     const id = await start(
       'cd "$COXSWAIN_ROOT"; echo before; while [ ! -e go ]; do sleep 0.02; done; echo meanwhile; touch done; exec sleep 3600',
     );
@@ -217,10 +215,10 @@ describe('the process runtime', () => {
     expect((await status(id)).state).toBe('CONTAINER_RUNNING');
   });
 
-  test('a runtime that crashed between starting and noting it does not start twice', async () => {
+  test('a runtime that crashed between a start and its record does not start the container twice', async () => {
     const id = await start('echo started; exec sleep 3600');
     await waitFor(() => log().includes('started'));
-    // What is on disk is as it was before the start.
+    // Restores the record on disk from before the start.
     const file = join(stateDir, 'containers', id, 'record.json');
     const stored = JSON.parse(readFileSync(file, 'utf8')) as {
       record: Record<string, unknown>;
@@ -241,7 +239,7 @@ describe('the process runtime', () => {
     expect(log().match(/started/g)).toHaveLength(1);
   });
 
-  test('a pid that belongs to somebody else by now is not taken for the container', async () => {
+  test('a reused pid is not mistaken for the container', async () => {
     const id = await start('exec sleep 3600');
     await runtime.runtime.stopContainer(id, 0);
     const file = join(stateDir, 'containers', id, 'record.json');
@@ -257,7 +255,7 @@ describe('the process runtime', () => {
     expect(await exited(id)).toMatchObject({ exitCode: 255, reason: 'Unknown' });
   });
 
-  test('removing leaves nothing on disk', async () => {
+  test('removal leaves nothing on disk', async () => {
     const id = await start('exec sleep 3600');
     const { podSandboxId } = (await runtime.runtime.listContainers())[0]!;
     expect(existsSync(join(stateDir, 'containers', id))).toBe(true);
@@ -266,7 +264,7 @@ describe('the process runtime', () => {
     expect(readdirSync(join(stateDir, 'sandboxes'))).toEqual([]);
   });
 
-  test('port-forward reaches what listens on the host', async () => {
+  test('port-forward reaches servers on the host', async () => {
     const server = createServer((socket) => socket.end('hello'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;

@@ -8,7 +8,7 @@ export interface RunAs {
 }
 
 export interface Program {
-  /** Absolute, or a name that is on PATH. */
+  /** An absolute path, or a name in PATH. */
   readonly command: readonly [string, ...string[]];
   /** Undefined: the user and groups of this process. */
   readonly runAs: RunAs | undefined;
@@ -17,6 +17,6 @@ export interface Program {
 /** Programs of the host that a supervisor runs: absolute paths. */
 export interface Tools {
   readonly env: string;
-  /** Undefined where there is none: containers then have the user of this process. */
+  /** Undefined if it is missing: containers then have the user of this process. */
   readonly setpriv: string | undefined;
 }

@@ -1,4 +1,5 @@
-// Terminals without native code: the `script` of util-linux runs a command on one, and `stty` gives it its size.
+// Terminals without native code: `script` of util-linux runs a command on a terminal, and `stty`
+// sets its size.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -10,7 +11,7 @@ const run = promisify(execFile);
 
 let available: boolean | undefined;
 
-/** Whether this host has a `script` that can be used, and stty. */
+/** Reports whether this host has a usable `script`, and stty. */
 export function hasPty(): boolean {
   if (available === undefined) {
     try {
@@ -30,11 +31,12 @@ function quoted(word: string): string {
 }
 
 /**
- * The command, on a terminal whose device is noted in `deviceFile`. Its exit code is the command's. It needs an environment that
- * is trusted: script(1) runs with the rights of this process.
+ * Returns a command that runs `command` on a terminal, and writes the terminal's device to
+ * `deviceFile`. The exit code is the command's. It needs a trusted environment, because script(1)
+ * runs with the rights of this process.
  */
 export function onPty(command: readonly string[], deviceFile: string): [string, ...string[]] {
-  // Renamed when it is complete, so that readers never see a part.
+  // Renamed when complete, so that readers never see a part of it.
   const note = quoted(deviceFile);
   return [
     'script',
@@ -44,14 +46,17 @@ export function onPty(command: readonly string[], deviceFile: string): [string, 
   ];
 }
 
-/** Gives the terminal each size as it comes, until there are no more or the terminal is gone. */
+/**
+ * Sets the terminal's size to each value as it arrives, until the values end or the terminal is
+ * gone.
+ */
 export async function followSizes(
   deviceFile: string,
   sizes: AsyncIterable<TerminalSize>,
   until: () => Promise<void>,
 ): Promise<void> {
   for await (const { width, height } of sizes) {
-    // The device is noted by the command itself, just after it was started.
+    // The command itself writes the device, just after its start.
     await until();
     let device: string;
     try {

@@ -1,10 +1,10 @@
-// What a host process cannot be given. A pod that asks for it is refused with a message that says so, instead of being run
-// without; what is merely not enforced (limits, read-only root, namespaces) is in the README.
+// Features that a host process cannot have. A pod that requires one is rejected with a message that
+// names it, instead of running without it. Settings that are accepted and not enforced (limits,
+// read-only root, namespaces) are in the README.
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { CriError } from '#cri/index.ts';
-import type { ContainerConfig, PodSandboxConfig } from '#cri/index.ts';
+import { type ContainerConfig, CriError, type PodSandboxConfig } from '#cri/index.ts';
 import type { Program, RunAs, Tools } from './program.ts';
 
 function refuse(message: string): never {
@@ -53,14 +53,17 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** The program that a container runs, found on the host. Throws a CriError that names what is missing. */
+/**
+ * Finds the program of a container on the host. Throws a CriError that names a missing feature or
+ * program.
+ */
 export function checkContainer(
   config: ContainerConfig,
   path: string,
   cwd: string,
   tools: Tools,
 ): Program {
-  // Without a command, the arguments are one: base images have no entry point.
+  // Without a command, the arguments are the command: base images have no entry point.
   const [program = '', ...args] = [...(config.command ?? []), ...(config.args ?? [])];
   if (program === '') {
     refuse(
@@ -91,7 +94,7 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** The file that a command names, as execvp finds it. */
+/** Returns the file that a command names, as execvp finds it. */
 export function findExecutable(program: string, path: string, cwd: string): string | undefined {
   if (program.includes('/')) {
     const file = isAbsolute(program) ? program : join(cwd, program);

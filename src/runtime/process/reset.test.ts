@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Starts a shell that sleeps, in a group of its own. */
+/** Starts a sleeping shell in its own process group. */
 async function sleeper(env: Record<string, string>, ...args: string[]) {
   const child = spawn('/bin/sh', ['-c', 'sleep 1000 & wait', 'sh', ...args], {
     detached: true,
@@ -28,7 +28,7 @@ async function sleeper(env: Record<string, string>, ...args: string[]) {
 }
 
 test.skipIf(!existsSync('/proc/self/stat'))(
-  'processes are found by directory and by environment, those of others are not',
+  'processes are found by directory and by environment, other processes are not',
   async () => {
     mkdirSync(join(dir, 'damaged'));
     writeFileSync(join(dir, 'damaged', 'three.json.1'), '');
@@ -53,7 +53,7 @@ test.skipIf(!existsSync('/proc/self/stat'))(
   },
 );
 
-test('the process group that a record names is killed; damaged records, reused and senseless pids are not followed', async () => {
+test('the recorded process group is killed; damaged records, reused and invalid pids are ignored', async () => {
   const record = (id: string, text: string): void =>
     writeFileSync(join(dir, 'containers', id, 'record.json'), text);
   const { pid, ended } = await sleeper({});

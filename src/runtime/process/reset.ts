@@ -1,23 +1,22 @@
-// The end of all containers of a process runtime, without the runtime: it may have crashed at any point, and its records may be damaged.
+// Kills all containers of a process runtime without the runtime, which may have crashed at any
+// point and left damaged records.
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import { readUntrustedSync } from '#machinery/files/untrusted.ts';
 import { hostProcesses, killAll } from '../host-processes.ts';
-import { signalProcess } from '../process-identity.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import { type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import { ID_VARIABLE } from './supervisor.ts';
 
 /**
  * Returns the processes of the runtime's containers:
- *
- * - supervisors: their command line names the container's directory;
+ * - supervisors: their command line has the container's directory;
  * - their process groups;
- * - processes with the container's id in their environment, also in other sessions;
+ * - processes with the container's ID in their environment, also in other sessions;
  * - processes that have the container's output open.
  *
- * Not found: a process in a session of its own that has cleared its environment and closed its output.
+ * Not found: a process in its own session that has cleared its environment and closed its output.
  */
 export function containerProcesses(stateDir: string): readonly number[] {
   const dir = join(stateDir, 'containers');
@@ -41,8 +40,8 @@ export function containerProcesses(stateDir: string): readonly number[] {
 }
 
 /**
- * Kills them all, and the process groups that the records name: where there is no /proc, these are all that can be found. Returns how many
- * processes there were, as far as /proc says. The runtime must not run.
+ * Kills the processes of all containers, and the recorded process groups: without /proc, only these
+ * can be found. Returns the number of processes found in /proc. The runtime must not run.
  */
 export async function killContainers(stateDir: string, clock: Clock): Promise<number> {
   const killed = await killAll(() => containerProcesses(stateDir), clock);
@@ -51,7 +50,7 @@ export async function killContainers(stateDir: string, clock: Clock): Promise<nu
   return killed;
 }
 
-/** The supervisors that records name, whether or not they still run. Damaged records name none. */
+/** Returns the recorded supervisors, whether or not they still run. Damaged records are ignored. */
 export function recordedSupervisors(stateDir: string): readonly ProcessIdentity[] {
   return containerIds(stateDir).flatMap((id) => {
     const supervisor = supervisorIn(join(stateDir, 'containers', id, 'record.json'));
@@ -64,7 +63,7 @@ function supervisorIn(path: string): ProcessIdentity | undefined {
   try {
     record = JSON.parse(readUntrustedSync(path, MAX_RECORD_BYTES).data.toString('utf8'));
   } catch {
-    // Missing or damaged: its processes are found by what they are, if at all.
+    // Missing or damaged: its processes may still be found in /proc.
     return undefined;
   }
   const { pid, startTime } =
@@ -75,7 +74,7 @@ function supervisorIn(path: string): ProcessIdentity | undefined {
 
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
-/** The ids of containers, those included whose damaged records the runtime has set aside. */
+/** Returns the IDs of containers, including those with damaged records. */
 function containerIds(stateDir: string): readonly string[] {
   const aside = namesIn(join(stateDir, 'damaged')).flatMap(
     (name) => /^(.+?)\.json(?:\.\d+)?$/.exec(name)?.[1] ?? [],

@@ -1,51 +1,47 @@
-// The RuntimeService of pods whose containers are processes of this host: no root, no images, no isolation. What it cannot do
-// it refuses (requirements.ts) or says in the README.
+// The RuntimeService of pods whose containers are processes of this host: no root, no images, no
+// isolation. Features that it cannot provide are rejected (requirements.ts) or listed in the
+// README.
 
 import { statfs } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { complete, CriError, toNanoseconds } from '#cri/index.ts';
-import type {
-  AttachRequest,
-  CallOptions,
-  ContainerConfig,
-  ContainerStats,
-  ContainerStatsFilter,
-  ExecRequest,
-  ExecResult,
-  ExecStreams,
-  ExecSyncResult,
-  Input,
-  PodSandboxConfig,
-  PodSandboxStats,
-  PodSandboxStatsFilter,
-  Runtime,
-  RuntimeService,
-  StatusResponse,
+import {
+  type AttachRequest,
+  type CallOptions,
+  complete,
+  type ContainerConfig,
+  type ContainerStats,
+  type ContainerStatsFilter,
+  CriError,
+  type ExecRequest,
+  type ExecResult,
+  type ExecStreams,
+  type ExecSyncResult,
+  type Input,
+  type PodSandboxConfig,
+  type PodSandboxStats,
+  type PodSandboxStatsFilter,
+  type Runtime,
+  type RuntimeService,
+  type StatusResponse,
+  toNanoseconds,
 } from '#cri/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
-import { silentLogger } from '#machinery/log.ts';
-import type { Logger } from '#machinery/log.ts';
-import { systemRandom } from '#machinery/random.ts';
-import type { Random } from '#machinery/random.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
+import { type Logger, silentLogger } from '#machinery/log.ts';
+import { type Random, systemRandom } from '#machinery/random.ts';
 import { NamedImages } from '../named-images.ts';
 import { PodRuntime } from '../pod-runtime.ts';
-import { attributesOf, PodTable } from '../pod-table.ts';
-import type { Sandbox } from '../pod-table.ts';
-import { identify, signalProcess } from '../process-identity.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
+import { identify, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
 import type { Tools } from './program.ts';
 import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
-import { ProcessState, readPids } from './state.ts';
-import type { StoredContainer } from './state.ts';
-import { findGroupLeader, hasStats, usageByGroup } from './stats.ts';
-import type { Usage } from './stats.ts';
+import { ProcessState, readPids, type StoredContainer } from './state.ts';
+import { findGroupLeader, hasStats, type Usage, usageByGroup } from './stats.ts';
 import {
   absoluteOnly,
   ID_VARIABLE,
@@ -55,15 +51,15 @@ import {
 } from './supervisor.ts';
 
 export interface ProcessRuntimeConfig {
-  /** The records of its containers, not shared with another runtime. */
+  /** The directory for records of containers, which no other runtime may use. */
   readonly stateDir: string;
   /** The address that all pods have. Default: 127.0.0.1. */
   readonly hostIp?: string;
-  /** Where programs are looked for. Default: this process's PATH. */
+  /** The PATH for programs. Default: this process's PATH. */
   readonly path?: string;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Default: silence. */
+  /** Default: no logging. */
   readonly logger?: Logger;
 }
 
@@ -130,7 +126,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     const sandbox = this.#pods.findSandbox(podSandboxId);
     if (sandbox === undefined) return;
     const wasReady = sandbox.record.state === 'SANDBOX_READY';
-    // First, so that nothing is started in it any more.
+    // Set first, so that no container is started in it any more.
     sandbox.record.state = 'SANDBOX_NOTREADY';
     this.#state.saveSandbox(sandbox.record);
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
@@ -207,7 +203,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   ): Promise<ExecResult> {
     const container = this.#pods.runningContainer(containerId);
     const { runAs } = this.#check(container);
-    // With the container everything in it ends.
+    // When the container exits, all processes in it end.
     const ended = new AbortController();
     const forget = container.onExit(() =>
       ended.abort(new CriError('NotFound', `container ${containerId} has exited`)),
@@ -264,7 +260,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     signal?: AbortSignal,
   ): Promise<void> {
     this.#pods.readySandbox(podSandboxId);
-    // A port-forward reaches what listens on loopback, as it does in a pod with a network of its own.
+    // A port-forward reaches servers on loopback, as in a pod with its own network.
     const socket = connect({ port, host: '127.0.0.1', ...(signal && { signal }) });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
@@ -276,7 +272,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
         ),
       );
     });
-    // Either side may end first; a side that breaks off takes the other with it.
+    // Either side may end first; if one side is aborted, the other is, too.
     socket.on('error', () => stream.destroy());
     stream.on('error', () => socket.destroy());
     socket.once('close', () => !stream.writableEnded && stream.end());
@@ -306,13 +302,16 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox, usage));
   }
 
-  /** Lets go of every container; they run on. */
+  /** Releases every container; they keep running. */
   close(): void {
     for (const container of this.#pods.containers()) container.release();
     this.#pods.close();
   }
 
-  /** Finds everything that a former runtime left: what still runs is taken over, what has ended meanwhile is noted. */
+  /**
+   * Restores the state of a former runtime: takes over running containers, and records the end of
+   * those that have ended meanwhile.
+   */
   #restore(): void {
     for (const record of this.#state.sandboxes()) this.#pods.addSandbox(record);
     const { stored: containers, lost } = this.#state.containers();
@@ -321,7 +320,8 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
       const { record } = stored;
       const sandbox = this.#pods.findSandbox(record.podSandboxId);
       if (sandbox === undefined) {
-        // Its sandbox was removed, and the runtime ended before its containers' files were; or the sandbox's record is lost.
+        // Its sandbox was removed, and the runtime ended before the containers' files were deleted;
+        // or the sandbox's record is lost.
         this.#abandon(record.id);
         continue;
       }
@@ -342,7 +342,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     }
   }
 
-  /** Ends and removes a container that cannot be managed any more, because its record, or that of its sandbox, is gone. */
+  /**
+   * Ends and removes a container that cannot be managed, because its record or its sandbox's record
+   * is gone.
+   */
   #abandon(id: string): void {
     const leader = hasStats() ? findGroupLeader(`${ID_VARIABLE}=${id}`) : undefined;
     const supervisor = leader === undefined ? undefined : identify(leader);
@@ -353,7 +356,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#state.removeContainer(id);
   }
 
-  /** A container that is not known to run may have been started in the last moment of the former runtime. */
+  /**
+   * Returns the supervisor of a container that was started just before the former runtime ended,
+   * without a record of it; undefined if it was not started.
+   */
   #startedMeanwhile({
     record,
   }: StoredContainer): { supervisor: ProcessIdentity | undefined } | undefined {
@@ -458,7 +464,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 }
 
-/** Shown as a condition of the node: what a namespace's Pod Security level forbids, this runtime does not prevent. */
+/**
+ * A condition of the node: this runtime does not enforce the restrictions of a namespace's Pod
+ * Security level.
+ */
 const NO_ISOLATION = {
   type: 'coxswain.dev/ContainerIsolation',
   status: false,
@@ -467,7 +476,7 @@ const NO_ISOLATION = {
     'containers are processes of this host: limits, read-only file systems, capabilities and namespaces are not enforced, and Pod Security levels protect nothing',
 };
 
-/** Where the programs are that run with the rights of this process. Throws if env(1) is missing. */
+/** Finds the programs that run with the rights of this process. Throws if env(1) is missing. */
 function findTools(path: string): Tools {
   const trusted = absoluteOnly(path);
   const env = findExecutable('env', trusted, '/');
@@ -476,7 +485,9 @@ function findTools(path: string): Tools {
   return { env, setpriv: findExecutable('setpriv', trusted, '/') };
 }
 
-/** Takes over at once what a former runtime has left in `stateDir`. */
+/**
+ * Creates the runtime, and takes over the containers that a former runtime has left in `stateDir`.
+ */
 export function createProcessRuntime(config: ProcessRuntimeConfig): Runtime {
   const clock = config.clock ?? systemClock;
   const images = new NamedImages({

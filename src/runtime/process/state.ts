@@ -1,14 +1,14 @@
-// The runtime's memory on disk, so that the next one finds everything again: one JSON file per sandbox and one directory per
-// container. Every file is replaced as a whole; what was cut short by a crash does not count.
-//
-//   sandboxes/ID.json
-//   containers/ID/record.json   config, state and the identity of its process
-//   containers/ID/pids          written by the container's supervisor: its own pid, then the program's
-//   containers/ID/exit          the same: the exit code
-//   containers/ID/stdout, stderr   FIFOs
-//   containers/ID/env           its environment, for the shell that becomes its program (supervisor.ts)
-//   containers/ID/root/         the container's own directory, with links to its mounts
-//   damaged/                    records that could not be read, set aside by name
+// The runtime's state on disk, from which the next runtime restores it: one JSON file per sandbox
+// and one directory per container. Every file is replaced atomically; a file that a crash left
+// incomplete is ignored.
+// - sandboxes/ID.json
+// - containers/ID/record.json: config, state and the identity of its process
+// - containers/ID/pids: written by the container's supervisor: its own pid, then the program's
+// - containers/ID/exit: written by the supervisor: the exit code
+// - containers/ID/stdout, stderr: FIFOs
+// - containers/ID/env: its environment, for the shell that becomes its program (supervisor.ts)
+// - containers/ID/root/: the container's own directory, with links to its mounts
+// - damaged/: unreadable records, moved here under their names
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export interface StoredContainer {
   readonly supervisor: ProcessIdentity | undefined;
 }
 
-/** Environment values are bytes, which JSON does not have. */
+/** Environment values are bytes, which JSON cannot represent. */
 function replacer(_key: string, value: unknown): unknown {
   if (
     value !== null &&
@@ -40,11 +40,11 @@ function reviver(_key: string, value: unknown): unknown {
   return type === 'Buffer' && Array.isArray(data) ? new Uint8Array(data as number[]) : value;
 }
 
-/** A record is at most this long: a pod's specification with its environment, several times. */
+/** The maximum length of a record: several times a pod's specification with its environment. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 const MAX_NOTE_BYTES = 256;
 
-/** Undefined if there is no file. Throws if it is damaged. */
+/** Reads a record. Returns undefined if the file does not exist. Throws if it is damaged. */
 function readJson<T>(path: string, check: (value: T) => boolean): T | undefined {
   let text: string;
   try {
@@ -78,7 +78,7 @@ export class ProcessState {
     mkdirSync(this.#containers, { recursive: true, mode: 0o711 });
   }
 
-  /** Damaged records are set aside. */
+  /** Returns the sandboxes. Damaged records are moved away. */
   sandboxes(): SandboxRecord[] {
     return readdirSync(this.#sandboxes)
       .filter((name) => name.endsWith('.json'))
@@ -93,8 +93,9 @@ export class ProcessState {
   }
 
   /**
-   * The containers on disk; `lost` are the IDs of the others: their making was cut short, or their record was damaged and is set
-   * aside. A process may still run for them. The caller removes them.
+   * Returns the containers on disk. `lost`: the IDs of containers without a usable record: their
+   * creation was interrupted, or the record was damaged and is moved away. A process may still run
+   * for them. The caller removes them.
    */
   containers(): { readonly stored: readonly StoredContainer[]; readonly lost: readonly string[] } {
     const stored: StoredContainer[] = [];
@@ -152,14 +153,17 @@ export class ProcessState {
   }
 }
 
-/** The record of a supervisor about the end of its program: the exit code and the time, in milliseconds since the epoch. */
+/**
+ * Returns the supervisor's record of its program's end: the exit code and the time, in milliseconds
+ * since the epoch.
+ */
 export function readExit(containerDir: string): { exitCode: number; at: number } | undefined {
   const note = readNote(join(containerDir, 'exit'));
   if (note === undefined || !/^\d{1,3}\n$/.test(note.text)) return undefined;
   return { exitCode: Number(note.text), at: note.at };
 }
 
-/** The pids of a supervisor and of its program. */
+/** Returns the pids of a supervisor and its program. */
 export function readPids(
   containerDir: string,
 ): { supervisor: number; program: number } | undefined {
@@ -169,7 +173,10 @@ export function readPids(
   return supervisor && program ? { supervisor, program } : undefined;
 }
 
-/** Undefined if there is no such file, or one that no supervisor has written. */
+/**
+ * Returns the file's text and time; undefined if it does not exist, or no supervisor has written
+ * it.
+ */
 function readNote(path: string): { readonly text: string; readonly at: number } | undefined {
   try {
     const { data, info } = readUntrustedSync(path, MAX_NOTE_BYTES);

@@ -1,11 +1,12 @@
-// The resources that the processes of a container use, from /proc. A container is a process group, so one walk over /proc serves all.
+// The resource usage of containers' processes, from /proc. A container is a process group, so one
+// scan of /proc serves all containers.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readStat } from '../process-identity.ts';
 
 export interface Usage {
   processes: number;
-  /** CPU time of the processes that live and of those that they have waited for. */
+  /** The CPU time of running processes and their awaited children. */
   cpuNanoseconds: number;
   residentBytes: number;
 }
@@ -22,12 +23,12 @@ function residentBytes(pid: number): number {
     const kibibytes = /^VmRSS:\s*(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return Number(kibibytes ?? 0) * 1024;
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return 0;
   }
 }
 
-/** Usage by process group. */
+/** Returns the usage by process group. */
 export function usageByGroup(): Map<number, Usage> {
   const usage = new Map<number, Usage>();
   for (const name of readdirSync('/proc')) {
@@ -47,7 +48,10 @@ export function usageByGroup(): Map<number, Usage> {
   return usage;
 }
 
-/** The process that was given this environment variable and leads a group, or undefined. Only needed after a crash. */
+/**
+ * Returns the group leader with this environment variable; undefined if there is none. Needed only
+ * after a crash.
+ */
 export function findGroupLeader(variable: string): number | undefined {
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
@@ -55,7 +59,7 @@ export function findGroupLeader(variable: string): number | undefined {
     try {
       if (readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(variable)) return pid;
     } catch {
-      // Not ours to read, or gone.
+      // The process is gone, or belongs to another user.
     }
   }
   return undefined;

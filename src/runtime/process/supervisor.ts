@@ -1,21 +1,22 @@
-// Starts a container's process so that it does not depend on us. A shell stays as its parent, in a process group of their
-// own: it notes the exit code, and then kills whatever the program has left running. Output goes into FIFOs that the
-// program holds open in both directions: without a reader it fills them and waits, but never breaks.
+// Starts a container's process so that it does not depend on this process. A shell stays as its
+// parent, in a process group of their own: it records the exit code, and then kills all processes
+// that the program has left running. Output goes into FIFOs that the program holds open in both
+// directions: without a reader the program blocks when they are full, but never gets an error.
 //
-// The container's environment is for its program alone. PATH, LD_PRELOAD and the like would otherwise choose what runs with
-// the rights of this process, before the change to the container's user. So every stage before has an environment of ours and
-// absolute paths, and the last shell, which has the container's user already, becomes env(1) with the container's variables.
-// They are in a file and not in arguments, since every user of the host sees the arguments of a process.
+// The container's environment is for its program alone. PATH, LD_PRELOAD and similar variables
+// would otherwise affect programs that run with the rights of this process, before the change to
+// the container's user. So every earlier stage has a trusted environment and absolute paths, and
+// the last shell, which already runs as the container's user, becomes env(1) with the container's
+// variables. They are in a file and not in arguments, since every user of the host can read the
+// arguments of a process.
 
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chownSync, closeSync, constants, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readlink, symlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join, posix } from 'node:path';
 import { promisify } from 'node:util';
-import { CriError } from '#cri/index.ts';
-import type { ContainerConfig, LogStream } from '#cri/index.ts';
+import { type ContainerConfig, CriError, type LogStream } from '#cri/index.ts';
 import { openOrMakeDirectory, openRoot, pathOf, type Place } from '#machinery/files/directory.ts';
 import { openUntrustedSync } from '#machinery/files/untrusted.ts';
 import type { Program, Tools } from './program.ts';
@@ -23,11 +24,11 @@ import type { Program, Tools } from './program.ts';
 const run = promisify(execFile);
 
 const SHELL = '/bin/sh';
-/** The variable by which a container's supervisor is found again after a crash. */
+/** The variable by which a container's supervisor is found after a crash. */
 export const ID_VARIABLE = 'COXSWAIN_CONTAINER_ID';
 
-// $1 is the container's directory, the rest the command. A shell that is waiting for its foreground program runs a trap only
-// after it, and a trap (unlike an ignored signal) is not inherited.
+// $1 is the container's directory, the rest the command. A shell that is waiting for its foreground
+// program runs a trap only after it, and a trap (unlike an ignored signal) is not inherited.
 const SCRIPT = `
 dir=$1; shift
 trap : HUP INT QUIT TERM USR1 USR2 ALRM
@@ -40,17 +41,24 @@ exec >&- 2>&- <&-
 kill -9 "-$$"
 `;
 
-// $1 is the file of the environment, which the container's user may read but not reach: it is opened before the change of user.
+// $1 is the environment file, which the container's user could not open by its path: it is opened
+// before the change of user.
 const OPEN_ENVIRONMENT = 'exec 3<"$1"; shift; exec "$@"';
-// $1 is env(1), the rest the command. The file puts the variables before them.
+// $1 is env(1), the rest is the command. The file prepends the variables to the arguments.
 const APPLY_ENVIRONMENT = 'env=$1; shift; . /dev/fd/3; exec 3<&-; exec "$env" -i -- "$@"';
 
-/** The environment of everything that runs before the container's own program. `path`: this process's own PATH. */
+/**
+ * Returns the environment of programs that run before the container's own. `path`: this process's
+ * PATH.
+ */
 export function trustedEnvironment(path: string): Record<string, string> {
   return { PATH: absoluteOnly(path) };
 }
 
-/** Names that are not absolute would be looked for where the container has its working directory. */
+/**
+ * Returns the absolute names in PATH. A relative name would be looked up in the container's working
+ * directory.
+ */
 export function absoluteOnly(path: string): string {
   return path
     .split(':')
@@ -60,17 +68,17 @@ export function absoluteOnly(path: string): string {
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** The path of a container's environment file. */
+/** Returns the path of a container's environment file. */
 const environmentFile = (dir: string): string => join(dir, 'env');
 
-/** Writes the file that APPLY_ENVIRONMENT reads. It belongs to the user who is to read it. */
+/** Writes the file for APPLY_ENVIRONMENT. It belongs to the user who reads it. */
 function writeEnvironment(
   dir: string,
   env: Readonly<Record<string, string>>,
   owner: number | undefined,
 ): void {
   const words = Object.entries(env)
-    // No program can be given such a variable.
+    // No program can have such a variable.
     .filter(([name]) => name !== '' && !name.includes('='))
     .map(([name, value]) => quoted(`${name}=${value}`.replaceAll('\0', '')));
   const path = environmentFile(dir);
@@ -89,17 +97,18 @@ export interface LaunchConfig {
   readonly id: string;
   readonly program: Program;
   readonly tools: Tools;
-  /** This process's own. */
+  /** The PATH of this process. */
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** A pipe for standard input; otherwise there is none to read. */
+  /** Whether standard input is a pipe; otherwise it is empty. */
   readonly stdin: boolean;
 }
 
 /**
- * Makes the container's directory: its FIFOs, and links to its mounts below `root`. Returns the mounts that are not visible,
- * because something else is at their place. Rejects with InvalidArgument for a mount that cannot be made.
+ * Creates the container's directory: its FIFOs, and links to its mounts below `root`. Returns the
+ * mounts that are not visible, because another file is at their path. Rejects with InvalidArgument
+ * for a mount that cannot be made.
  */
 export async function prepareContainerDir(
   dir: string,
@@ -108,11 +117,11 @@ export async function prepareContainerDir(
   const root = join(dir, 'root');
   mkdirSync(root, { recursive: true, mode: 0o755 });
   const hidden: string[] = [];
-  /** By the path in the container, the outer ones first. */
+  /** By the path in the container, outer ones first. */
   const mounts = new Map<string, string>();
   for (const { containerPath, hostPath } of config.mounts ?? []) {
     if (!containerPath || !hostPath) continue;
-    // As in a container's own root directory, '/..' is '/'.
+    // As in a container's root directory, '/..' is '/'.
     const path = posix.join('/', containerPath).replace(/\/+$/, '');
     if (path === '')
       throw new CriError('InvalidArgument', 'the process runtime cannot mount a volume at /');
@@ -128,8 +137,9 @@ export async function prepareContainerDir(
 const depth = (path: string): number => path.split('/').length;
 
 /**
- * Makes the link of a mount, inside the root directory or inside the volume of the mount around it. Links that are in a volume
- * are not followed: a container has made them. Resolves with false if something else is at its place.
+ * Creates the link of a mount, inside the root directory or inside the volume of the surrounding
+ * mount. Links in a volume are not followed, because a container may have created them. Resolves
+ * with false if another file is at the path.
  */
 async function linkMount(
   root: string,
@@ -148,7 +158,7 @@ async function linkMount(
   const target = mounts.get(path)!;
   let place: Place;
   try {
-    // A volume's own path is the kubelet's, or the node's, and may be a link.
+    // The volume's own path comes from the kubelet or the node, and may be a link.
     place = outer === '' ? await openRoot(root) : await openRoot(`${mounts.get(outer)!}/.`);
   } catch (error) {
     throw new CriError(
@@ -186,13 +196,16 @@ async function linkMount(
   }
 }
 
-/** The command that runs a program with its user and environment; `dir`: where writeEnvironment has put the file. */
+/**
+ * Returns a command that runs a program with its user and environment; `dir`: the directory with
+ * the file of writeEnvironment.
+ */
 export function withUserAndEnvironment(
   { command, runAs }: Program,
   tools: Tools,
   dir: string,
 ): readonly [string, ...string[]] {
-  // env(1) takes a word with '=' for a variable.
+  // env(1) treats an argument with '=' as a variable.
   const wanted = command[0].includes('=') ? [SHELL, '-c', 'exec "$0" "$@"', ...command] : command;
   const program = [SHELL, '-c', APPLY_ENVIRONMENT, 'sh', tools.env, ...wanted];
   return [
@@ -243,7 +256,10 @@ export async function launch(config: LaunchConfig): Promise<SupervisedProcess> {
   }
 }
 
-/** Reads one of a container's output FIFOs. It ends when the last process that could write to it has. */
+/**
+ * Opens one of a container's output FIFOs. It ends when the last process that could write to it has
+ * ended.
+ */
 export function readOutput(dir: string, stream: LogStream): Socket {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK;
   const fd = openUntrustedSync(join(dir, stream), flags, { type: 'named pipe' });

@@ -1,6 +1,7 @@
-// Annotations by which a pod controls its own simulation. Every key is `simulation.coxswain.dev/NAME`; with
-// `.CONTAINER` appended it is for that container only, and goes before the pod's. A value that cannot be read is an error when the
-// container is created: a simulation that silently does something else would be worth nothing.
+// Annotations by which a pod controls its own simulation. Every key is
+// `simulation.coxswain.dev/NAME`; with `.CONTAINER` appended it applies to that container only, and
+// takes precedence over the pod's. An invalid value is an error when the container is created,
+// because a simulation that silently ignores it would be misleading.
 
 import { CriError } from '#cri/index.ts';
 import type { ImageSimulation } from '../named-images.ts';
@@ -17,21 +18,24 @@ export interface ContainerSimulation {
   readonly startDelayMs: number;
   /** `start-error`: starting fails with this message. */
   readonly startError: string | undefined;
-  /** `run-duration`: the process ends by itself after this time, whatever its command. */
+  /** `run-duration`: the process ends by itself after this time, with any command. */
   readonly runDurationMs: number | undefined;
-  /** `exit-code`: the code with which it ends by itself. */
+  /** `exit-code`: the exit code when it ends by itself. */
   readonly exitCode: number | undefined;
-  /** `stop-duration`: how long it takes to end after it was asked to; over the grace period it is killed (137). */
+  /**
+   * `stop-duration`: how long the process takes to end after the stop signal; after the grace
+   * period it is killed (137).
+   */
   readonly stopDurationMs: number;
-  /** `exec-exit-code`: what every command that is run inside ends with. */
+  /** `exec-exit-code`: the exit code of every command that is run in the container. */
   readonly execExitCode: number | undefined;
-  /** `cpu`: CPUs that the container uses while it runs. */
+  /** `cpu`: the number of CPUs that the running container uses. */
   readonly cpuCores: number;
-  /** `memory`: bytes that the container uses while it runs. */
+  /** `memory`: the number of bytes that the running container uses. */
   readonly memoryBytes: number;
 }
 
-/** Enough for a process that waits. Not 0: metrics-server takes 0 for a container that was not measured. */
+/** The usage of a waiting process. Not 0, because metrics-server treats 0 as not measured. */
 const DEFAULT_CPU_CORES = 0.001;
 const DEFAULT_MEMORY_BYTES = 8 * 1024 * 1024;
 
@@ -58,7 +62,7 @@ class Reader {
       const ms = parseDuration(text);
       if (ms >= 0) return ms;
     } catch {
-      // Falls through to the one message for both.
+      // The value is invalid: the error is thrown below.
     }
     throw new CriError(
       'InvalidArgument',
@@ -73,7 +77,7 @@ class Reader {
       const value = parseQuantity(text).milliValue() / 1000;
       if (value >= 0 && Number.isSafeInteger(Math.ceil(value))) return value;
     } catch {
-      // Falls through to the one message for both.
+      // The value is invalid: the error is thrown below.
     }
     throw new CriError(
       'InvalidArgument',
@@ -92,7 +96,10 @@ class Reader {
   }
 }
 
-/** `annotations` are the pod's, which a kubelet puts on the sandbox. `stopDurationMs` holds where they say nothing of it. */
+/**
+ * Parses the annotations of a pod, which a kubelet copies to the sandbox. `stopDurationMs`: the
+ * default.
+ */
 export function containerSimulation(
   annotations: Annotations | undefined,
   container: string,
@@ -112,8 +119,9 @@ export function containerSimulation(
 }
 
 /**
- * `image-pull-error` and `image-pull-duration`: see ImageSimulation. `annotations` are the image spec's, into which a kubelet
- * copies the pod's; where they say nothing, `name` (canonical) may say that there is no such image.
+ * Parses `image-pull-error` and `image-pull-duration` (see ImageSimulation) from the annotations of
+ * an image spec, to which a kubelet copies the pod's. Without them, the canonical `name` may mean
+ * an image that does not exist.
  */
 export function imageSimulation(
   name: string,

@@ -1,15 +1,21 @@
-// One simulated container: a record, and between start and exit at most one timer or program. A container that runs forever holds
-// neither, so that a hundred thousand of them are only their records.
+// A simulated container: a record, and between start and exit at most one timer or program. A
+// container that runs forever has neither, so that a hundred thousand of them are only their
+// records.
 
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CriError, formatLogEntry, toMilliseconds, toNanoseconds } from '#cri/index.ts';
-import type { ExecStreams, LogStream } from '#cri/index.ts';
+import {
+  CriError,
+  type ExecStreams,
+  formatLogEntry,
+  type LogStream,
+  toMilliseconds,
+  toNanoseconds,
+} from '#cri/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { exitReason } from '../records.ts';
-import type { ContainerRecord } from '../records.ts';
+import { type ContainerRecord, exitReason } from '../records.ts';
 import type { ContainerSimulation } from './annotations.ts';
 import { inputFrom } from './exec.ts';
 import { isSimulated, type ProgramContext, runProgram } from './run.ts';
@@ -17,7 +23,7 @@ import { FileSystem, type FileSystemConfig } from './shell/file-system.ts';
 import { Input, type Output } from './shell/io.ts';
 import { Replay, type UnknownPolicy } from './shell/kernel.ts';
 
-/** The code of a process that was ended by a signal: 128 + its number. */
+/** The exit code of a process that a signal has ended: 128 + its number. */
 const EXIT_SIGTERM = 143;
 const EXIT_SIGKILL = 137;
 const NEWLINE = 10;
@@ -25,14 +31,17 @@ const NEWLINE = 10;
 export interface SimulatedContainerConfig {
   readonly clock: Clock;
   readonly random: Random;
-  /** Directories that the container shares with others of its pod. Called when it first needs files. */
+  /**
+   * Returns the directories that the container shares with others of its pod. Called when it first
+   * needs files.
+   */
   readonly mounts: () => NonNullable<FileSystemConfig['mounts']>;
   readonly record: ContainerRecord;
   readonly simulation: ContainerSimulation;
   readonly hostname: string;
-  /** Run where neither command nor arguments are given. Empty: a server. */
+  /** The command without a command or arguments in the config. Empty: a server. */
   readonly defaultCommand: readonly string[];
-  /** Called once, after the record says CONTAINER_EXITED. */
+  /** Called once, after the record has the state CONTAINER_EXITED. */
   readonly onExit: (container: SimulatedContainer) => void;
 }
 
@@ -47,16 +56,18 @@ export class SimulatedContainer {
   readonly #hostname: string;
   readonly #defaultCommand: readonly string[];
   readonly #onExit: (container: SimulatedContainer) => void;
-  /** Created when a caller first waits for output or the end. */
+  /** Created when a caller first waits for output or the exit. */
   #watchers: { output: Set<OutputListener>; exit: Set<() => void> } | undefined;
   /** Aborts the program of the first process. */
   #program: AbortController | undefined;
   #timer: Timer | undefined;
   #files: FileSystem | undefined;
-  /** Input of attached clients; made when the first process wants to read. */
+  /** Input of attached clients; created when the first process reads. */
   #stdin: AttachedInput | undefined;
   #starting = false;
-  /** Set for a container that is taken over: its program catches up with the time that it has run already. */
+  /**
+   * Set for a container that is taken over: its program catches up with the time that it has run.
+   */
   #replay: Replay | undefined;
   #stop: Promise<void> | undefined;
 
@@ -98,7 +109,7 @@ export class SimulatedContainer {
     } finally {
       this.#starting = false;
     }
-    // Removed or stopped while it was starting.
+    // The container was removed or stopped during its start.
     if (this.record.state !== 'CONTAINER_CREATED') {
       throw new CriError(
         'FailedPrecondition',
@@ -114,7 +125,10 @@ export class SimulatedContainer {
     this.#run();
   }
 
-  /** Goes on with a container that ran when its record was read: its program is where it would be had it never been left. */
+  /**
+   * Resumes a container that ran when its record was written: its program continues as if it had
+   * run all the time.
+   */
   resume(): void {
     if (!this.running) return;
     this.#replay = new Replay(
@@ -139,14 +153,14 @@ export class SimulatedContainer {
 
   /** Starts the first process. */
   #begin(command: readonly string[]): void {
-    // Nothing is known of the program: it is a server.
+    // The program is not simulated: it is treated as a server.
     if (!isSimulated(command)) return;
     const program = new AbortController();
     this.#program = program;
     const replay = this.#replay;
     const output = (stream: LogStream): Output => ({
       write: (bytes) => {
-        // Output from before the container was taken over is in the log.
+        // The log already contains the output from before the container was taken over.
         if (!program.signal.aborted && replay?.active !== true)
           this.#write(stream, Buffer.from(bytes));
         return Promise.resolve();
@@ -157,7 +171,7 @@ export class SimulatedContainer {
       const attached = new AttachedInput(program.signal);
       this.#stdin = attached;
       stdin = new Input(() => {
-        // Earlier input is not known: from here on the program waits.
+        // Earlier input is unknown: from here on the program waits.
         replay?.end();
         return attached.input.read();
       });
@@ -165,9 +179,10 @@ export class SimulatedContainer {
     const streams = { stdin, stdout: output('stdout'), stderr: output('stderr') };
     runProgram(command, { ...this.context('serve'), replay }, streams, program.signal).then(
       (outcome) => {
-        // A program that runs forever may go on in the background; its container is only its record.
+        // A program that runs forever continues in the background; its container is only its
+        // record.
         if (outcome === 'forever') return;
-        // Not in the same turn as the start: a process that ends at once has run for a moment all the same.
+        // Not in the turn of the start, so that a process that ends at once has run for a moment.
         this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
       },
       (error: unknown) => {
@@ -186,7 +201,10 @@ export class SimulatedContainer {
     return this.#files;
   }
 
-  /** Gives what a client types to the first process. Ends its input after the first client if the container says so. */
+  /**
+   * Passes a client's input to the first process. Ends the input after the first client if the
+   * container's stdinOnce is set.
+   */
   feed(stdin: ExecStreams['stdin'], signal: AbortSignal): void {
     if (stdin === undefined) return;
     if (this.#stdin === undefined) stdin.resume();
@@ -196,7 +214,7 @@ export class SimulatedContainer {
   get command(): readonly string[] {
     const { command = [], args = [], stdin } = this.record.config;
     if (command.length > 0 || args.length > 0) return [...command, ...args];
-    // A shell that has an input waits for it: as long as anything else of which nothing is known.
+    // A shell with an input waits for it: like a program that is not simulated.
     return stdin ? [] : this.#defaultCommand;
   }
 
@@ -218,10 +236,13 @@ export class SimulatedContainer {
     };
   }
 
-  /** Asks it to end and kills it after the grace period. Resolves when it has exited; at once if it has already. */
+  /**
+   * Sends the stop signal, and kills the container after the grace period. Resolves when it has
+   * exited; at once if it has already.
+   */
   stop(graceMs: number): Promise<void> {
     if (!this.running) {
-      // As a created container that is stopped: it will never start.
+      // A created container that is stopped never starts.
       if (this.record.state === 'CONTAINER_CREATED') this.#exit(EXIT_SIGKILL);
       return Promise.resolve();
     }
@@ -233,7 +254,8 @@ export class SimulatedContainer {
   }
 
   #stopSlowly(graceMs: number, stopDurationMs: number): Promise<void> {
-    // The process got its signal with the first stop; a later stop with less patience may still kill it earlier.
+    // The process got its signal with the first stop; a later stop with a shorter grace period may
+    // kill it earlier.
     this.#stop ??= new Promise((resolve) => {
       const timer = this.#clock.setTimer(stopDurationMs, () => this.#exit(EXIT_SIGTERM));
       this.onExit(() => {
@@ -246,7 +268,10 @@ export class SimulatedContainer {
     return this.#stop;
   }
 
-  /** Calls back on exit, at once if it has exited. The answer undoes it. */
+  /**
+   * Calls back on exit, at once if the container has exited. Returns a function that removes the
+   * callback.
+   */
   onExit(callback: () => void): () => void {
     if (this.record.state === 'CONTAINER_EXITED') {
       callback();
@@ -257,14 +282,14 @@ export class SimulatedContainer {
     return () => void exit.delete(callback);
   }
 
-  /** Calls back for every piece of output from now on. The answer undoes it. */
+  /** Calls back for all output from now on. Returns a function that removes the callback. */
   onOutput(listener: OutputListener): () => void {
     const { output } = this.#watch();
     output.add(listener);
     return () => void output.delete(listener);
   }
 
-  /** Drops timers without exiting: the runtime is being closed. */
+  /** Cancels timers without an exit: the runtime is being closed. */
   freeze(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -317,7 +342,7 @@ export class SimulatedContainer {
   }
 }
 
-/** The input of a first process: what its clients type, one after the other. */
+/** The input of a first process: the input of its clients, one after the other. */
 class AttachedInput {
   readonly input: Input;
   #current: Input | undefined;
@@ -338,7 +363,7 @@ class AttachedInput {
     });
   }
 
-  /** `once`: the input ends with this client. */
+  /** Adds a client. `once`: the input ends with this client. */
   attach(stdin: NonNullable<ExecStreams['stdin']>, signal: AbortSignal, once: boolean): void {
     this.#current = inputFrom(stdin, signal);
     this.#ended = once;

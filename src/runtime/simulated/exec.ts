@@ -7,7 +7,7 @@ import type { ExecStreams } from '#cri/index.ts';
 import { type Outcome, type ProgramContext, runProgram } from './run.ts';
 import { Input, type Output } from './shell/io.ts';
 
-/** A reader that has gone is no error of the program. */
+/** Returns an output for the stream. A closed reader is no error of the program. */
 function outputTo(stream: Writable | undefined, terminal: boolean, signal: AbortSignal): Output {
   return {
     write: async (bytes) => {
@@ -22,14 +22,17 @@ function outputTo(stream: Writable | undefined, terminal: boolean, signal: Abort
   };
 }
 
-/** Ends an output stream and waits until it has taken everything. */
+/** Ends an output stream and waits until all data was written. */
 async function end(stream: Writable | undefined): Promise<void> {
   if (stream === undefined || stream.destroyed) return;
   stream.end();
   await finished(stream, { readable: false }).catch(() => undefined);
 }
 
-/** The chunks of a stream, which stays open when reading stops. Ends when the signal aborts. */
+/**
+ * Returns an input with the chunks of a stream, which stays open when reading stops. Ends when the
+ * signal aborts.
+ */
 export function inputFrom(stream: Readable | undefined, signal: AbortSignal): Input {
   if (stream === undefined) return Input.empty();
   const chunks = stream.iterator({ destroyOnReturn: false });
@@ -45,10 +48,13 @@ export function inputFrom(stream: Readable | undefined, signal: AbortSignal): In
   });
 }
 
-/** Characters that a terminal handles itself. */
+/** Characters that a terminal interprets itself. */
 const [END_OF_INPUT, INTERRUPT, BACKSPACE, DELETE] = ['\u0004', '\u0003', '\b', '\u007f'];
 
-/** The line discipline of a terminal: what is typed is shown, and is given to the program line by line. */
+/**
+ * Returns an input with the line discipline of a terminal: input is echoed, and passed to the
+ * program line by line.
+ */
 function terminalInput(source: Input, echo: Output): Input {
   let line = '';
   const ready: string[] = [];
@@ -85,7 +91,10 @@ function terminalInput(source: Input, echo: Output): Input {
   });
 }
 
-/** Resolves with the exit code. Rejects with the signal's reason. */
+/**
+ * Runs a program with the streams of an exec. Resolves with the exit code. Rejects with the
+ * signal's reason.
+ */
 export async function execProgram(
   command: readonly string[],
   context: ProgramContext,

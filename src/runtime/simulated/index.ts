@@ -1,4 +1,4 @@
-// The public face of the simulated runtime.
+// The public interface of the simulated runtime.
 
 export { annotationPrefix } from './annotations.ts';
 export { SimulationJournal } from './journal.ts';

@@ -2,8 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ContainerConfig, Input, Runtime } from '#cri/index.ts';
-import { complete } from '#cri/index.ts';
+import { complete, type ContainerConfig, type Input, type Runtime } from '#cri/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -68,7 +67,7 @@ async function run(
   return container;
 }
 
-/** Everything that a client can see. */
+/** Returns everything that a client can see. */
 async function state({ runtime }: Runtime): Promise<unknown> {
   const sandboxes = await runtime.listPodSandbox();
   const containers = await runtime.listContainers();
@@ -79,7 +78,7 @@ async function state({ runtime }: Runtime): Promise<unknown> {
 }
 
 describe('the journal of simulated containers', () => {
-  test('lets them survive, each on its node, with all that can be seen of them', async () => {
+  test('restores containers on their nodes, with their whole visible state', async () => {
     const before = open();
     const [one, two] = [before.runtimeOf('one'), before.runtimeOf('two')];
     await run(one, 'a', {
@@ -106,7 +105,7 @@ describe('the journal of simulated containers', () => {
       expect([await state(runtimes[0]), await state(runtimes[1])]).toEqual(seen);
       const { env } = { env: (await runtimes[0].runtime.listContainers()).length };
       expect(env).toBe(3);
-      // Their addresses are taken.
+      // The addresses are marked as used.
       const addresses = new Set((await addressesOf(runtimes[0])).filter((ip) => ip !== ''));
       const id = await runtimes[0].runtime.runPodSandbox(sandboxOf(`new-${life}`));
       expect(addresses).not.toContain(
@@ -124,7 +123,7 @@ describe('the journal of simulated containers', () => {
     return statuses.map(({ status }) => status?.network?.ip ?? '');
   }
 
-  test('lets programs go on where they would be', async () => {
+  test('lets programs continue as if they had run all the time', async () => {
     const before = open();
     const node = before.runtimeOf('one');
     const forever = await run(node, 'a');
@@ -137,7 +136,7 @@ describe('the journal of simulated containers', () => {
     await clock.advance(5000);
     await node.close();
     before.journal.close();
-    // The process is away for a while.
+    // The process is down for a while.
     await clock.advance(40_000);
 
     const after = open();
@@ -161,12 +160,12 @@ describe('the journal of simulated containers', () => {
     after.journal.close();
   });
 
-  test('has what was written, wherever a crash has cut it', async () => {
+  test('contains the written records, wherever a crash has truncated it', async () => {
     const before = open();
     const node = before.runtimeOf('one');
     for (const name of ['a', 'b', 'c']) await run(node, name);
     await turn();
-    // Nothing is closed: the process was killed.
+    // Nothing is closed, as after a kill of the process.
     const whole = readFileSync(path);
     const lines = whole.toString().split('\n').length - 1;
     for (let cut = 0; cut <= whole.length; cut += 97) {
@@ -188,7 +187,7 @@ describe('the journal of simulated containers', () => {
     }
   });
 
-  test('is rewritten when most of it is history, while it is used and when it is opened', async () => {
+  test('is rewritten when most of it is history, during use and when it is opened', async () => {
     const used = open(20_000);
     const node = used.runtimeOf('one');
     const kept = await run(node, 'kept');
@@ -210,13 +209,13 @@ describe('the journal of simulated containers', () => {
     after.journal.close();
   });
 
-  test('is given up when it cannot be written, and the next life begins without containers', async () => {
+  test('is abandoned after a failed write, and the next run begins without containers', async () => {
     const before = open();
     const node = before.runtimeOf('one');
     await run(node, 'a');
     await turn();
     rmSync(dir, { recursive: true });
-    // The file is gone: what is appended to it is lost, and so is what was there.
+    // The file is gone: later and earlier content is lost.
     const id = await run(node, 'b');
     expect((await node.runtime.containerStatus(id)).status?.state).toBe('CONTAINER_RUNNING');
     await node.close();

@@ -1,8 +1,10 @@
-// The sandboxes and containers of simulated nodes, in a file: simulated containers survive a restart of the process, as real ones do.
+// A journal of the sandboxes and containers of simulated nodes: simulated containers survive a
+// restart of the process, as real ones do.
 //
-// The file is a journal of JSON lines, appended to as things change. On a start it is read, and rewritten if most of it is history. Changes
-// of one turn of the event loop are written together. Nothing is synced: what a crash of the whole machine loses, the kubelet starts again.
-// One process at a time has the file open.
+// The file has JSON lines, which are appended as records change. At the start it is read, and
+// rewritten if most of it is history. Changes of one turn of the event loop are written together.
+// Nothing is synced: if a crash of the whole machine loses containers, the kubelet starts them
+// again. Only one process at a time has the file open.
 
 import {
   closeSync,
@@ -19,24 +21,30 @@ import type { LinuxContainerResources } from '#cri/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 
-/** The records of one node when the journal was opened, and the sink of its changes. */
+/** The records of one node when the journal was opened, and the sink for its changes. */
 export interface NodeJournal {
   readonly sandboxes: readonly SandboxRecord[];
-  /** Containers of these sandboxes. */
+  /** The containers of these sandboxes. */
   readonly containers: readonly ContainerRecord[];
   sandboxAdded(record: SandboxRecord): void;
   containerAdded(record: ContainerRecord): void;
-  /** Fields of the record have changed: of a sandbox its state; of a container everything but what it was created with. */
+  /**
+   * Records changed fields: the state of a sandbox; all fields of a container except those of its
+   * creation.
+   */
   changed(record: SandboxRecord | ContainerRecord): void;
   removed(id: string): void;
-  /** Writes what has not been written. */
+  /** Writes pending changes. */
   flush(): void;
 }
 
 export interface SimulationJournalConfig {
   readonly path: string;
   readonly logger: Logger;
-  /** The file is rewritten once so many bytes were appended since it was last as short as can be, and as many as it had then. */
+  /**
+   * The file is rewritten when this number of bytes was appended since the last rewrite, and at
+   * least as many as it had then.
+   */
   readonly rewriteBytes?: number;
 }
 
@@ -53,24 +61,27 @@ type Line =
 
 const REWRITE_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 0x0a;
-/** So many lines of history are not worth a rewrite. */
+/** Fewer lines of history than this do not lead to a rewrite. */
 const SMALL_LINES = 1000;
-/** Lines that are written at a time. */
+/** The number of lines per write. */
 const CHUNK_LINES = 500;
 
 export class SimulationJournal {
   readonly #config: SimulationJournalConfig;
-  /** By node, then by id, sandboxes before their containers. Of nodes that are not simulated this time, too. */
+  /**
+   * By node, then by ID, sandboxes before their containers. It includes nodes that are not
+   * simulated in this run.
+   */
   readonly #nodes = new Map<string, Map<string, Stored>>();
-  /** Absent after a write has failed. */
+  /** Undefined after a failed write. */
   #file: number | undefined;
   #pending: string[] = [];
   #scheduled = false;
-  /** Bytes appended since the file was rewritten, and its length then. */
+  /** The number of bytes appended since the last rewrite, and the length of the file then. */
   #appended = 0;
   #rewritten = 0;
 
-  /** Reads the file, if it is there. Throws what the file system does. */
+  /** Reads the file, if it exists. Throws errors of the file system. */
   constructor(config: SimulationJournalConfig) {
     this.#config = config;
     const { path } = config;
@@ -81,7 +92,8 @@ export class SimulationJournal {
     this.#file = openSync(path, 'a', 0o600);
     let records = 0;
     for (const stored of this.#nodes.values()) records += stored.size;
-    // Half of it is history, or the next line would be appended to one that was not finished.
+    // Half of it is history, or the last line is incomplete and the next one would be appended to
+    // it.
     if (lines > 2 * records + SMALL_LINES || !complete) this.#rewrite();
   }
 
@@ -112,7 +124,7 @@ export class SimulationJournal {
     };
   }
 
-  /** Idempotent. */
+  /** Closes the file. Idempotent. */
   close(): void {
     this.#flush();
     if (this.#file !== undefined) closeSync(this.#file);
@@ -136,7 +148,7 @@ export class SimulationJournal {
     try {
       line = JSON.parse(text) as Line;
     } catch (error) {
-      // A line that a crash has left half written, with others after it.
+      // A crash left an incomplete line, with others after it.
       this.#config.logger.warn('a line of the simulated containers cannot be read', {
         path: this.#config.path,
         err: error,
@@ -183,7 +195,7 @@ export class SimulationJournal {
     this.#guard(() => (this.#appended += writeSync(this.#file as number, lines.join(''))));
   }
 
-  /** Writes a file that has the present state only, and puts it in the place of the other. */
+  /** Writes a new file with the present records only, and replaces the old one. */
   #rewrite(): void {
     const { path } = this.#config;
     const next = `${path}.new`;
@@ -217,7 +229,10 @@ export class SimulationJournal {
     });
   }
 
-  /** A file that misses a change would be wrong: after a failure there is none, and a restart begins without containers. */
+  /**
+   * Runs a write. A file without one of the changes would be wrong: after a failure the journal is
+   * deleted, and a restart begins without containers.
+   */
   #guard(write: () => void): void {
     try {
       write();
@@ -235,10 +250,10 @@ export class SimulationJournal {
   }
 }
 
-/** `resources`: of a container, which may be resized. */
+/** `resources`: of a container that was resized. */
 type Change = Partial<Omit<ContainerRecord, 'state'>> & {
   readonly state: string;
-  readonly resources?: LinuxContainerResources | undefined;
+  readonly resources?: LinuxContainerResources;
 };
 
 function changeOf(record: SandboxRecord | ContainerRecord): Change {
@@ -265,7 +280,7 @@ function applyChange(
   Object.assign(record, { config: { ...config, linux: { ...config.linux, resources } } });
 }
 
-/** Values of environment variables are bytes, which JSON does not have. */
+/** Values of environment variables are bytes, which JSON cannot represent. */
 function encode(line: Line): string {
   if (line[0] !== 'container') return `${JSON.stringify(line)}\n`;
   const [op, node, record] = line;

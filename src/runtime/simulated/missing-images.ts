@@ -1,13 +1,15 @@
-// Which images do not exist. A simulated node has every image but those whose name says that there is none, as people name one when they
-// want to see a rollout fail (`kubectl set image deployment/web web=nginx:does-not-exist`): so no list of images is needed.
+// Names of images that do not exist. A simulated node has every image except those whose name says
+// that it is missing, as in `kubectl set image deployment/web web=nginx:does-not-exist`, which
+// demonstrates a failed rollout: so no list of images is needed.
 
-/** The whole tag, or the last part of the repository's name. */
+/** Matches the whole tag, or the last part of the repository's name. */
 const saysMissing =
   /^(?:404|missing|invalid|non-?existent|not-?found|does-?not-?exist|no-?such-[\w.-]+)$/i;
 
 /**
- * What pulling an image of this canonical name fails with, in containerd's words; undefined where it succeeds. A registry under the
- * top-level domain `invalid`, which RFC 2606 (https://www.rfc-editor.org/rfc/rfc2606#section-2) reserves for names that never resolve, is not
+ * Returns the error of pulling an image with this canonical name, in containerd's words; undefined
+ * if the pull succeeds. A registry with the top-level domain `invalid`, which RFC 2606
+ * (https://www.rfc-editor.org/rfc/rfc2606#section-2) reserves for names that never resolve, is not
  * found; neither is an image whose tag or name says that it does not exist.
  */
 export function missingImageError(name: string): string | undefined {

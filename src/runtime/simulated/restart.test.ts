@@ -15,7 +15,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** Runs `script`, leaves it after `leaveMs`, comes back after `awayMs`, and lets it run for `moreMs`. */
+/**
+ * Runs `script` for `leaveMs`, closes the runtime, restores it after `awayMs`, and runs it for
+ * `moreMs`.
+ */
 async function restarted(script: string, leaveMs: number, awayMs: number, moreMs: number) {
   const clock = new VirtualClock();
   const begin = (): { runtime: Runtime; journal: SimulationJournal } => {
@@ -59,7 +62,7 @@ async function restarted(script: string, leaveMs: number, awayMs: number, moreMs
 
 const COUNT = 'for i in 1 2 3 4 5; do echo $i; sleep 10; done; exit 3';
 
-test('a program goes on where it would be, and writes nothing twice', async () => {
+test('a program continues as if it had run all the time, and writes nothing twice', async () => {
   expect(await restarted(COUNT, 15_000, 10_000, 10_000)).toEqual({
     lines: ['1', '2', '4'],
     state: 'CONTAINER_RUNNING',
@@ -67,7 +70,7 @@ test('a program goes on where it would be, and writes nothing twice', async () =
   });
 });
 
-test('a program that would have ended meanwhile ends', async () => {
+test('a program that would have ended meanwhile has ended', async () => {
   expect(await restarted(COUNT, 15_000, 100_000, 1000)).toEqual({
     lines: ['1', '2'],
     state: 'CONTAINER_EXITED',
@@ -75,7 +78,7 @@ test('a program that would have ended meanwhile ends', async () => {
   });
 });
 
-test('a loop with many turns behind it goes on', async () => {
+test('a loop after many iterations continues', async () => {
   const { lines, state } = await restarted(
     'while true; do sleep 1; echo tick; done',
     500,

@@ -1,4 +1,4 @@
-// Runs a simulated program: the first process of a container, or a command inside of it.
+// Runs a simulated program: the first process of a container, or a command in it.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
@@ -27,19 +27,22 @@ export interface ProgramContext {
   /** Called when a program first needs files. */
   readonly files: () => FileSystem;
   readonly unknown: UnknownPolicy;
-  /** For a program that was started in the past. */
-  readonly replay?: Replay | undefined;
+  /** Set for a program that was started in the past. */
+  readonly replay?: Replay;
 }
 
 const SHELLS = new Set(['sh', 'bash', 'ash', 'dash', 'busybox']);
 
-/** Reports whether the program of a command line is simulated. If not, the first process of a container is taken for a server. */
+/**
+ * Reports whether the program of a command line is simulated. If not, the first process of a
+ * container is treated as a server.
+ */
 export function isSimulated(command: readonly string[]): boolean {
   const name = command[0]?.slice(command[0].lastIndexOf('/') + 1) ?? '';
   return SHELLS.has(name) || Object.hasOwn(COMMANDS, name);
 }
 
-/** Resolves with how the program ends. Rejects with the signal's reason. */
+/** Runs the program. Resolves with its outcome. Rejects with the signal's reason. */
 export async function runProgram(
   command: readonly string[],
   context: ProgramContext,

@@ -1,35 +1,35 @@
-// The RuntimeService of pods that only pretend: sandboxes and containers are records in memory, time is the clock's, and
-// every change is published as an event, so that no client has to poll. With a journal the records survive a restart of the process.
+// The RuntimeService of simulated pods: sandboxes and containers are records in memory, time comes
+// from the clock, and every change is published as an event, so that clients never poll. With a
+// journal the records survive a restart of the process.
 
 import type { Duplex } from 'node:stream';
-import { complete, CriError, isCriError } from '#cri/index.ts';
-import type {
-  AttachRequest,
-  CallOptions,
-  ContainerConfig,
-  ContainerStats,
-  ContainerStatsFilter,
-  ExecRequest,
-  ExecResult,
-  ExecStreams,
-  ExecSyncResult,
-  LinuxContainerResources,
-  PodSandboxConfig,
-  PodSandboxStats,
-  PodSandboxStatsFilter,
-  Runtime,
-  RuntimeConfig,
-  RuntimeService,
-  StatusResponse,
+import {
+  type AttachRequest,
+  type CallOptions,
+  complete,
+  type ContainerConfig,
+  type ContainerStats,
+  type ContainerStatsFilter,
+  CriError,
+  type ExecRequest,
+  type ExecResult,
+  type ExecStreams,
+  type ExecSyncResult,
+  isCriError,
+  type LinuxContainerResources,
+  type PodSandboxConfig,
+  type PodSandboxStats,
+  type PodSandboxStatsFilter,
+  type Runtime,
+  type RuntimeConfig,
+  type RuntimeService,
+  type StatusResponse,
 } from '#cri/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
-import { systemRandom } from '#machinery/random.ts';
-import type { Random } from '#machinery/random.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
+import { type Random, systemRandom } from '#machinery/random.ts';
 import { AddressPool } from '../address-pool.ts';
 import { PodRuntime } from '../pod-runtime.ts';
-import { attributesOf, PodTable } from '../pod-table.ts';
-import type { Sandbox } from '../pod-table.ts';
+import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { NamedImages } from '../named-images.ts';
 import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';
@@ -41,29 +41,41 @@ import { type DirectoryNode, newDirectory } from './shell/file-system.ts';
 import type { UnknownPolicy } from './shell/kernel.ts';
 
 export interface SimulatedRuntimeConfig {
-  /** Default: the system's. A virtual clock works. */
+  /** Default: the system's clock. A virtual clock works. */
   readonly clock?: Clock;
-  /** Where ids come from. Default: the system's. */
+  /** The source of IDs. Default: the system's. */
   readonly random?: Random;
-  /** Where pod addresses come from until updateRuntimeConfig says otherwise. Default: 10.88.0.0/16. */
+  /**
+   * The range of pod addresses until updateRuntimeConfig sets another one. Default: 10.88.0.0/16.
+   */
   readonly podCidr?: string;
-  /** Pods have no network until updateRuntimeConfig says where their addresses come from. Default: false. */
+  /**
+   * Pods have no network until updateRuntimeConfig sets the range of their addresses. Default:
+   * false.
+   */
   readonly awaitsPodCidr?: boolean;
   /**
-   * How long a process takes to end when it is asked to, unless an annotation of its pod says otherwise. Default: 0, at once. Real runtimes
-   * need a moment to signal, reap and tell, so that their clients see a pod that is asked to end before it is gone.
+   * How long a process takes to end after the stop signal, unless an annotation of its pod
+   * overrides it, in milliseconds. Default: 0. With a real runtime, a stop takes a moment, so that
+   * clients see a terminating pod before it is gone.
    */
   readonly stopDurationMs?: number;
   /**
-   * Whether base images (`busybox`, `debian`, …) run their shell where no command is given, which ends at once without an input. Default:
-   * false, they are servers, as most who write a test with whatever image mean it.
+   * Whether base images (`busybox`, `debian`, …) run their shell without a command, which ends at
+   * once without an input. Default: false: they are servers, which most tests expect of any image.
    */
   readonly entryPoints?: boolean;
-  /** The records of the node from before, and the sink of its changes. Default: it begins with nothing, and nothing is recorded. */
+  /**
+   * The former records of the node, and the sink for changes. Default: the node begins without
+   * containers, and nothing is recorded.
+   */
   readonly journal?: NodeJournal;
 }
 
-/** Settings of a simulated runtime beside real clients: processes end after about the time that containerd takes, and base images run their commands. */
+/**
+ * Settings for real clients: processes take about as long to end as with containerd, and base
+ * images run their commands.
+ */
 export const realistic: Required<Pick<SimulatedRuntimeConfig, 'stopDurationMs' | 'entryPoints'>> = {
   stopDurationMs: 100,
   entryPoints: true,
@@ -74,7 +86,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   readonly #random: Random;
   readonly #images: NamedImages;
   readonly #pods: PodTable<SimulatedContainer>;
-  /** By sandbox, then by the path on the host. Only sandboxes with a container that used files. */
+  /**
+   * By sandbox, then by the path on the host. Only sandboxes with a container that used files are
+   * present.
+   */
   readonly #volumes = new Map<string, Map<string, DirectoryNode>>();
   #addresses: AddressPool;
   #podCidr: string;
@@ -108,7 +123,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     }
     for (const record of containers) {
       const sandbox = this.#pods.findSandbox(record.podSandboxId);
-      // Its sandbox was removed: its own removal was not recorded any more.
+      // Its sandbox was removed before its own removal was recorded.
       if (sandbox === undefined) continue;
       const container = this.#makeContainer(sandbox, record);
       this.#pods.addContainer(container);
@@ -117,7 +132,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     }
   }
 
-  /** The image of a container that is taken over is on the node, unless it has to be pulled in every life of the node. */
+  /**
+   * Records the image of a restored container as present on the node, unless it must be pulled in
+   * every run.
+   */
   #noteImage({ config }: ContainerRecord): void {
     try {
       this.#images.use(config.image ?? {});
@@ -244,7 +262,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   async reopenContainerLog(containerId: string): Promise<void> {
-    // The log file is opened anew for every piece of output, so there is nothing to do for one that runs.
+    // The log file is opened for each piece of output, so nothing has to be reopened.
     this.#pods.runningContainer(containerId);
   }
 
@@ -253,7 +271,8 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     command: readonly string[],
     options?: CallOptions,
   ): Promise<ExecSyncResult> {
-    // A probe or hook whose program is not simulated succeeds: the pods of most charts have one.
+    // A probe or hook whose program is not simulated succeeds, because the pods of most charts have
+    // one.
     return await this.collectOutput(options, (streams, signals) =>
       this.#run(containerId, { command }, streams, 'succeed', signals),
     );
@@ -296,7 +315,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
         { ...streams, tty },
         until,
       ).catch((error: unknown) => {
-        // The container's end takes every process in it along.
+        // When the container exits, all processes in it end.
         if (ended.signal.aborted && isCriError(error)) return 137;
         throw error;
       });
@@ -350,14 +369,14 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox));
   }
 
-  /** Stops the clock for every container. Their records stay as they are. */
+  /** Cancels the timers of all containers. Their records stay as they are. */
   close(): void {
     for (const container of this.#pods.containers()) container.freeze();
     this.#pods.close();
     this.#journal?.flush();
   }
 
-  /** Volumes are directories in memory that all containers of a pod share. */
+  /** Returns the mounts. Volumes are directories in memory that all containers of a pod share. */
   #mounts(
     podSandboxId: string,
     config: ContainerConfig,
@@ -377,7 +396,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       }
       mounts.push({ path: containerPath, directory });
     }
-    // A mount inside of another one comes after it.
+    // A mount inside another one is sorted after it.
     return mounts.sort((a, b) => a.path.length - b.path.length);
   }
 
@@ -410,7 +429,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     });
   }
 
-  /** Nanoseconds of CPU since the container started; a start alone takes a microsecond. */
+  /**
+   * Returns the CPU time since the container's start, in nanoseconds; a start alone takes a
+   * microsecond.
+   */
   #cpuTime({ startedAt, finishedAt }: ContainerRecord, cores: number): number {
     if (startedAt === 0) return 0;
     return Math.floor(((finishedAt || this.#pods.now()) - startedAt) * cores) + 1000;
@@ -441,7 +463,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 }
 
-/** Pods that only pretend. Nothing outside memory is touched but the journal, if there is one, and the log files of containers that write something. */
+/**
+ * Creates a runtime of simulated pods. It touches nothing outside of memory, except the journal, if
+ * there is one, and the log files of containers with output.
+ */
 export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Runtime {
   const images = new NamedImages({
     clock: config.clock ?? systemClock,

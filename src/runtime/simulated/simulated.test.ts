@@ -75,7 +75,7 @@ describe('simulation annotations', () => {
     finishedAt: number;
   }> => (await runtime.containerStatus(id)).status!;
 
-  test('run-duration and exit-code end a container, one by name before all', async () => {
+  test('run-duration and exit-code end a container; a container’s own value takes precedence', async () => {
     const annotations = {
       'simulation.coxswain.dev/run-duration': '10s',
       'simulation.coxswain.dev/exit-code': '3',
@@ -103,7 +103,7 @@ describe('simulation annotations', () => {
     });
   });
 
-  test('stop-duration takes its time, but not more than the grace period', async () => {
+  test('stop-duration delays the end, up to the grace period', async () => {
     const id = await start({ 'simulation.coxswain.dev/stop-duration': '20s' });
     const stopped = runtime.stopContainer(id, 30_000);
     await clock.advance('19s');
@@ -113,7 +113,7 @@ describe('simulation annotations', () => {
     expect(await status(id)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 143 });
   });
 
-  test('a runtime that takes its time to stop does so unless the pod says otherwise, and not when it may not wait', async () => {
+  test('a runtime with a stop duration applies it unless the pod overrides it, and not without a grace period', async () => {
     const slow = createSimulatedRuntime({
       clock,
       random: new SeededRandom(2),
@@ -153,7 +153,7 @@ describe('simulation annotations', () => {
     await slow.close();
   });
 
-  test('a base image ends at once only where its entry point counts, and has no input', async () => {
+  test('a base image ends at once only with entry points enabled, and without input', async () => {
     const ran = async (entryPoints: boolean, stdin: boolean): Promise<string | undefined> => {
       const played = createSimulatedRuntime({ clock, random: new SeededRandom(3), entryPoints });
       const sandboxConfig = complete('PodSandboxConfig', {
@@ -193,7 +193,7 @@ describe('simulation annotations', () => {
     expect((await runtime.execSync(id, ['cat', '/tmp/healthy'])).exitCode).toBe(1);
   });
 
-  test('cpu and memory are what the container uses', async () => {
+  test('cpu and memory are the usage of the container', async () => {
     const id = await start({
       'simulation.coxswain.dev/cpu': '250m',
       'simulation.coxswain.dev/memory': '64Mi',
@@ -282,7 +282,7 @@ describe('simulation annotations', () => {
     expect((await images.imageStatus({ image })).image).toBeDefined();
   });
 
-  test('a value that cannot be read is an error', async () => {
+  test('an invalid value is an error', async () => {
     await expect(start({ 'simulation.coxswain.dev/exit-code': 'three' })).rejects.toThrow(
       /exit-code.*not an exit code/,
     );
@@ -291,7 +291,7 @@ describe('simulation annotations', () => {
     );
   });
 
-  test('addresses run out, and come back', async () => {
+  test('addresses are exhausted, and reusable after release', async () => {
     const config = (n: number): object => ({
       metadata: { name: 'p', namespace: 'n', uid: `ip${n}` },
     });
@@ -304,7 +304,7 @@ describe('simulation annotations', () => {
   });
 });
 
-test('the same seed makes the same run', async () => {
+test('equal seeds give equal runs', async () => {
   const run = async (): Promise<string> => {
     const { runtime } = createSimulatedRuntime({
       clock: new VirtualClock(),

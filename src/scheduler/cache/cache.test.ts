@@ -30,7 +30,7 @@ function nodeIn(snapshot: Snapshot, name: string): NodeInfo {
 }
 
 describe('SchedulerCache', () => {
-  test('counts an assumed pod, and counts it once when it is seen on its node', () => {
+  test('counts an assumed pod, and counts it once when its event arrives', () => {
     const { cache, snapshot } = newCache();
     cache.putNode(makeNode('n'));
     cache.assumePod(makePodInfo('p', { requests: { cpu: '1' } }), 'n');
@@ -43,7 +43,7 @@ describe('SchedulerCache', () => {
     expect([cache.isAssumed('uid-p'), cache.podCount]).toEqual([false, 1]);
   });
 
-  test('keeps a node as it is when a pod on it moves on, whatever the pod says of others, until that changes', () => {
+  test('keeps the versions of a node when a pod’s update changes nothing that is counted', () => {
     const { cache, snapshot } = newCache();
     const pod = (change: { readonly phase?: 'Running'; readonly app?: string }): PodInfo => {
       const labelSelector = { matchLabels: { app: change.app ?? 'a' } };
@@ -75,13 +75,13 @@ describe('SchedulerCache', () => {
     expect(nodeIn(snapshot, 'n').podsWithAffinity).toEqual([]);
   });
 
-  test('refuses to assume a pod that is on a node already', () => {
+  test('rejects assuming a pod that is on a node already', () => {
     const { cache } = newCache();
     cache.assumePod(makePodInfo('p'), 'n');
     expect(() => cache.assumePod(makePodInfo('p'), 'm')).toThrow(/in the cache already, on node n/);
   });
 
-  test('forgets an assumed pod, but not one that is there', () => {
+  test('forgets an assumed pod, but not a bound one', () => {
     const { cache, snapshot } = newCache();
     cache.putNode(makeNode('n'));
     cache.assumePod(makePodInfo('p', { requests: { cpu: '1' } }), 'n');
@@ -93,7 +93,7 @@ describe('SchedulerCache', () => {
     expect(nodeIn(snapshot, 'n').requested.milliCpu).toBe(2000);
   });
 
-  test('believes the API server if the pod is on another node than assumed', () => {
+  test('trusts the API server if the pod is on another node than assumed', () => {
     const { cache, snapshot, logger } = newCache();
     for (const name of ['n', 'm']) cache.putNode(makeNode(name));
     cache.assumePod(makePodInfo('p', { requests: { cpu: '1' } }), 'n');
@@ -103,7 +103,7 @@ describe('SchedulerCache', () => {
     expect(logger.problems).toEqual(['scheduler: a pod is on another node than assumed']);
   });
 
-  test('lets assumed pods expire only after their binding, and only if told to', async () => {
+  test('lets assumed pods expire only after their binding, and only if configured', async () => {
     const { cache, clock } = newCache(30_000);
     cache.assumePod(makePodInfo('bound'), 'n');
     cache.assumePod(makePodInfo('binding'), 'n');
@@ -123,7 +123,7 @@ describe('SchedulerCache', () => {
     expect(forEver.cache.isAssumed('uid-p')).toBe(true);
   });
 
-  test('keeps the pods of a node that has gone until they have gone too', () => {
+  test('keeps the pods of a removed node until they are removed, too', () => {
     const { cache, snapshot } = newCache();
     cache.putPod(onNode('early', 'n'));
     cache.updateSnapshot(snapshot);
@@ -139,7 +139,7 @@ describe('SchedulerCache', () => {
     expect(nodeIn(snapshot, 'n').requested.milliCpu).toBe(1000);
   });
 
-  test('gives a snapshot only what has changed, and leaves what an earlier one had as it was', () => {
+  test('replaces only changed nodes in a snapshot, and never changes the nodes of an earlier one', () => {
     const { cache, snapshot } = newCache();
     for (const name of ['a', 'b', 'c']) cache.putNode(makeNode(name));
     cache.updateSnapshot(snapshot);
@@ -151,7 +151,7 @@ describe('SchedulerCache', () => {
     expect(snapshot.nodes[1]?.requested.milliCpu).toBe(1000);
   });
 
-  test('serves several snapshots', () => {
+  test('updates several snapshots independently', () => {
     const { cache, snapshot } = newCache();
     const other = new Snapshot();
     cache.putNode(makeNode('n'));
@@ -162,7 +162,7 @@ describe('SchedulerCache', () => {
     expect([nodeIn(snapshot, 'n').pods.length, nodeIn(other, 'n').pods.length]).toEqual([1, 1]);
   });
 
-  test('takes zones in turn', () => {
+  test('alternates zones', () => {
     const { cache, snapshot } = newCache();
     for (const [name, zone] of [
       ['a1', 'a'],
@@ -180,7 +180,7 @@ describe('SchedulerCache', () => {
     expect(snapshot.nodes.map((node) => node.name)).toEqual(['a1', 'b1', 'c1', 'a3', 'a2']);
   });
 
-  test('knows how many nodes have an image', () => {
+  test('counts the nodes that have an image', () => {
     const { cache, snapshot } = newCache();
     const images = [{ names: ['i:1', 'i@sha256:1'], sizeBytes: 100 }];
     cache.putNode(makeNode('a', { images }));
@@ -196,7 +196,7 @@ describe('SchedulerCache', () => {
   });
 });
 
-describe('SchedulerCache, whatever happens', () => {
+describe('SchedulerCache, with random changes', () => {
   const node = fc.integer({ min: 0, max: 3 }).map((i) => `n${i}`);
   const pod = fc.integer({ min: 0, max: 5 }).map((i) => `p${i}`);
   const cpu = fc.constantFrom('100m', '1', '2500m');
@@ -216,7 +216,7 @@ describe('SchedulerCache, whatever happens', () => {
     fc.record({ do: fc.constant('snapshot' as const) }),
   );
 
-  test('has the same sums as counting anew, and its snapshot follows', () => {
+  test('has the same sums as a recount, and its snapshot is equal', () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
         const { cache, snapshot } = newCache();

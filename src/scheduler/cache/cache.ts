@@ -1,5 +1,6 @@
-// The scheduler's view of the cluster: every node with the pods on it, those included that it has only decided to put there
-// (assumed pods). So the next pod can be scheduled before the API server has heard of the last.
+// The scheduler cache: every node with its pods, including pods that the scheduler has decided to
+// put there (assumed pods). So the next pod can be scheduled before the API server has processed
+// the previous binding.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -14,28 +15,30 @@ export interface SchedulerCacheConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * How long a pod stays assumed after its binding was acknowledged, if its informer does not show it bound. Default: 0, for
-   * ever, as a binding that was acknowledged happened, and forgetting it might fill a node beyond what it holds.
+   * How long a pod stays assumed after its binding was acknowledged, in milliseconds, if its
+   * informer does not show it as bound. Default: 0, which means forever: an acknowledged binding
+   * has happened, so forgetting the pod could overcommit its node.
    */
   readonly assumedPodTtlMs?: number;
 }
 
 /**
- * A pod on its way through the cache: assumed (decided, the API server not asked or not answered yet) → bound (acknowledged;
- * may expire) → added (seen with its node). An assumed pod is forgotten if its binding fails.
+ * The state of a pod in the cache: assumed (decided, the binding not acknowledged yet) → bound
+ * (acknowledged; may expire) → added (observed with its node). An assumed pod is forgotten if its
+ * binding fails.
  */
 interface PodState {
   info: PodInfo;
   node: string;
   assumed: boolean;
-  /** On the monotonic clock. Set once the binding was acknowledged and if assumed pods expire at all. */
+  /** On the monotonic clock. Set once the binding was acknowledged, if assumed pods expire. */
   expiresAt: number | undefined;
 }
 
-/** A node's place in the list of nodes by generation, latest change first. */
+/** A node's entry in the list of nodes by generation, the latest change first. */
 interface Entry {
   info: NodeInfo;
-  /** True: a snapshot holds `info`; it must be cloned before it is changed. */
+  /** A snapshot refers to `info`, so it must be cloned before a change. */
   published: boolean;
   newer: Entry | undefined;
   older: Entry | undefined;
@@ -46,13 +49,16 @@ export class SchedulerCache {
   readonly #logger: Logger;
   readonly #assumedPodTtlMs: number;
   readonly #entries = new Map<string, Entry>();
-  /** The entry that changed last; from there, `older` leads to all others in the order of their generations. */
+  /**
+   * The entry that changed last. From there, `older` leads to all others in the order of their
+   * generations.
+   */
   #newest: Entry | undefined;
   #generation = 0;
   readonly #tree = new NodeTree();
-  /** By UID. Each is in exactly one NodeInfo, that of its `node`. */
+  /** By UID. Each pod is in exactly one NodeInfo, that of its `node`. */
   readonly #pods = new Map<string, PodState>();
-  /** UIDs of the pods in #pods that are assumed. */
+  /** UIDs of the assumed pods. */
   readonly #assumed = new Set<string>();
   /** By image name. */
   readonly #images = new Map<string, ImageState>();
@@ -79,12 +85,15 @@ export class SchedulerCache {
     return this.#assumed.has(uid);
   }
 
-  /** The pod as it is counted, on a node or assumed to be. */
+  /** Returns the pod and its node, assumed or observed. */
   getPod(uid: string): { readonly info: PodInfo; readonly node: string } | undefined {
     return this.#pods.get(uid);
   }
 
-  /** Counts the pod as being on the node. Throws if it is on one already: a pod is decided on once at a time. */
+  /**
+   * Adds the pod to the node. Throws if it is on a node already: a pod is decided on once at a
+   * time.
+   */
   assumePod(info: PodInfo, node: string): void {
     const present = this.#pods.get(info.uid);
     if (present !== undefined)
@@ -94,14 +103,14 @@ export class SchedulerCache {
     this.#place({ info, node, assumed: true, expiresAt: undefined });
   }
 
-  /** The API server has acknowledged the binding. */
+  /** Records that the API server has acknowledged the binding. */
   finishBinding(uid: string): void {
     const state = this.#pods.get(uid);
     if (state === undefined || !state.assumed || this.#assumedPodTtlMs <= 0) return;
     state.expiresAt = this.#clock.monotonic() + this.#assumedPodTtlMs;
   }
 
-  /** The pod will not be on its node after all. Does nothing if it is not assumed (any more). Answers whether it was. */
+  /** Removes an assumed pod from its node. Returns false if it is not assumed. */
   forgetPod(uid: string): boolean {
     const state = this.#pods.get(uid);
     if (state === undefined || !state.assumed) return false;
@@ -109,7 +118,7 @@ export class SchedulerCache {
     return true;
   }
 
-  /** Forgets the assumed pods whose time is over. */
+  /** Removes the assumed pods that have expired. */
   expireAssumedPods(): void {
     const now = this.#clock.monotonic();
     for (const uid of this.#assumed) {
@@ -123,13 +132,13 @@ export class SchedulerCache {
     }
   }
 
-  /** The API server has this pod on a node: new to the cache, confirmed, or changed. */
+  /** Records a pod with a node from the API server: a new, confirmed, or changed one. */
   putPod(info: PodInfo): void {
     const node = info.pod.spec.nodeName ?? '';
     if (node === '') throw new Error(`pod ${info.key} has no node`);
     const present = this.#pods.get(info.uid);
     if (present !== undefined && present.node !== node) {
-      // Another component bound it. The API server is authoritative.
+      // Another component bound the pod. The API server is authoritative.
       this.#logger.warn('scheduler: a pod is on another node than assumed', {
         pod: present.info.key,
         assumed: present.node,
@@ -137,7 +146,7 @@ export class SchedulerCache {
       });
     }
     if (present?.node === node && countsTheSame(present.info, info)) {
-      // Most updates are confirmations and statuses: what was computed from the node still holds.
+      // Most updates are confirmations and statuses, so results about the node stay valid.
       (this.#entries.get(node) as Entry).info.pods.replace(present.info, info);
       this.#pods.set(info.uid, { info, node, assumed: false, expiresAt: undefined });
       this.#assumed.delete(info.uid);
@@ -147,7 +156,7 @@ export class SchedulerCache {
     this.#place({ info, node, assumed: false, expiresAt: undefined });
   }
 
-  /** The pod is gone. Does nothing if it was not here. */
+  /** Removes a deleted pod. Does nothing if the pod is unknown. */
   removePod(uid: string): void {
     const state = this.#pods.get(uid);
     if (state !== undefined) this.#take(state);
@@ -174,11 +183,14 @@ export class SchedulerCache {
     const info = this.#changing(entry);
     info.removeNode();
     this.#tree.remove(name);
-    // Pods whose deletion has not been seen yet still name it; the entry goes with the last of them.
+    // The node's pods are not deleted yet; the entry is removed with the last of them.
     if (info.pods.length === 0) this.#drop(entry);
   }
 
-  /** Makes the snapshot the same as the cache. Costs what has changed since the snapshot's last update, if no node came or went. */
+  /**
+   * Updates the snapshot to the state of the cache. If no node was added or removed, the cost is
+   * proportional to the changes since the snapshot's last update.
+   */
   updateSnapshot(snapshot: Snapshot): void {
     if (snapshot.treeVersion !== this.#tree.version) {
       this.#rebuild(snapshot);
@@ -238,7 +250,10 @@ export class SchedulerCache {
     return entry;
   }
 
-  /** The entry's NodeInfo, ready to be changed: not one that a snapshot holds, and with a new generation. */
+  /**
+   * Returns the entry's NodeInfo for a change: not shared with a snapshot, and with a new
+   * generation.
+   */
   #changing(entry: Entry): NodeInfo {
     if (entry.published) {
       entry.info = entry.info.clone();

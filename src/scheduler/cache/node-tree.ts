@@ -1,15 +1,15 @@
-// The order in which nodes are looked at. Filtering stops when enough nodes are found, so the order spreads what is found:
-// it takes one node from each zone in turn.
+// The order in which nodes are evaluated. Filtering stops when enough nodes are feasible, so the
+// order alternates between zones to spread the feasible nodes.
 
 import type { Node } from '../framework/objects.ts';
 
 export class NodeTree {
-  /** Zone → names of its nodes. No zone is empty. */
+  /** Zone → names of its nodes. It has no empty zones. */
   readonly #zones = new Map<string, Set<string>>();
   readonly #zoneOfNode = new Map<string, string>();
   #version = 0;
 
-  /** Changes whenever the order does. */
+  /** Changes whenever the order changes. */
   get version(): number {
     return this.#version;
   }
@@ -60,7 +60,7 @@ export class NodeTree {
   }
 }
 
-/** Region and zone by the node's labels, the older names included. */
+/** Returns region and zone from the node's labels, including the deprecated names. */
 function zoneOf(node: Node): string {
   const labels = node.metadata.labels ?? {};
   const region =

@@ -26,7 +26,7 @@ const SELECTIONS: readonly PodSelection[] = [
   has('app', 'none'),
 ];
 
-/** What it was told, by the position that it was told of. */
+/** Records the calls of a counter, by position. */
 class Told implements PodCounter {
   readonly selection: PodSelection;
   readonly counts = new Map<number, number>();
@@ -50,7 +50,7 @@ describe('PodGroups', () => {
     follow: fc.boolean(),
   });
 
-  test('tells each counter of what it selects, whenever it began, as nodes and pods come and go', () => {
+  test('notifies each counter of its selected pods as nodes and pods change, whenever it subscribed', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
         const snapshot = new Snapshot();
@@ -117,7 +117,7 @@ describe('PodGroups', () => {
     );
   });
 
-  test('tells nobody who has stopped following, and knows of no pod that is gone', () => {
+  test('does not notify a counter that unsubscribed, and forgets deleted pods', () => {
     const snapshot = new Snapshot();
     const put = (...pods: readonly PodInfo[]): void => {
       snapshot.nodes = [makeNodeInfo('a', {}, pods)];

@@ -1,6 +1,7 @@
-// The pods on a snapshot's nodes by what selectors can tell of them. Pods of one template are one group, and who counts pods by
-// a selector is told of the groups that it selects alone: so a pod that comes or goes costs the few who count it, however many
-// there are who count others.
+// The pods on a snapshot's nodes, grouped by the properties that selectors can match. Pods of one
+// template form one group, and a counter of pods is notified of the groups that it selects only: a
+// pod that comes or goes costs only the counters that select it, independent of the number of other
+// counters.
 
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { Pod } from '../framework/objects.ts';
@@ -11,9 +12,9 @@ import { SnapshotChanges, SnapshotFollower } from '../framework/snapshot-changes
 
 interface Group {
   readonly key: string;
-  /** Any of its pods: they are the same for every selection. */
+  /** Any pod of the group: every selection treats them the same. */
   readonly pod: Pod;
-  /** Node → how many. No entry is 0. */
+  /** Node → the number of pods. No entry is 0. */
   readonly counts: Map<string, number>;
   readonly counters: Set<PodCounter>;
 }
@@ -23,25 +24,34 @@ const NO_PODS = new PodList();
 export class PodGroups implements PodGroupIndex {
   readonly #snapshot: SnapshotReader;
   #follower: SnapshotFollower | undefined;
-  /** By name: the nodes as they are counted. */
+  /** By name: the nodes as they were counted. */
   readonly #counted = new Map<string, NodeInfo>();
   readonly #groups = new Map<string, Group>();
   /** 'key=value' → the groups whose pods have the label. */
   readonly #groupsWith = new Map<string, Set<Group>>();
   /** The counters, with the groups that they select. */
   readonly #counters = new Map<PodCounter, Set<Group>>();
-  /** 'key=value' → those whose selection demands it; '' → those whose selection demands no label. */
+  /**
+   * 'key=value' → the counters whose selection requires the label; '' → the counters whose
+   * selection requires no label.
+   */
   readonly #countersOf = new Map<string, Set<PodCounter>>();
-  /** The positions whose Node is another object than before: as opposed to those where only pods have come and gone. */
+  /**
+   * The positions whose Node object has changed, as opposed to positions where only pods have
+   * changed.
+   */
   readonly nodeChanges = new SnapshotChanges();
-  /** The snapshot's, as of the last update. */
+  /** The snapshot's structure as of the last update. */
   #structure = -1;
 
   constructor(snapshot: SnapshotReader) {
     this.#snapshot = snapshot;
   }
 
-  /** Brings everything up to the snapshot's present, and tells those who count. Nothing is done for who never asks. */
+  /**
+   * Updates the groups to the snapshot's state, and notifies the counters. Costs nothing if it is
+   * never called.
+   */
   update(): void {
     const { nodes, changes } = this.#snapshot;
     this.#follower ??= new SnapshotFollower(changes);
@@ -71,7 +81,7 @@ export class PodGroups implements PodGroupIndex {
     leave(this.#countersOf, textOf(counter.selection.label), counter);
   }
 
-  /** Calls back with what there is of the pods that the counter selects; a position maybe several times. */
+  /** Calls back with the number of selected pods by position; a position may be repeated. */
   forEachCount(counter: PodCounter, found: (position: number, count: number) => void): void {
     for (const { counts } of this.#counters.get(counter) ?? []) {
       for (const [node, count] of counts) {
@@ -82,7 +92,7 @@ export class PodGroups implements PodGroupIndex {
   }
 
   #recount(structure: number): void {
-    // Positions mean other nodes now: who counts begins anew.
+    // Positions refer to other nodes now: every counter starts again.
     if (structure !== this.#structure) this.nodeChanges.restructure();
     this.#structure = structure;
     const { nodes } = this.#snapshot;
@@ -163,7 +173,7 @@ function labelsOf({ metadata: { labels } }: Pod): readonly string[] {
   return Object.entries(labels ?? {}).map(textOf);
 }
 
-/** '' for none, which is no label's text. */
+/** Returns the label as text; '' for none, which is not the text of any label. */
 function textOf(label: readonly [key: string, value: string] | undefined): string {
   return label === undefined ? '' : `${label[0]}=${label[1]}`;
 }

@@ -6,19 +6,19 @@ import { SnapshotChanges } from '../framework/snapshot-changes.ts';
 import { PodGroups } from './pod-groups.ts';
 
 /**
- * Brought up to date by SchedulerCache.updateSnapshot, which replaces only the NodeInfos that have changed since. The only other
- * writer is `nominationsChanged`.
+ * Updated by SchedulerCache.updateSnapshot, which replaces only the NodeInfos that have changed
+ * since. The only other writer is `nominationsChanged`.
  */
 export class Snapshot implements SnapshotReader {
-  /** In the order of the cache's node tree. */
+  /** The nodes in the order of the cache's node tree. */
   nodes: NodeInfo[] = [];
-  /** Another array whenever positions mean other nodes. */
+  /** Replaced by another array whenever positions refer to other nodes. */
   versions = new Float64Array(0);
   /** Name → index in nodes. */
   readonly positions = new Map<string, number>();
   /** The greatest generation of a NodeInfo that this snapshot has seen. */
   generation = 0;
-  /** Which version of the node tree `nodes` was listed from. */
+  /** The version of the node tree from which `nodes` was listed. */
   treeVersion = -1;
   readonly changes = new SnapshotChanges();
   readonly podGroups: PodGroups = new PodGroups(this);
@@ -29,7 +29,7 @@ export class Snapshot implements SnapshotReader {
     this.versions[position] = ++this.#lastVersion;
   }
 
-  /** The set of pods nominated to the node has changed. */
+  /** Records that the set of pods nominated to the node has changed. */
   nominationsChanged(node: string): void {
     const position = this.positions.get(node);
     if (position !== undefined) this.renew(position);

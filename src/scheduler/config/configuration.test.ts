@@ -39,7 +39,7 @@ describe('readConfiguration', () => {
     });
   });
 
-  test('reads what is given', () => {
+  test('reads all fields', () => {
     const configuration = read({
       podInitialBackoffSeconds: 2,
       podMaxBackoffSeconds: 20,
@@ -183,7 +183,7 @@ describe('readConfiguration', () => {
     expect(() => readConfiguration(value)).toThrow(message);
   });
 
-  test('names every problem at once', () => {
+  test('reports every problem at once', () => {
     expect(() => read({ podMaxBackoffSeconds: 0, percentageOfNodesToScore: -1, foo: 1 })).toThrow(
       /podMaxBackoffSeconds.*percentageOfNodesToScore|foo.*podMaxBackoffSeconds.*percentageOfNodesToScore/,
     );
@@ -195,7 +195,7 @@ describe('extenders', () => {
   const extender = (fields: Record<string, unknown>) => () =>
     read({ extenders: [{ urlPrefix: url, ...fields }] });
 
-  test('have defaults, and those that may fail come last', () => {
+  test('have defaults, and ignorable ones come last', () => {
     const { extenders } = read({
       extenders: [
         { urlPrefix: url, ignorable: true },
@@ -213,7 +213,7 @@ describe('extenders', () => {
     });
   });
 
-  test('take their resources out of what is counted here', () => {
+  test('exclude their resources from those that are counted here', () => {
     const managedResources = [
       { name: 'example.com/gpu', ignoredByScheduler: true },
       { name: 'example.com/fpga' },
@@ -259,7 +259,7 @@ describe('extenders', () => {
     expect(extender(fields)).toThrow(message);
   });
 
-  test('refuses two that bind', () => {
+  test('rejects two that bind', () => {
     const binder = { urlPrefix: url, bindVerb: 'bind' };
     expect(() => read({ extenders: [binder, binder] })).toThrow(
       /only one extender can implement bind/,
@@ -332,7 +332,7 @@ describe('resolveProfile', () => {
     expect(scores({ score: { disabled: [{ name: 'ImageLocality' }] } })).toEqual(
       DEFAULT_SCORES.slice(0, -1),
     );
-    // Named at the extension point, a default plugin comes first, with the weight given there.
+    // Listed at the extension point, a default plugin comes first, with the weight given there.
     expect(scores({ score: { enabled: [{ name: 'NodeResourcesFit', weight: 7 }] } })).toEqual([
       'NodeResourcesFit 7',
       'TaintToleration 3',
@@ -343,7 +343,7 @@ describe('resolveProfile', () => {
       'NodeResourcesBalancedAllocation 1',
       'ImageLocality 1',
     ]);
-    // Named in multiPoint, it keeps its place.
+    // Listed in multiPoint, it keeps its position.
     expect(
       scores({
         multiPoint: {
@@ -369,7 +369,7 @@ describe('resolveProfile', () => {
     ).toEqual(DEFAULT_SCORES.slice(2));
   });
 
-  test('hands arguments to plugins, and checks those of plugins that are not enabled', () => {
+  test('passes arguments to plugins, and validates those of disabled plugins', () => {
     const args = (name: string, value: unknown) => ({ pluginConfig: [{ name, args: value }] });
     expect(() =>
       resolve(args('NodeResourcesFit', { scoringStrategy: { type: 'MostAllocated' } })),

@@ -1,4 +1,5 @@
-// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): how the scheduler is configured by a file.
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): how the scheduler is configured by a
+// file.
 
 import { isPlainObject } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -16,23 +17,26 @@ export interface EnabledPlugin {
   readonly weight: number;
 }
 
-/** The changes of a profile at one extension point, or (multiPoint) at all that a plugin implements. */
+/**
+ * The changes of a profile at one extension point, or (multiPoint) at all extension points of a
+ * plugin.
+ */
 export interface PluginSet {
   readonly enabled: readonly EnabledPlugin[];
-  /** Names; '*' is all that would be enabled otherwise. */
+  /** Names; '*' means all default plugins. */
   readonly disabled: readonly string[];
 }
 
 export type PluginSelection = Readonly<Partial<Record<ExtensionPoint | 'multiPoint', PluginSet>>>;
 
 export interface ProfileConfiguration {
-  /** Schedules the pods whose spec.schedulerName this is. */
+  /** The profile schedules pods with this spec.schedulerName. */
   readonly schedulerName: string;
-  /** Where the profile is in the configuration, for messages. */
+  /** The profile's path in the configuration, for messages. */
   readonly path: string;
   readonly percentageOfNodesToScore: number | undefined;
   readonly plugins: PluginSelection;
-  /** By plugin. */
+  /** By the plugin's name. */
   readonly pluginConfig: ReadonlyMap<string, PluginArgs>;
 }
 
@@ -50,14 +54,14 @@ export interface SchedulerConfiguration {
   readonly podMaxBackoffSeconds: number;
   readonly percentageOfNodesToScore: number;
   readonly leaderElection: LeaderElectionConfiguration;
-  /** The cluster is watched only while leading, and not already while waiting for that. */
+  /** The cluster is watched only while leading, not while waiting to lead. */
   readonly delayCacheUntilActive: boolean;
   readonly profiles: readonly ProfileConfiguration[];
-  /** In the order in which they are asked. */
+  /** In the order in which they are called. */
   readonly extenders: readonly ExtenderConfiguration[];
 }
 
-/** Fields that Kubernetes' own scheduler has and this one does not, and why. */
+/** Upstream's fields that this scheduler does not support, with the reasons. */
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   parallelism: 'nodes are filtered and scored in one thread; there is nothing to set',
   clientConnection: 'the scheduler is given its client',
@@ -69,9 +73,9 @@ const MAX_SECONDS = 2 ** 31 - 1;
 const PERCENTAGE = 'not in valid range [0-100]';
 
 /**
- * Reads a configuration object (as a YAML file gives it); undefined is all defaults. Throws ConfigurationError with everything
- * that is wrong, a field that has no effect here included. Differs from Kubernetes in one default: without a word about it
- * there is no leader election, because a single process needs none.
+ * Reads a configuration object (parsed from YAML); undefined means all defaults. Throws
+ * ConfigurationError with every problem, including fields without an effect here. One default
+ * differs from upstream: leader election is off, because a single process does not need it.
  */
 export function readConfiguration(value: unknown): SchedulerConfiguration {
   const root = new ConfigReader(value ?? {}, field.path());
@@ -126,7 +130,10 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
   return configuration;
 }
 
-/** Resources that extenders look after are not counted here; what the profile says of them itself gives way. */
+/**
+ * Returns the profile without the resources that extenders manage: they are not counted here. The
+ * profile's own setting is overridden.
+ */
 function withIgnoredResources(
   profile: ProfileConfiguration,
   extenders: readonly ExtenderConfiguration[],
@@ -140,7 +147,7 @@ function withIgnoredResources(
     value: {},
     path: `${profile.path}.pluginConfig`,
   };
-  // A value that is not an object is rejected by the plugin.
+  // The plugin rejects a value that is not an object.
   if (given.value !== undefined && !isPlainObject(given.value)) return profile;
   const value = { ...given.value, ignoredResources: ignored.map(({ name }) => name) };
   return {
@@ -167,7 +174,7 @@ function readProfiles(reader: ConfigReader): readonly ProfileConfiguration[] {
   return items.map((item) => {
     item.fields('schedulerName', 'percentageOfNodesToScore', 'plugins', 'pluginConfig');
     const name = item.child('schedulerName');
-    // One profile may go without a name; of several, each needs its own.
+    // A single profile may lack a name; of several, each needs its own.
     const schedulerName =
       items.length === 1 ? (name.string() ?? DEFAULT_SCHEDULER_NAME) : name.requiredString();
     if (seen.has(schedulerName)) item.errors.push(field.duplicate(name.path, schedulerName));

@@ -4,7 +4,7 @@ import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { ConfigReader } from './reader.ts';
 
-/** Milliseconds; more than none, unless `zero` is allowed. */
+/** Returns milliseconds; rejects zero, unless `zero` is set. */
 export function readDuration(reader: ConfigReader, zero = false): number | undefined {
   const text = reader.string();
   if (text === undefined) return undefined;

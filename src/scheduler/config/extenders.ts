@@ -9,7 +9,7 @@ import type { ConfigReader } from './reader.ts';
 const DEFAULT_TIMEOUT_MS = 5000;
 const MAX_WEIGHT = Number.MAX_SAFE_INTEGER;
 
-/** PEM, as files or (base64) in the configuration itself; '' if not given. */
+/** PEM data, from files or (base64) from the configuration itself; '' if not given. */
 export interface ExtenderTls {
   readonly insecure: boolean;
   readonly serverName: string;
@@ -23,7 +23,7 @@ export interface ExtenderTls {
 
 export interface ExtenderConfiguration {
   readonly urlPrefix: string;
-  /** Appended to urlPrefix; '' for what the extender does not do. */
+  /** Appended to urlPrefix; '' if the extender does not support the call. */
   readonly filterVerb: string;
   readonly preemptVerb: string;
   readonly prioritizeVerb: string;
@@ -32,9 +32,11 @@ export interface ExtenderConfiguration {
   readonly enableHttps: boolean;
   readonly tls: ExtenderTls;
   readonly timeoutMs: number;
-  /** It knows the nodes: names are enough for it. */
+  /** The extender caches nodes: names are enough for it. */
   readonly nodeCacheCapable: boolean;
-  /** Only pods that ask for one of these are its business; empty: all are. */
+  /**
+   * The extender is called only for pods that request one of these resources; empty: for all pods.
+   */
   readonly managedResources: readonly {
     readonly name: string;
     readonly ignoredByScheduler: boolean;
@@ -42,7 +44,7 @@ export interface ExtenderConfiguration {
   readonly ignorable: boolean;
 }
 
-/** Orders extenders: ignorable ones come last. */
+/** Reads extenders, and orders them: ignorable ones come last. */
 export function readExtenders(reader: ConfigReader): readonly ExtenderConfiguration[] {
   const seen = new Set<string>();
   const extenders = reader.items().map((item) => readExtender(item, seen));

@@ -1,9 +1,10 @@
-// Reads configuration that a person wrote: every problem is found, each with its path, and nothing is silently ignored.
+// Reads configuration written by users: every problem is reported with its path, and nothing is
+// silently ignored.
 
 import * as field from '#machinery/validation/field.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 
-/** The configuration is wrong; the message names every problem. */
+/** An invalid configuration; the message lists every problem. */
 export class ConfigurationError extends Error {
   readonly errors: readonly field.FieldError[];
 
@@ -14,7 +15,10 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** One value of the configuration. A value of the wrong form is noted in the errors and reads as if it were absent. */
+/**
+ * One value of the configuration. A value of the wrong type is added to the errors and then treated
+ * as absent.
+ */
 export class ConfigReader {
   readonly path: field.FieldPath;
   readonly errors: field.FieldError[];
@@ -34,7 +38,7 @@ export class ConfigReader {
     return this.#value !== undefined;
   }
 
-  /** Says that the value is an object and which fields it may have; any other is an error. */
+  /** Declares that the value is an object with these fields; any other field is an error. */
   fields(...known: readonly string[]): this {
     if (this.#value === undefined) return this;
     if (!isPlainObject(this.#value)) {
@@ -73,7 +77,7 @@ export class ConfigReader {
     return undefined;
   }
 
-  /** A string that must be there. Reads '' if it is not. */
+  /** Returns a required string. Returns '' if it is missing, which is an error. */
   requiredString(): string {
     const value = this.string();
     if (value === undefined || value === '') this.errors.push(field.required(this.path));
@@ -94,7 +98,7 @@ export class ConfigReader {
     return undefined;
   }
 
-  /** `why`: what to say of a number that is not from `min` to `max`. */
+  /** Returns an integer. `why`: the message for a number outside of `min` to `max`. */
   integer(
     min: number,
     max: number,

@@ -1,4 +1,5 @@
-// Extenders over real HTTP: what they are told, what their answers do to a decision, and what happens if they fail.
+// Extenders over real HTTP: their requests, the effects of their responses on a decision, and their
+// failures.
 
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +23,7 @@ import { httpExtender } from './http-extender.ts';
 import { postOver } from './post.ts';
 
 type Body = { readonly NodeNames?: readonly string[] };
-/** By verb: the answer, or a status code. Never answered if it is missing. */
+/** By verb: the response, or a status code. A missing verb is never answered. */
 let answers: Record<string, (body: Body) => unknown>;
 let asked: { readonly verb: string; readonly body: unknown }[];
 let server: http.Server;
@@ -74,7 +75,7 @@ const pod = makePodInfo('p', { requests: { cpu: '1', 'example.com/gpu': '1' } })
 const names = (left: readonly NodeInfo[]): readonly string[] => left.map(({ name }) => name);
 
 describe('Extenders filter', () => {
-  test('by node objects, each asked about what the one before leaves', async () => {
+  test('by node objects, each called with the nodes that the previous one leaves', async () => {
     answers['first'] = () => ({
       Nodes: { items: [{ metadata: { name: 'a' } }, { metadata: { name: 'c' } }] },
       FailedNodes: { b: 'busy' },
@@ -104,7 +105,7 @@ describe('Extenders filter', () => {
     });
   });
 
-  test('by names, if they know the nodes', async () => {
+  test('by names, if they cache nodes', async () => {
     answers['filter'] = () => ({ NodeNames: ['b'] });
     const extenders = make({ filterVerb: 'filter', nodeCacheCapable: true });
     expect(names(await extenders.filter(pod, nodes, new NodeToStatus()))).toEqual(['b']);
@@ -115,7 +116,7 @@ describe('Extenders filter', () => {
     );
   });
 
-  test('only for pods that ask for what they manage', async () => {
+  test('only for pods that request their resources', async () => {
     answers['filter'] = () => ({ NodeNames: [] });
     const gpus = {
       filterVerb: 'filter',
@@ -140,7 +141,7 @@ describe('Extenders filter', () => {
     ['that do not answer in time', () => undefined, /context deadline exceeded/],
   ])('and fail scheduling with those %s, unless they may fail', async (_what, answer, message) => {
     answers['filter'] = answer;
-    // Those that answer may take their time on a busy machine.
+    // Extenders that respond may be slow on a busy machine.
     const extender = { filterVerb: 'filter', httpTimeout: answer() === undefined ? '50ms' : '30s' };
     await expect(make(extender).filter(pod, nodes, new NodeToStatus())).rejects.toThrow(message);
     expect(
@@ -150,7 +151,7 @@ describe('Extenders filter', () => {
 });
 
 describe('Extenders', () => {
-  test('add scores by their weight, and none if they fail', async () => {
+  test('add weighted scores, and none after a failure', async () => {
     answers['prioritize'] = () => [
       { Host: 'a', Score: 3 },
       { host: 'c', score: 10 },
@@ -164,7 +165,7 @@ describe('Extenders', () => {
     expect(scores).toEqual([160, 200, 500]);
   });
 
-  test('bind, in place of the profile', async () => {
+  test('bind instead of the profile', async () => {
     answers['bind'] = () => ({});
     const extenders = make({ bindVerb: 'bind' });
     expect(await extenders.bind(pod.pod, 'b')).toBe(true);
@@ -180,7 +181,7 @@ describe('Extenders', () => {
     expect(await make({ filterVerb: 'filter' }).bind(pod.pod, 'b')).toBe(false);
   });
 
-  test('leave out candidates of preemption, or change their victims', async () => {
+  test('exclude candidates of preemption, or change their victims', async () => {
     const [one, two] = [makePodInfo('one'), makePodInfo('two')];
     const podsOn = (node: string) => (node === 'z' ? undefined : [one, two]);
     const candidates = new Map([
@@ -238,7 +239,7 @@ describe('SchedulingAlgorithm with extenders', () => {
     );
   }
 
-  test('takes the node that they score best among those that they leave', async () => {
+  test('chooses the node with their highest score among those that they leave', async () => {
     answers['filter'] = () => ({ NodeNames: ['a', 'b'], FailedNodes: { c: 'no' } });
     answers['prioritize'] = () => [
       { Host: 'b', Score: 10 },
@@ -258,7 +259,7 @@ describe('SchedulingAlgorithm with extenders', () => {
     });
   });
 
-  test('says what they say if they leave none, and has every event bring the pod back', async () => {
+  test('reports their reasons if they leave no node, and every event retries the pod', async () => {
     answers['filter'] = () => ({ NodeNames: [], FailedNodes: { a: 'no', b: 'no', c: 'never' } });
     const result = await decide(make({ filterVerb: 'filter', nodeCacheCapable: true }));
     if (result.kind !== 'unfit') throw new Error(result.kind);
@@ -270,7 +271,7 @@ describe('SchedulingAlgorithm with extenders', () => {
     ]);
   });
 
-  test('asks them about the nominated node first', async () => {
+  test('calls them with the nominated node first', async () => {
     answers['filter'] = ({ NodeNames }) => ({ NodeNames });
     const extenders = make({ filterVerb: 'filter', nodeCacheCapable: true });
     expect(await decide(extenders, 'c')).toMatchObject({ node: 'c', evaluatedNodes: 1 });

@@ -1,4 +1,4 @@
-// All extenders of a scheduler, and how their answers come together.
+// All extenders of a scheduler, and the combination of their responses.
 
 import type { Logger } from '#machinery/log.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
@@ -16,20 +16,20 @@ import {
   type PreemptionExtenders,
 } from '../framework/extender.ts';
 
-/** Extenders' scores are from 0 to this. */
+/** The maximum score of an extender; the minimum is 0. */
 const MAX_EXTENDER_SCORE = 10;
 
 export interface ExtendersConfig {
-  /** In the order in which they are asked. */
+  /** In the order in which they are called. */
   readonly extenders: readonly Extender[];
   readonly logger: Logger;
-  /** Aborts calls that are under way. */
+  /** Aborts calls in flight. */
   readonly signal: AbortSignal;
 }
 
 export class Extenders implements PreemptionExtenders {
   readonly #config: ExtendersConfig;
-  /** Whether any of them filters or scores: so that more than one node should be looked at. */
+  /** Whether an extender filters or scores, so that more than one feasible node is needed. */
   readonly narrow: boolean;
 
   constructor(config: ExtendersConfig) {
@@ -43,7 +43,9 @@ export class Extenders implements PreemptionExtenders {
     return this.#config.extenders.length === 0;
   }
 
-  /** The nodes that all of them leave; why not the others, in `statuses`. */
+  /**
+   * Returns the nodes that all extenders leave; the reasons for the others are added to `statuses`.
+   */
   async filter(
     pod: PodInfo,
     nodes: readonly NodeInfo[],
@@ -68,7 +70,9 @@ export class Extenders implements PreemptionExtenders {
     return left;
   }
 
-  /** Adds their scores to those of the plugins, in place. One that fails has no say. */
+  /**
+   * Adds the extenders' scores to the plugins' scores, in place. A failed extender adds nothing.
+   */
   async addScores(pod: PodInfo, nodes: readonly NodeInfo[], scores: number[]): Promise<void> {
     const { logger, signal } = this.#config;
     const objects = objectsOf(nodes);
@@ -94,12 +98,12 @@ export class Extenders implements PreemptionExtenders {
     }
   }
 
-  /** Whether one of them has to be asked about victims of this pod. */
+  /** Reports whether an extender must be called about victims of this pod. */
   preempts(pod: PodInfo): boolean {
     return this.#interested(pod.pod).some(({ preempt }) => preempt !== undefined);
   }
 
-  /** The candidates that they leave, with the victims that they want. */
+  /** Returns the candidates that the extenders leave, with their victims. */
   async preempt(
     pod: PodInfo,
     candidates: ReadonlyMap<string, ExtenderVictims>,
@@ -124,7 +128,7 @@ export class Extenders implements PreemptionExtenders {
     return left;
   }
 
-  /** Whether one of them has bound the pod. Throws if one that should have could not. */
+  /** Returns whether an extender has bound the pod. Throws if the responsible extender fails. */
   async bind(pod: Pod, node: string): Promise<boolean> {
     for (const extender of this.#interested(pod)) {
       const { bind } = extender;
@@ -138,7 +142,7 @@ export class Extenders implements PreemptionExtenders {
     return false;
   }
 
-  /** Whether one of them binds pods like this one. */
+  /** Reports whether an extender binds this pod. */
   binds(pod: Pod): boolean {
     return this.#interested(pod).some(({ bind }) => bind !== undefined);
   }
@@ -147,7 +151,7 @@ export class Extenders implements PreemptionExtenders {
     return this.#config.extenders.filter((extender) => extender.isInterested(pod));
   }
 
-  /** Undefined if it failed and may. */
+  /** Runs a call. Returns undefined if an ignorable extender failed. */
   async #orIgnore<T>(
     { name, ignorable }: Extender,
     what: string,
@@ -167,7 +171,7 @@ export class Extenders implements PreemptionExtenders {
   }
 }
 
-/** Undefined if the extender does not say why. */
+/** Returns the status of a rejected node; undefined without a reason. */
 function refusal(node: string, { failed, unresolvable }: FilterAnswer): Status | undefined {
   const hopeless = Object.hasOwn(unresolvable, node) ? unresolvable[node] : undefined;
   if (hopeless !== undefined)

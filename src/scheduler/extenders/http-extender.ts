@@ -1,4 +1,4 @@
-// An extender behind HTTP: JSON in the form that Kubernetes' scheduler speaks with extenders.
+// An extender over HTTP, with upstream's JSON format.
 
 import type { ExtenderConfiguration } from '../config/extenders.ts';
 import type { Node, Pod } from '../framework/objects.ts';
@@ -10,7 +10,7 @@ import {
   type FilterAnswer,
 } from '../framework/extender.ts';
 
-/** Posts JSON to the URL and answers what comes back, read. Throws ExtenderError. */
+/** Posts JSON to the URL and returns the parsed response. Throws ExtenderError. */
 export type Post = (url: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
 
 export function httpExtender(configuration: ExtenderConfiguration, post: Post): Extender {
@@ -70,7 +70,7 @@ export function httpExtender(configuration: ExtenderConfiguration, post: Post): 
   };
 }
 
-/** Objects from lists do not say what kind they are. */
+/** Returns the object with its kind, which objects from lists lack. */
 function asSent<T extends Pod | Node>(object: T, kind: string): T {
   return { apiVersion: 'v1', kind, ...object };
 }
@@ -177,7 +177,10 @@ function readTexts(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, String(text)]));
 }
 
-/** A field, whatever the case of its name: extenders are written in many languages, and Kubernetes' scheduler does not mind. */
+/**
+ * Returns a field, matching its name case-insensitively: upstream's scheduler accepts any case, and
+ * extenders are written in many languages.
+ */
 function get(object: unknown, name: string): unknown {
   if (typeof object !== 'object' || object === null) return undefined;
   if (Object.hasOwn(object, name)) return (object as Record<string, unknown>)[name];

@@ -1,4 +1,4 @@
-// Posting JSON to an extender over HTTP or HTTPS.
+// Posts JSON to an extender over HTTP or HTTPS.
 
 import { readFileSync } from 'node:fs';
 import * as http from 'node:http';
@@ -9,10 +9,10 @@ import type { ExtenderConfiguration, ExtenderTls } from '../config/extenders.ts'
 import { ExtenderError } from '../framework/extender.ts';
 import type { Post } from './http-extender.ts';
 
-/** The longest answer that is read: a list of all nodes of a large cluster. */
+/** The maximum size of a response: a list of all nodes of a large cluster. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
-/** Reads the files that the configuration names now; throws if one cannot be read. */
+/** Returns a function that posts. Reads the configured files now; throws if one cannot be read. */
 export function postOver(
   { urlPrefix, tls, enableHttps, timeoutMs }: ExtenderConfiguration,
   clock: Clock,
@@ -55,7 +55,7 @@ function tlsOptions(tls: ExtenderTls, enableHttps: boolean): https.AgentOptions 
     ca,
     cert: read(tls.certData, tls.certFile),
     key: read(tls.keyData, tls.keyFile),
-    // With enableHTTPS and no certificates to check by, nothing is checked: so does Kubernetes' scheduler.
+    // With enableHTTPS and without CA certificates, the certificate is not verified, as upstream.
     rejectUnauthorized: !(tls.insecure || (enableHttps && ca === undefined)),
     ...(tls.serverName !== '' && { servername: tls.serverName }),
   };

@@ -15,11 +15,11 @@ const identity = (of: ReturnType<typeof pod>): string | undefined =>
   affinityTermsOf(of).requiredAntiAffinity[0]?.identity;
 
 describe('affinityTermsOf', () => {
-  test('reads what pods of one template say once', () => {
+  test('parses the terms of pods with one template once', () => {
     expect(affinityTermsOf(pod())).toBe(affinityTermsOf(pod()));
   });
 
-  test('reads anew what means something else: by its own words, or in another namespace, or with other labels', () => {
+  test('parses again for other terms, another namespace or other labels', () => {
     const make = () => [
       pod(),
       pod({}, 'b'),
@@ -29,7 +29,7 @@ describe('affinityTermsOf', () => {
     ];
     const said = make().map(identity);
     expect(new Set(said).size).toBe(said.length);
-    // Whoever came before.
+    // The result does not depend on the order.
     expect(make().toReversed().map(identity)).toEqual(said.toReversed());
     expect(affinityTermsOf(makePod('none')).requiredAntiAffinity).toEqual([]);
   });

@@ -1,4 +1,5 @@
-// The terms of a pod's inter-pod affinity and anti-affinity, parsed once and matched with many pods.
+// The terms of a pod's inter-pod affinity and anti-affinity, parsed once and matched with many
+// pods.
 
 import type { PodAffinityTerm, WeightedPodAffinityTerm } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -12,15 +13,15 @@ import {
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Pod } from './objects.ts';
 
-/** Which pods, and within which topology. Immutable. */
+/** The pods that the term selects, and the topology. Immutable. */
 export interface AffinityTerm {
-  /** The namespaces given by name; the pod's own if it names none and selects none. */
+  /** The namespaces that the term names; the pod's own if it neither names nor selects any. */
   readonly namespaces: ReadonlySet<string>;
   /** Further namespaces, by their labels. */
   readonly namespaceSelector: Selector | undefined;
   readonly selector: Selector;
   readonly topologyKey: string;
-  /** Two terms with the same identity mean the same pods and the same topology. */
+  /** Terms with equal identities select the same pods and have the same topology. */
   readonly identity: string;
 }
 
@@ -34,11 +35,11 @@ export interface AffinityTerms {
   readonly requiredAntiAffinity: readonly AffinityTerm[];
   readonly preferredAffinity: readonly WeightedAffinityTerm[];
   readonly preferredAntiAffinity: readonly WeightedAffinityTerm[];
-  /** Set if the pod's terms cannot be read; then there are none above. */
+  /** Set if the pod's terms are invalid; the lists above are then empty. */
   readonly error: string | undefined;
 }
 
-/** The labels of a namespace; undefined if it is not known. */
+/** Returns the labels of a namespace; undefined for an unknown one. */
 export type NamespaceLabels = (namespace: string) => Labels | undefined;
 
 const NO_TERMS: AffinityTerms = {
@@ -49,7 +50,7 @@ const NO_TERMS: AffinityTerms = {
   error: undefined,
 };
 
-/** Whether the pod says anything about other pods. */
+/** Reports whether the pod has affinity or anti-affinity terms. */
 export function hasAffinityTerms({ spec: { affinity } }: Pod): boolean {
   return (
     affinity !== undefined &&
@@ -57,9 +58,9 @@ export function hasAffinityTerms({ spec: { affinity } }: Pod): boolean {
   );
 }
 
-/** By pod, which is immutable. */
+/** Parsed terms by pod, which is immutable. */
 const read = new WeakMap<Pod, AffinityTerms>();
-/** The last one of which terms were read: mostly, the next one is of the same template. */
+/** The pod whose terms were parsed last: usually, the next pod has the same template. */
 let last: Pod | undefined;
 
 export function affinityTermsOf(pod: Pod): AffinityTerms {
@@ -74,7 +75,7 @@ export function affinityTermsOf(pod: Pod): AffinityTerms {
   return terms;
 }
 
-/** All that `readTerms` looks at. */
+/** Compares all fields that `readTerms` uses. */
 function saysTheSame({ metadata, spec }: Pod, other: Pod): boolean {
   return (
     metadata.namespace === other.metadata.namespace &&
@@ -100,7 +101,8 @@ function readTerms(pod: Pod): AffinityTerms {
       error: undefined,
     };
   } catch (error) {
-    // Older objects were not validated as strictly. As in Kubernetes, terms that cannot be parsed have no effect on other pods.
+    // Older objects were validated less strictly. As upstream, invalid terms have no effect on
+    // other pods.
     return { ...NO_TERMS, error: errorMessage(error) };
   }
 }
@@ -126,8 +128,9 @@ function readTerm(pod: Pod, term: Immutable<PodAffinityTerm>): AffinityTerm {
 }
 
 /**
- * The selector narrowed by matchLabelKeys and mismatchLabelKeys: to the values that the pod itself has. An API server may have
- * written that into the pod's selector when the pod was created; what it wrote stands, whatever labels the pod has had since.
+ * Returns the selector with matchLabelKeys and mismatchLabelKeys applied: restricted by the pod's
+ * own label values. If the API server wrote these requirements into the selector when the pod was
+ * created, they stay, even if the pod's labels have changed since.
  */
 function withLabelKeys(
   selector: Selector,
@@ -153,12 +156,15 @@ function withLabelKeys(
   return more.length === 0 ? selector : selector.add(...more);
 }
 
-/** Tells selectors apart: one that selects nothing and one that selects everything have the same text. */
+/**
+ * Returns an identity of the selector. A selector that selects nothing and one that selects
+ * everything have the same text, so the former is null.
+ */
 export function selectorIdentity(selector: Selector): string | null {
   return selector.requirements() === undefined ? null : selector.toString();
 }
 
-/** A label that a pod must have to be selected, if there is one. */
+/** Returns a label that every selected pod must have, if there is one. */
 export function demandedLabel(
   selector: Selector,
 ): readonly [key: string, value: string] | undefined {
@@ -169,19 +175,19 @@ export function demandedLabel(
   return undefined;
 }
 
-/** Whether the term means this pod, wherever it is. */
+/** Reports whether the term selects this pod, on any node. */
 export function termMatches(term: AffinityTerm, pod: Pod, labelsOf: NamespaceLabels): boolean {
   const namespace = pod.metadata.namespace ?? '';
   if (!term.namespaces.has(namespace)) {
     const { namespaceSelector } = term;
     if (namespaceSelector === undefined) return false;
-    // A namespace that is not known (yet) has no labels.
+    // An unknown namespace has no labels.
     if (!namespaceSelector.empty() && !namespaceSelector.matches(labelsOf(namespace))) return false;
   }
   return term.selector.matches(pod.metadata.labels);
 }
 
-/** Whether the pod is meant by every one of the terms. Without terms, none is. */
+/** Reports whether every term selects the pod. Without terms, none does. */
 export function allTermsMatch(
   terms: readonly AffinityTerm[],
   pod: Pod,

@@ -6,7 +6,7 @@ import { ActionType } from './events.ts';
 describe('nodeUpdateEvent', () => {
   const node = makeNode('n', { labels: { a: '1' }, taints: [{ key: 'k', effect: 'NoSchedule' }] });
 
-  test('finds nothing in a heartbeat', () => {
+  test('returns nothing for a heartbeat', () => {
     const conditions = node.status.conditions?.map((condition) => ({
       ...condition,
       lastHeartbeatTime: '2026-01-01T00:05:00Z',
@@ -40,7 +40,7 @@ describe('nodeUpdateEvent', () => {
     expect(nodeUpdateEvent(node, after)?.action).toBe(action);
   });
 
-  test('takes uncordoning as a taint that goes, and cordoning as nothing that helps', () => {
+  test('treats uncordoning as the removal of a taint, and cordoning as a change that helps no pod', () => {
     const cordoned = makeNode('m', { unschedulable: true });
     expect(nodeUpdateEvent(cordoned, makeNode('m'))?.action).toBe(ActionType.UpdateNodeTaint);
     expect(nodeUpdateEvent(makeNode('m'), cordoned)).toBeUndefined();
@@ -89,13 +89,13 @@ describe('podUpdateEvent', () => {
     });
   });
 
-  test('tells pods with a node from those without', () => {
+  test('distinguishes pods with a node from pods without', () => {
     const pod = makePodInfo('p', { spec: { nodeName: 'n' } });
     const labelled = makePodInfo('p', { spec: { nodeName: 'n' }, labels: { a: 'b' } });
     expect(podUpdateEvent(pod, labelled)?.resource).toBe('AssignedPod');
   });
 
-  test('finds nothing in a status', () => {
+  test('returns nothing for a status update', () => {
     expect(
       podUpdateEvent(
         makePodInfo('p'),

@@ -7,14 +7,17 @@ import { ActionType, clusterEvent, type ClusterEvent } from './events.ts';
 import type { Node, Pod } from './objects.ts';
 import type { PodInfo } from './pod-info.ts';
 
-/** Returns the change of a node as one event; undefined if scheduling reads none of the changed fields. */
+/**
+ * Returns the change of a node as one event; undefined if scheduling reads none of the changed
+ * fields.
+ */
 export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undefined {
   let action = 0;
   if (!semanticEqual(before.status.allocatable, after.status.allocatable))
     action |= ActionType.UpdateNodeAllocatable;
   if (!semanticEqual(before.metadata.labels, after.metadata.labels))
     action |= ActionType.UpdateNodeLabel;
-  // Being unschedulable acts as a taint that all pods have to tolerate.
+  // An unschedulable node acts like a node with a taint.
   const uncordoned = before.spec.unschedulable === true && after.spec.unschedulable !== true;
   if (uncordoned || !semanticEqual(before.spec.taints, after.spec.taints))
     action |= ActionType.UpdateNodeTaint;
@@ -28,7 +31,10 @@ export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undef
   return action === 0 ? undefined : clusterEvent('Node', action, 'NodeUpdate');
 }
 
-/** Whether a node counts the same in both versions: NodeInfo.setNode would compute the same of either. */
+/**
+ * Reports whether both versions of a node count the same: NodeInfo.setNode would compute equal
+ * values.
+ */
 export function offersTheSame(before: Node, after: Node): boolean {
   return (
     semanticEqual(before.status.allocatable, after.status.allocatable) &&
@@ -38,14 +44,17 @@ export function offersTheSame(before: Node, after: Node): boolean {
   );
 }
 
-/** Whether a pod on a node counts the same in both versions: for what is left on the node, and for other pods. */
+/**
+ * Reports whether both versions of a pod on a node count the same, for the node's remaining
+ * resources and for other pods.
+ */
 export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
   return (
     before.hasAffinity === after.hasAffinity &&
     (!after.hasAffinity || semanticEqual(before.pod.spec.affinity, after.pod.spec.affinity)) &&
     before.priority === after.priority &&
     before.pod.metadata.deletionTimestamp === after.pod.metadata.deletionTimestamp &&
-    // How long it has run says how important it is among those of its priority.
+    // Among pods with equal priority, the start time decides the importance.
     before.pod.status.startTime === after.pod.status.startTime &&
     before.nonZeroMilliCpu === after.nonZeroMilliCpu &&
     before.nonZeroMemory === after.nonZeroMemory &&
@@ -56,8 +65,8 @@ export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
 }
 
 /**
- * What happened to a pod; what has no name of its own is an UpdateOther. Undefined if nothing of it is anybody's intention: its
- * status has moved on, such as when the scheduler notes there why the pod has to wait.
+ * Returns the change of a pod; a change without a specific type is an UpdateOther. Returns
+ * undefined if only the status has changed, as when the scheduler writes why the pod waits.
  */
 export function podUpdateEvent(before: PodInfo, after: PodInfo): ClusterEvent | undefined {
   let action = 0;
@@ -106,7 +115,7 @@ function asksForLess(before: PodInfo, after: PodInfo): boolean {
 
 type Conditions = readonly Immutable<NodeCondition>[] | undefined;
 
-/** Status by type, whatever the times of the last heartbeat and transition. */
+/** Compares conditions by type and status, ignoring heartbeat and transition times. */
 function sameConditions(before: Conditions, after: Conditions): boolean {
   const [old, now] = [before ?? [], after ?? []];
   return (

@@ -1,9 +1,15 @@
-// The data that plugins keep about one pod during one scheduling and binding cycle: PreFilter computes, Filter reads, and so on.
+// Data that plugins keep about one pod during one scheduling and binding cycle: PreFilter computes
+// it, Filter reads it, and so on.
 
-/** Names an entry and its type. Create one for each plugin and purpose, at module level: keys are compared by identity. */
+/**
+ * Names an entry and its type. Create one per plugin and purpose, at module level: keys are
+ * compared by identity.
+ */
 export interface StateKey<T> {
   readonly name: string;
-  /** A copy that can change on its own, for trying what would be if pods were added or removed. Absent: T is never changed. */
+  /**
+   * Returns an independent copy, for evaluating added or removed pods. Absent: T is never changed.
+   */
   clone?(value: T): T;
 }
 
@@ -12,10 +18,10 @@ export function stateKey<T>(name: string, clone?: (value: T) => T): StateKey<T> 
 }
 
 export class CycleState {
-  /** Whether the plugins of this cycle are timed one by one. */
+  /** Whether the plugins of this cycle are timed individually. */
   timed = false;
   readonly #values: Map<StateKey<unknown>, unknown>;
-  /** The key that was read last: Filter plugins read the same one for each node. */
+  /** The key that was read last, since Filter plugins read the same one for each node. */
   #lastKey: StateKey<unknown> | undefined;
   #lastValue: unknown;
 
@@ -23,7 +29,7 @@ export class CycleState {
     this.#values = values;
   }
 
-  /** Undefined if nothing was written under this key in this cycle. */
+  /** Returns undefined if nothing was written with this key in this cycle. */
   read<T>(key: StateKey<T>): T | undefined {
     if (key !== this.#lastKey) {
       this.#lastValue = this.#values.get(key);

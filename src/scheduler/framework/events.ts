@@ -1,8 +1,9 @@
-// Changes in the cluster as the scheduling queue sees them, and how plugins say which of them may help a pod that they refused.
+// Cluster events for the scheduling queue, and the events for which plugins register because they
+// may help a rejected pod.
 
 import type { Pod } from './objects.ts';
 
-/** Kinds of change, one bit each, so that a registration can name several. */
+/** Types of change, one bit each, so that a registration can contain several. */
 export const ActionType = {
   Add: 1,
   Delete: 1 << 1,
@@ -16,18 +17,19 @@ export const ActionType = {
   UpdatePodToleration: 1 << 9,
   UpdatePodSchedulingGatesEliminated: 1 << 10,
   UpdatePodGeneratedResourceClaim: 1 << 11,
-  /** A change that none of the above names. */
+  /** A change of another kind than those above. */
   UpdateOther: 1 << 12,
   UpdateNodeDeclaredFeature: 1 << 13,
 } as const;
 
-/** Every update, whatever changed. */
+/** Every update, of any field. */
 export const UPDATE = ((1 << 14) - 1) & ~(ActionType.Add | ActionType.Delete);
 export const ALL_ACTIONS = (1 << 14) - 1;
 
 /**
- * What changed. `AssignedPod` is a pod that has a node, `UnscheduledPod` one that waits for one; a registration for `Pod`
- * covers both. `*` in a registration covers everything; as an event it moves every pod.
+ * The changed resource. `AssignedPod` is a pod with a node, `UnscheduledPod` a pod without one; a
+ * registration for `Pod` includes both. `*` in a registration includes everything; as an event it
+ * moves every pod.
  */
 export type EventResource =
   | 'Pod'
@@ -49,9 +51,9 @@ export type EventResource =
 
 export interface ClusterEvent {
   readonly resource: EventResource;
-  /** Bits of ActionType. An event that happened has one of them, or a few that happened at once. */
+  /** Bits of ActionType. An actual event has one of them, or several that happened at once. */
   readonly action: number;
-  /** For logs. */
+  /** The name for logs and metrics. */
   readonly label: string;
 }
 
@@ -67,7 +69,7 @@ export const assignedPodDelete = clusterEvent(
   ActionType.Delete,
   'AssignedPodDelete',
 );
-/** Moves pods whatever refused them. */
+/** Moves all pods, whichever plugins rejected them. */
 export const unschedulableTimeout = clusterEvent('*', ALL_ACTIONS, 'UnschedulableTimeout');
 export const forceActivate = clusterEvent('*', ALL_ACTIONS, 'ForceActivate');
 
@@ -75,7 +77,7 @@ export function isWildcard(event: ClusterEvent): boolean {
   return event.resource === '*';
 }
 
-/** Whether something that registered for `registered` wants to hear of `event`. */
+/** Reports whether the event `event` matches the registration `registered`. */
 export function matchesEvent(registered: ClusterEvent, event: ClusterEvent): boolean {
   if (isWildcard(event)) return isWildcard(registered);
   if ((registered.action & event.action) === 0) return false;
@@ -87,17 +89,23 @@ export function matchesEvent(registered: ClusterEvent, event: ClusterEvent): boo
   );
 }
 
-/** The objects of an event: the one before (absent for an addition) and the one after (absent for a deletion). */
+/**
+ * The objects of an event: the one before (absent for an addition) and the one after (absent for a
+ * deletion).
+ */
 export interface EventObjects {
   readonly before?: unknown;
   readonly after?: unknown;
 }
 
-/** True: the event may make this pod schedulable. If it throws, the pod is queued, rather than lost. */
+/**
+ * Returns whether the event may make this pod schedulable. If the hint throws, the pod is queued,
+ * so that it is not lost.
+ */
 export type QueueingHint = (pod: Pod, objects: EventObjects) => boolean;
 
 export interface ClusterEventWithHint {
   readonly event: ClusterEvent;
-  /** Absent: every such event may help. */
+  /** Absent: every matching event may help. */
   readonly hint?: QueueingHint;
 }

@@ -1,12 +1,13 @@
-// Extenders: servers outside that have a say in scheduling. They are asked after the plugins, and only about what those leave.
+// Extenders: external servers that take part in scheduling. They are called after the plugins, with
+// the nodes that the plugins leave.
 
 import type { Node, Pod } from './objects.ts';
 import type { PodInfo } from './pod-info.ts';
 
-/** Stands for extenders among the plugins that rejected a pod. Every event retries such a pod. */
+/** Represents extenders among the plugins that rejected a pod. Every event retries such a pod. */
 export const EXTENDERS = '(extenders)';
 
-/** An extender was not reached, or its answer makes no sense. */
+/** The extender cannot be reached, or its response is invalid. */
 export class ExtenderError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
@@ -15,25 +16,28 @@ export class ExtenderError extends Error {
 }
 
 export interface FilterAnswer {
-  /** The names of those that pass, among those that were asked about. */
+  /** The names of the nodes that pass. */
   readonly passing: readonly string[];
-  /** Why others do not, by name: removing pods from the node may help, … */
+  /** The reasons why other nodes fail, by name: removing pods from the node may help. */
   readonly failed: Readonly<Record<string, string>>;
-  /** … or will not. */
+  /** The reasons why other nodes fail, by name: removing pods does not help. */
   readonly unresolvable: Readonly<Record<string, string>>;
 }
 
-/** The pods that would have to go from a node. */
+/** The victims on a node. */
 export interface ExtenderVictims {
   readonly pods: readonly PodInfo[];
   readonly violations: number;
 }
 
-/** The interface of all extenders together for preemption. */
+/** The common interface of all extenders for preemption. */
 export interface PreemptionExtenders {
-  /** Reports whether an extender has to be asked about victims of this pod. */
+  /** Reports whether an extender must be called about victims of this pod. */
   preempts(pod: PodInfo): boolean;
-  /** Returns the candidates that the extenders leave, with the victims that they want. `podsOn`: the pods on a node. */
+  /**
+   * Returns the candidates that the extenders leave, with their victims. `podsOn`: returns the pods
+   * on a node.
+   */
   preempt(
     pod: PodInfo,
     candidates: ReadonlyMap<string, ExtenderVictims>,
@@ -41,27 +45,33 @@ export interface PreemptionExtenders {
   ): Promise<ReadonlyMap<string, ExtenderVictims>>;
 }
 
-/** All calls throw ExtenderError. What it does not do is absent. */
+/** An extender. All methods throw ExtenderError. Unsupported methods are absent. */
 export interface Extender {
-  /** For logs. */
+  /** The name for logs. */
   readonly name: string;
-  /** Scheduling goes on without it if it fails. */
+  /** Whether scheduling continues if the extender fails. */
   readonly ignorable: boolean;
-  /** Whether it has a say about this pod. */
+  /** Reports whether the extender must be called for this pod. */
   isInterested(pod: Pod): boolean;
   readonly filter?: (
     pod: Pod,
     nodes: readonly Node[],
     signal: AbortSignal,
   ) => Promise<FilterAnswer>;
-  /** Scores by node, to be multiplied by `weight` and added to those of the plugins: from 0 to 10. */
+  /**
+   * Returns scores by node, from 0 to 10, which are multiplied by `weight` and added to the
+   * plugins' scores.
+   */
   readonly prioritize?: (
     pod: Pod,
     nodes: readonly Node[],
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, number>>;
   readonly weight: number;
-  /** Leaves candidates out, or changes their victims. `podsOn`: the pods on a node, to find those that it names. */
+  /**
+   * Excludes candidates, or changes their victims. `podsOn`: returns the pods on a node, to resolve
+   * the victims that the extender names.
+   */
   readonly preempt?: (
     pod: Pod,
     candidates: ReadonlyMap<string, ExtenderVictims>,

@@ -25,7 +25,7 @@ describe('fitErrorMessage', () => {
   const cpu = ['Insufficient cpu'];
   const taint = ['node(s) had untolerated taint(s)'];
 
-  test('counts reasons, in the order of the texts', () => {
+  test('counts reasons, sorted by text', () => {
     expect(fitErrorMessage(diagnosis(5, [taint, cpu, taint, cpu, taint]))).toBe(
       '0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).',
     );
@@ -37,14 +37,14 @@ describe('fitErrorMessage', () => {
     );
   });
 
-  test('sorts as texts, so that 10 comes before 2', () => {
+  test('sorts as text, so that 10 precedes 2', () => {
     const reasons = [...Array.from({ length: 10 }, () => taint), cpu, cpu];
     expect(fitErrorMessage(diagnosis(12, reasons))).toBe(
       '0/12 nodes are available: 10 node(s) had untolerated taint(s), 2 Insufficient cpu.',
     );
   });
 
-  test('counts nodes that were not looked at', () => {
+  test('counts nodes that were not evaluated', () => {
     const found = diagnosis(4, [cpu]);
     found.statuses.setAbsent(
       new Status('UnschedulableAndUnresolvable', [
@@ -56,7 +56,7 @@ describe('fitErrorMessage', () => {
     );
   });
 
-  test('says once what PreFilter says of all nodes', () => {
+  test('has PreFilter’s reason for all nodes once', () => {
     const found = diagnosis(3, [], { preFilterMessage: 'pod affinity terms conflict' });
     found.statuses.setAbsent(
       new Status('UnschedulableAndUnresolvable', ['pod affinity terms conflict']),
@@ -64,7 +64,7 @@ describe('fitErrorMessage', () => {
     expect(fitErrorMessage(found)).toBe('0/3 nodes are available: pod affinity terms conflict.');
   });
 
-  test('ends with what PostFilter says', () => {
+  test('ends with PostFilter’s message', () => {
     const postFilterMessage =
       'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
     expect(fitErrorMessage(diagnosis(1, [cpu], { postFilterMessage }))).toBe(

@@ -1,5 +1,5 @@
-// Why a pod fits no node, in the words that `kubectl describe pod` shows. The wording is Kubernetes' own
-// (pkg/scheduler/framework, FitError): tools read it.
+// The message for a pod that fits on no node, as `kubectl describe pod` shows it. The wording is
+// upstream's (pkg/scheduler/framework, FitError), because tools parse it.
 
 import type { NodeToStatus } from './node-to-status.ts';
 import type { Status } from './status.ts';
@@ -10,17 +10,20 @@ export const NO_NODES_AVAILABLE = 'no nodes available to schedule pods';
 export interface Diagnosis {
   readonly nodeCount: number;
   readonly statuses: NodeToStatus;
-  /** The plugins that refused the pod, so that an event of interest to one of them brings it back. */
+  /** The plugins that rejected the pod: events for which they registered requeue it. */
   readonly unschedulablePlugins: ReadonlySet<string>;
   /** The plugins that returned Pending. */
   readonly pendingPlugins: ReadonlySet<string>;
-  /** Set if PreFilter refused the pod whatever the node. */
+  /** Set if PreFilter rejected the pod for all nodes. */
   readonly preFilterMessage: string;
   /** The message of PostFilter, such as that preemption is not helpful. */
   readonly postFilterMessage: string;
 }
 
-/** `0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).` and, after a space, PostFilter's message. */
+/**
+ * Returns `0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).` and,
+ * after a space, PostFilter's message.
+ */
 export function fitErrorMessage(diagnosis: Diagnosis): string {
   const { nodeCount, preFilterMessage, postFilterMessage } = diagnosis;
   let message = `0/${nodeCount} nodes are available:`;
@@ -34,7 +37,7 @@ export function fitErrorMessage(diagnosis: Diagnosis): string {
   return message;
 }
 
-/** '2 Insufficient cpu', in the order of the texts. */
+/** Returns texts such as '2 Insufficient cpu', sorted. */
 function reasonHistogram(diagnosis: Diagnosis): string[] {
   const counts = new Map<string, number>();
   const count = (status: Status, times: number): void => {
@@ -46,7 +49,7 @@ function reasonHistogram(diagnosis: Diagnosis): string[] {
   return Array.from(counts, ([reason, times]) => `${times} ${reason}`).sort(byBytes);
 }
 
-/** Go sorts strings by their bytes; so does this, as long as they are within the basic plane. */
+/** Compares by bytes, as Go sorts strings; equal within the basic multilingual plane. */
 function byBytes(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

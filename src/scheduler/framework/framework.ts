@@ -1,10 +1,9 @@
-// One profile at work: its plugins at each extension point, and the rules by which their answers come together.
+// Runs one profile: its plugins at each extension point, and the rules for combining their results.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
 import { type CycleState, type StateKey, stateKey } from './cycle-state.ts';
-import type { ClusterEventWithHint } from './events.ts';
-import { ALL_ACTIONS, clusterEvent } from './events.ts';
+import { ALL_ACTIONS, clusterEvent, type ClusterEventWithHint } from './events.ts';
 import type { PodNominator } from './handle.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { SnapshotReader } from './snapshot.ts';
@@ -31,28 +30,31 @@ import { Remainder } from './skipped.ts';
 import { type Code, codeOf, Status } from './status.ts';
 import { WaitingPod, type WaitingPods } from './waiting-pods.ts';
 
-/** Longest that Permit may hold a pod back. */
+/** The maximum time for which Permit may delay a pod. */
 const MAX_PERMIT_TIMEOUT_MS = 15 * 60_000;
 
 export interface FrameworkConfig {
-  /** The schedulerName of the pods that this profile schedules. */
+  /** The profile schedules pods with this schedulerName. */
   readonly profileName: string;
   readonly plugins: PluginsByPoint;
-  /** The percentage of nodes that must be found feasible before scoring. 0 or absent: it decreases with the number of nodes. */
+  /**
+   * The percentage of nodes that must be feasible before scoring begins. 0 or absent: it decreases
+   * with the number of nodes.
+   */
   readonly percentageOfNodesToScore?: number;
   readonly clock: Clock;
   readonly nominator: PodNominator;
   readonly waitingPods: WaitingPods;
-  /** Default: nothing is measured. */
+  /** Default: no metrics. */
   readonly metrics?: FrameworkMetrics;
 }
 
 export interface PreFilterOutcome {
-  /** Set: the pod was refused, or something broke. */
+  /** Set if the pod was rejected, or after an error. */
   readonly status: Answer;
-  /** Set: only these nodes. */
+  /** Set if only these nodes are candidates. */
   readonly nodeNames: ReadonlySet<string> | undefined;
-  /** The plugins that named nodes. */
+  /** The plugins that restricted the nodes. */
   readonly narrowedBy: ReadonlySet<string>;
 }
 
@@ -64,7 +66,7 @@ interface Filters {
 
 interface Scores {
   readonly all: readonly WeightedScorePlugin[];
-  /** The plugins whose scores of a node may be the same for all pods of a template. */
+  /** Plugins whose scores of a node may be the same for all pods of a template. */
   readonly remembered: readonly WeightedScorePlugin[];
   readonly others: readonly WeightedScorePlugin[];
 }
@@ -75,7 +77,10 @@ const ACTIVE_SCORES: StateKey<Scores> = stateKey('framework/scores');
 const NONE: ReadonlySet<string> = new Set();
 const NO_PRE_BINDS: readonly PreBindPlugin[] = [];
 
-/** The Filter plugins for one pod: what the first ones have said to pods like it is known, the others are asked. */
+/**
+ * The Filter plugins for one pod: results of the first plugins are remembered for pods of one
+ * template, the others are called.
+ */
 export interface NodeFilter {
   readonly filters: readonly FilterPlugin[];
   readonly remembered: readonly FilterPlugin[];
@@ -87,7 +92,7 @@ export interface NodeFilter {
   readonly nominatedPosition: number;
 }
 
-/** Separates the templates of plugins within that of a profile. No text of the API has it. */
+/** Separates plugins' templates in the profile's template. It occurs in no text of the API. */
 const SEPARATOR = '\0';
 
 export class Framework {
@@ -98,7 +103,7 @@ export class Framework {
   readonly #nominator: PodNominator;
   readonly #waitingPods: WaitingPods;
   readonly #metrics: FrameworkMetrics | undefined;
-  /** The same as `plugins`, for cycles in which each of them is timed. */
+  /** The same as `plugins`, with timing of each plugin. */
   readonly #timedPlugins: PluginsByPoint;
   readonly #trial: Trial = {
     template: (state, pod) => this.#wholeTemplate(state, pod),
@@ -107,13 +112,15 @@ export class Framework {
     filter: (state, pod, node) =>
       this.runFiltersWithNominatedPods(this.activeFilters(state), state, pod, node),
   };
-  /** The plugins that do not skip, of `plugins` and of #timedPlugins. */
+  /** The plugins without those that skip, of `plugins` and of #timedPlugins. */
   readonly #active: Active;
   readonly #timedActive: Active;
-  /** One plugin's scores, before they are added up, and the sums. Kept, so that a cycle allocates nothing for them. */
+  /**
+   * The scores of one plugin, and the sums. Reused, so that a cycle allocates no arrays for them.
+   */
   readonly #scores: number[] = [];
   readonly #totals: number[] = [];
-  /** By plugin, for each extension point: how often it was asked. */
+  /** By plugin, for each extension point: the number of calls. */
   readonly #asked = {
     PreFilter: new Map<string, Counter>(),
     Filter: new Map<string, Counter>(),
@@ -146,12 +153,12 @@ export class Framework {
     return state.timed ? this.#timedActive : this.#active;
   }
 
-  /** Milliseconds, for `pointRan`. */
+  /** Returns milliseconds, for `pointRan`. */
   now(): number {
     return this.#metrics?.now() ?? 0;
   }
 
-  /** All plugins of the extension point have run, since `start`. */
+  /** Records that all plugins of the extension point have run, since `start`. */
   pointRan(point: string, code: Code, start: number): void {
     this.#metrics?.pointRan(point, code, this.profileName, start);
   }
@@ -171,17 +178,20 @@ export class Framework {
     counter.value += times;
   }
 
-  /** So many nodes were looked at for the pod of this cycle. `refused`: how many of them by which plugin. */
+  /**
+   * Records the number of nodes evaluated for the pod of this cycle. `refused`: how many of them
+   * each plugin rejected.
+   */
   nodesLookedAt(state: CycleState, count: number, refused: ReadonlyMap<string, number>): void {
     let left = count;
     for (const { name } of this.activeFilters(state)) {
       this.#wasAsked('Filter', name, left);
-      // The next one is not asked about those.
+      // The next plugin is not called for rejected nodes.
       left -= refused.get(name) ?? 0;
     }
   }
 
-  /** Every plugin that can refuse a pod, with the events that may change its mind. */
+  /** Returns the registered events of every plugin that can reject a pod. */
   eventRegistrations(): ReadonlyMap<string, readonly ClusterEventWithHint[]> {
     const { preEnqueue, preFilter, filter, reserve, permit } = this.plugins;
     const registrations = new Map<string, readonly ClusterEventWithHint[]>();
@@ -228,7 +238,7 @@ export class Framework {
           };
         } else {
           refusal ??= answer.withPlugin(plugin.name);
-          // Nothing that another plugin says can be worse.
+          // No other plugin can return a worse status.
           if (answer.code === 'UnschedulableAndUnresolvable') {
             return {
               status: answer.withPlugin(plugin.name),
@@ -260,7 +270,10 @@ export class Framework {
     return { status: refusal, nodeNames, narrowedBy: narrowedBy ?? NONE };
   }
 
-  /** The Filter plugins that have something to say about the pod of this cycle. After runPreFilter. */
+  /**
+   * Returns the Filter plugins that apply to the pod of this cycle. Must be called after
+   * runPreFilter.
+   */
   activeFilters(state: CycleState): readonly FilterPlugin[] {
     return state.read(ACTIVE_FILTERS)?.filter ?? this.plugins.filter;
   }
@@ -269,7 +282,10 @@ export class Framework {
     return state.read(ACTIVE_FILTERS)?.preFilter ?? this.plugins.preFilter;
   }
 
-  /** The first plugin that refuses the node decides. `filters`: as activeFilters answers. `position`: as FilterPlugin.filter has it. */
+  /**
+   * Runs the filters: the first plugin that rejects the node decides. `filters`: from
+   * activeFilters. `position`: as in FilterPlugin.filter.
+   */
   runFilters(
     filters: readonly FilterPlugin[],
     state: CycleState,
@@ -285,11 +301,12 @@ export class Framework {
     return undefined;
   }
 
-  /** For the nodes of a snapshot. After runPreFilter. */
+  /** Returns the filter for the nodes of a snapshot. Must be called after runPreFilter. */
   nodeFilter(state: CycleState, pod: PodInfo, snapshot: SnapshotReader): NodeFilter {
     const filters = this.activeFilters(state);
-    // The first plugin that refuses decides: what comes after one that has to be asked cannot be answered before it.
-    // The priority is part of the template: it decides which nominated pods come first.
+    // The first rejection decides: results of plugins after one that must be called cannot be
+    // remembered before it. The priority is part of the template, because it decides which
+    // nominated pods count.
     let template = `${pod.priority}${SEPARATOR}`;
     let count = 0;
     for (const plugin of filters) {
@@ -327,7 +344,10 @@ export class Framework {
     return template;
   }
 
-  /** As runFiltersWithNominatedPods, for the node at this position of the snapshot. */
+  /**
+   * Runs runFiltersWithNominatedPods for the node at this position of the snapshot, using
+   * remembered results.
+   */
   runNodeFilter(
     filter: NodeFilter,
     state: CycleState,
@@ -340,7 +360,8 @@ export class Framework {
     if (answers === undefined || position === filter.nominatedPosition) {
       return this.runFiltersWithNominatedPods(filter.filters, state, pod, node, position);
     }
-    // Where there are answers, the node itself is not looked at: each look at one of thousands is waited for.
+    // If the result is remembered, the node itself is not read, because each memory access to one
+    // of thousands of nodes is slow.
     let answer: Answer;
     if (answers.has(position)) {
       answer = answers.get(position);
@@ -349,7 +370,7 @@ export class Framework {
       if (answer?.code !== 'Error') answers.set(position, answer);
     }
     if (answer !== undefined || asked.length === 0) return answer;
-    // Plugins without remembered answers have to run with the nominated pods added to the node.
+    // Plugins without remembered results have to run with the nominated pods added to the node.
     const hasNominatedPods =
       filter.anyNominated && this.#nominator.nominatedPodsForNode(node.name).length > 0;
     return hasNominatedPods
@@ -358,8 +379,9 @@ export class Framework {
   }
 
   /**
-   * As runFilters, but the node also has to have room for the pods of the same or a higher priority that are nominated to it.
-   * It must pass without them too: they may still go elsewhere, and this pod may only be welcome beside pods that are there.
+   * Runs the filters twice: with the nominated pods of the same or a higher priority added to the
+   * node, and without them. The pod must pass both: nominated pods may still go elsewhere, and this
+   * pod may depend on pods that are there.
    */
   runFiltersWithNominatedPods(
     filters: readonly FilterPlugin[],
@@ -387,7 +409,10 @@ export class Framework {
     return this.runFilters(filters, state, pod, node, position);
   }
 
-  /** Tells the PreFilter plugins' notes of a pod that is now on the node (`nodeInfo` has it already). */
+  /**
+   * Updates the PreFilter plugins' data for a pod that was added to the node (`nodeInfo` has it
+   * already).
+   */
   runAddPod(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer {
     for (const plugin of this.#activePreFilters(state)) {
       const answer = plugin.addPod?.(state, pod, added, node);
@@ -404,7 +429,10 @@ export class Framework {
     return undefined;
   }
 
-  /** Asks one plugin after the other until one has made room or broken. The messages of all that were asked are kept. */
+  /**
+   * Calls the plugins in order until one has made room or failed. The messages of all called
+   * plugins are kept.
+   */
   async runPostFilter(
     state: CycleState,
     pod: PodInfo,
@@ -463,8 +491,9 @@ export class Framework {
   }
 
   /**
-   * The weighted sum of all plugins' scores for each node, in the order of `nodes`; or an Error status. `positions`: those of the
-   * nodes in the snapshot with that layout. The next call changes what this one has answered.
+   * Returns the weighted sum of the plugins' scores for each node, in the order of `nodes`; or an
+   * Error status. `positions`: of the nodes in the snapshot with that layout. The next call
+   * overwrites the result.
    */
   runScore(
     state: CycleState,
@@ -538,7 +567,7 @@ export class Framework {
     return undefined;
   }
 
-  /** If one fails, runUnreserve must follow. */
+  /** Runs Reserve. If a plugin fails, runUnreserve must be called. */
   runReserve(state: CycleState, pod: PodInfo, node: string): Answer {
     const start = this.now();
     const answer = this.#reserve(state, pod, node);
@@ -557,7 +586,7 @@ export class Framework {
     return undefined;
   }
 
-  /** In the reverse order of reserve. */
+  /** Runs Unreserve, in the reverse order of Reserve. */
   runUnreserve(state: CycleState, pod: PodInfo, node: string): void {
     const start = this.now();
     for (const plugin of this.#pluginsOf(state).reserve.toReversed())
@@ -565,7 +594,7 @@ export class Framework {
     this.pointRan('Unreserve', 'Success', start);
   }
 
-  /** A status with the code Wait: the pod waits, see waitOnPermit. */
+  /** Runs Permit. A status with the code Wait: the pod waits, see waitOnPermit. */
   runPermit(state: CycleState, pod: PodInfo, node: string): Answer {
     const start = this.now();
     const answer = this.#permit(state, pod, node);
@@ -595,7 +624,7 @@ export class Framework {
     ]);
   }
 
-  /** Resolves at once for a pod that does not wait. */
+  /** Waits for Permit. Returns undefined for a pod that does not wait. */
   waitOnPermit(pod: PodInfo): Promise<Answer> | undefined {
     const waiting = this.#waitingPods.get(pod.uid);
     if (waiting === undefined) return undefined;
@@ -604,7 +633,7 @@ export class Framework {
     return waiting.done;
   }
 
-  /** The PreBind plugins that have something to do for the pod; or a status, if one cannot say. */
+  /** Returns the PreBind plugins that are needed for the pod; or a status after an error. */
   neededPreBinds(state: CycleState, pod: PodInfo, node: string): readonly PreBindPlugin[] | Status {
     let needed: PreBindPlugin[] | undefined;
     for (const plugin of this.#pluginsOf(state).preBind) {
@@ -617,7 +646,7 @@ export class Framework {
     return needed ?? NO_PRE_BINDS;
   }
 
-  /** `plugins`: as neededPreBinds answers. */
+  /** Runs PreBind. `plugins`: from neededPreBinds. */
   async runPreBind(
     plugins: readonly PreBindPlugin[],
     state: CycleState,
@@ -639,7 +668,10 @@ export class Framework {
     return outcome;
   }
 
-  /** The first plugin that does not skip binds. What it throws becomes an Error status with that as its cause. */
+  /**
+   * Runs Bind: the first plugin that does not skip binds. An exception becomes an Error status with
+   * it as the cause.
+   */
   async runBind(
     state: CycleState,
     pod: PodInfo,
@@ -690,7 +722,10 @@ class Active {
   }
 }
 
-/** Returns a key that is the same for pods for which these plugins score nodes alike; undefined if a plugin has none for this pod. */
+/**
+ * Returns a key that is equal for pods which these plugins score the same; undefined if a plugin
+ * has none for this pod.
+ */
 function templateOf(plugins: readonly WeightedScorePlugin[], pod: PodInfo): string | undefined {
   if (plugins.length === 0) return undefined;
   let template = '';
@@ -702,7 +737,7 @@ function templateOf(plugins: readonly WeightedScorePlugin[], pod: PodInfo): stri
   return template;
 }
 
-/** The weighted sum of scores that need no normalizing. */
+/** Returns the weighted sum of scores that need no normalization. */
 function scoreBy(
   plugins: readonly WeightedScorePlugin[],
   state: CycleState,
@@ -751,7 +786,7 @@ async function bound(plugin: Plugin, bind: () => Promise<Answer>): Promise<Answe
   }
 }
 
-/** An answer that is neither success nor a refusal, with the words of where it came from. */
+/** Returns an Error status for an unexpected status code, with the plugin and extension point. */
 function asError(status: Status, plugin: Plugin, point: string): Status {
   const what =
     point === 'Filter'

@@ -14,7 +14,7 @@ import type { PodInfo } from './pod-info.ts';
 import type { Pod } from './objects.ts';
 import type { WaitingPods } from './waiting-pods.ts';
 
-/** The pods that are nominated to a node: they wait there for room. */
+/** The pods that are nominated to a node, where they wait for room. */
 export interface PodNominator {
   nominatedPodsForNode(node: string): readonly PodInfo[];
   /** Reports whether no pod is nominated to any node. */
@@ -25,35 +25,47 @@ export interface PodNominator {
 
 export interface Handle {
   readonly client: Client;
-  /** To read what else the plugin needs; an informer asked for in the factory is started and synced before the first pod. */
+  /**
+   * The informers for the plugin's data; an informer that is requested from the factory is started
+   * and synced before the first pod.
+   */
   readonly informers: SharedInformerFactory;
   /** Starts the informers that were requested since. Their first list is not awaited. */
   startInformers(): void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Undefined: nothing is counted. */
+  /** Undefined: no metrics are counted. */
   readonly metrics?: PluginMetrics;
   /** The nodes as of the present cycle. */
   readonly snapshot: SnapshotReader;
   readonly nominator: PodNominator;
   readonly waitingPods: WaitingPods;
   readonly extenders: PreemptionExtenders;
-  /** Reports in the name of a profile's scheduler; undefined if there is no such profile. */
+  /**
+   * Returns a recorder in the name of a profile's scheduler; undefined if the profile does not
+   * exist.
+   */
   recorderOf(profileName: string): Recorder | undefined;
-  /** Tries these pods again now, whatever refused them. */
+  /** Queues these pods now, whichever plugins rejected them. */
   activate(pods: readonly Pod[]): void;
-  /** Aborts when this time of scheduling is over: what a plugin has registered elsewhere has to go then. */
+  /**
+   * Aborts when this term of scheduling is over: everything that a plugin has registered elsewhere
+   * must then be removed.
+   */
   readonly ended: AbortSignal;
 }
 
 export interface PluginRegistration {
   readonly name: string;
-  /** `args`: the profile's pluginConfig for this plugin; undefined if there is none. Throws ConfigurationError if they are wrong. */
+  /**
+   * Creates the plugin. `args`: the profile's pluginConfig for it; undefined without one. Throws
+   * ConfigurationError if they are invalid.
+   */
   create(args: PluginArgs, handle: Handle): Plugin;
 }
 
-/** Arguments as they were given, and where, for the error message. */
+/** The arguments as given, with their path for error messages. */
 export interface PluginArgs {
   readonly value: unknown;
   readonly path: string;

@@ -1,9 +1,13 @@
-// The metrics that the framework and plugins record. The scheduler's metrics implement these interfaces.
+// The metrics that the framework and plugins record. The scheduler's metrics implement these
+// interfaces.
 
 import type { Counter, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Code } from './status.ts';
 
-/** Times are in milliseconds: `start` is what `now` returned when the measured step began. */
+/**
+ * Records durations. Times are in milliseconds; `start`: the result of `now` when the measured step
+ * began.
+ */
 export interface FrameworkMetrics {
   now(): number;
   /** Reports whether each plugin is timed in the cycle that begins now. */
@@ -23,7 +27,7 @@ export interface FrameworkMetrics {
   permitWaited(result: Code, start: number): void;
 }
 
-/** For plugins. */
+/** Metrics for plugins. */
 export interface PluginMetrics {
   /** Holds the metrics that plugins define themselves. */
   readonly instruments: Instruments;

@@ -1,4 +1,4 @@
-// A node with what runs on it, summed up in numbers.
+// A node with the sums over its pods.
 
 import type { Taint } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -7,11 +7,13 @@ import { type HostPort, hostPortsConflict, type PodInfo } from './pod-info.ts';
 import { PodList } from './pod-list.ts';
 import { Resource } from './resource.ts';
 
-/** An image that nodes hold. One object per image name, shared by all nodes that have it. */
+/** An image on nodes. One object per image name, shared by all nodes that have it. */
 export interface ImageState {
   /** Bytes. */
   sizeBytes: number;
-  /** How many nodes hold it. Follows the cluster at once, not by snapshot. */
+  /**
+   * The number of nodes with the image. It changes with the cluster at once, not with a snapshot.
+   */
   nodes: number;
 }
 
@@ -21,18 +23,22 @@ const NO_PODS: readonly PodInfo[] = [];
 const NO_IMAGES: ReadonlyMap<string, ImageState> = new Map();
 
 /**
- * The cache changes its own NodeInfos and never one that a snapshot has been given: it changes a clone instead. So a
- * NodeInfo of a snapshot does not change. Plugins that evaluate hypothetical pods work on a clone.
+ * A node with its pods. The cache changes its own NodeInfos, but never one that a snapshot refers
+ * to: it changes a clone instead. So a NodeInfo of a snapshot does not change. Plugins that
+ * evaluate hypothetical pods work on a clone.
  */
 export class NodeInfo {
   readonly name: string;
-  /** Absent while pods are known on a node that is not (yet, or any more). Such a node is in no snapshot. */
+  /**
+   * Undefined while pods refer to a node that does not exist yet, or any more. Such a node is in no
+   * snapshot.
+   */
   node: Node | undefined = undefined;
-  /** The pods that are on the node or assumed to be, in no particular order. */
+  /** The pods on the node, assumed ones included, in no particular order. */
   pods = new PodList();
-  /** The sum of what `pods` request. */
+  /** The sum of the requests of `pods`. */
   requested: Resource = new Resource();
-  /** The same for scoring, with defaults for what asks for nothing. */
+  /** The same for scoring, with defaults for containers without requests. */
   nonZeroMilliCpu = 0;
   nonZeroMemory = 0;
   allocatable: Resource = new Resource();
@@ -44,15 +50,19 @@ export class NodeInfo {
   hardTaints: readonly Immutable<Taint>[] = NO_TAINTS;
   /** Taints with effect PreferNoSchedule. */
   softTaints: readonly Immutable<Taint>[] = NO_TAINTS;
-  /** Grows with every change of any node in the cache: what is greater has changed later. */
+  /** Grows with every change of any node in the cache: a greater value is a later change. */
   generation = 0;
-  // Last, as few look at it: filtering goes through all nodes, and the fields above fill the processor's cache as they are.
+  // The last fields, since they are rarely read: filtering reads all nodes, and the fields above
+  // fill the processor's cache.
   /**
-   * Those of `pods` that say something about other pods (maybe as a former version of them, which said the same), in the order in which
-   * they came. Replaced, never changed in place.
+   * The pods with affinity terms (possibly in an earlier version with the same terms), in the order
+   * of their arrival. Replaced, never changed in place.
    */
   podsWithAffinity: readonly PodInfo[] = NO_PODS;
-  /** The pods whose volumes matter to other pods (possibly in a former version). Replaced, never changed in place. */
+  /**
+   * The pods whose volumes matter to other pods (possibly in a former version). Replaced, never
+   * changed in place.
+   */
   podsWithVolumes: readonly PodInfo[] = NO_PODS;
 
   constructor(name: string) {
@@ -88,7 +98,7 @@ export class NodeInfo {
     if (pod.hasVolumes) this.podsWithVolumes = [...this.podsWithVolumes, pod];
   }
 
-  /** Takes out the pod with this UID and answers it; undefined if it is not here. */
+  /** Removes the pod with this UID and returns it; undefined if it is not on the node. */
   removePod(uid: string): PodInfo | undefined {
     const pod = this.pods.remove(uid);
     if (pod === undefined) return undefined;

@@ -88,7 +88,7 @@ const step = fc.oneof(
   },
 );
 
-test('a scheduler that remembers decides as one that has forgotten everything', () => {
+test('a scheduler with remembered results decides like one without', () => {
   const [profile] = readConfiguration(undefined).profiles;
   let remembered = 0;
   const run = (
@@ -157,7 +157,7 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
   expect(remembered).toBeGreaterThan(100);
 });
 
-test('knows a template from its second pod on, and a node as long as it stays as it is', () => {
+test('remembers a template from its second pod on, and a node as long as it does not change', () => {
   const memo = new NodeMemo<number>(0);
   const layout = { structure: 1, size: 2, versions: Float64Array.of(3, 5) };
   expect(memo.of('t', layout)).toBeUndefined();
@@ -168,11 +168,11 @@ test('knows a template from its second pod on, and a node as long as it stays as
   expect([answers.has(0), answers.has(1)]).toEqual([false, true]);
   layout.versions[1] = 6;
   expect(answers.has(1)).toBe(false);
-  // Positions stand for other nodes now.
+  // Positions refer to other nodes now.
   expect(memo.of('t', { structure: 2, size: 3, versions: new Float64Array(3) })).toBeUndefined();
 });
 
-test('forgets what was not used for long', () => {
+test('drops results that were not used for long', () => {
   const memo = new NodeMemo<number>(0);
   const layout = { structure: 1, size: 1, versions: Float64Array.of(1) };
   const meet = (name: string) => memo.of(name, layout);
@@ -183,7 +183,7 @@ test('forgets what was not used for long', () => {
     meet(`t${i}`);
     if (i === 20) expect(meet('first')).toBe(first);
   }
-  // 32 are kept: `first` was used after t20, t0 was not used since.
+  // 32 templates are kept: `first` was used after t20, t0 was not used since.
   expect(meet('first')).toBe(first);
   expect(meet('t0')).toBeUndefined();
 });

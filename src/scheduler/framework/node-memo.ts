@@ -1,16 +1,16 @@
-// Keeps the results of plugins about nodes for pods of one template, for the next pod of that template, as long as the node does not
-// change. Most pods of a cluster come from few templates, and one scheduling cycle changes one node: of all that a cycle would
-// compute, next to nothing is new.
+// Remembers results of plugins about nodes for pods of one template, for the next pod of that
+// template, as long as the node does not change. Most pods of a cluster come from few templates,
+// and one scheduling cycle changes one node, so almost every result is remembered.
 
 import type { SnapshotReader } from './snapshot.ts';
 
-/** Templates whose answers are kept, by profile and purpose. */
+/** The number of templates with remembered results, by profile and purpose. */
 const TEMPLATES = 32;
-/** Templates that were met once: of those that are never met again nothing is kept. */
+/** The number of templates that were seen once: results are remembered from the second pod on. */
 const MET_ONCE = 256;
 const NEVER = -1;
 
-/** Answers about the nodes of a snapshot, by position. */
+/** Results about the nodes of a snapshot, by position. */
 export class NodeAnswers<T> {
   /** The present versions of the nodes of the snapshot. */
   readonly #current: Float64Array;
@@ -35,7 +35,10 @@ export class NodeAnswers<T> {
     return this.#answers[position] as T;
   }
 
-  /** Returns the number of positions, from this one on and before `end`, that have a current result other than «none». */
+  /**
+   * Returns the number of positions, from this one on and before `end`, that have a current result
+   * other than «none».
+   */
   runFrom(position: number, end: number): number {
     const current = this.#current;
     const versions = this.#versions;
@@ -46,7 +49,10 @@ export class NodeAnswers<T> {
     return at - position;
   }
 
-  /** Calls back with the answers other than «none» of these positions, and how many of them are the same one after the other. */
+  /**
+   * Calls back with each result other than «none» at these positions, and the number of consecutive
+   * equal ones.
+   */
   forEachRun(position: number, end: number, found: (answer: T, times: number) => void): void {
     const answers = this.#answers;
     for (let at = position; at < end;) {
@@ -67,7 +73,7 @@ export class NodeAnswers<T> {
   }
 }
 
-/** Where a snapshot's positions stand for the same nodes. */
+/** The layout of a snapshot: which nodes its positions refer to. */
 export interface Layout {
   readonly structure: number;
   readonly size: number;
@@ -112,13 +118,15 @@ export class NodeMemo<T> {
     return made;
   }
 
-  /** Drops the results about the node at this position, for a reason that is not in the snapshot. */
+  /**
+   * Drops the results about the node at this position, for a reason that is not in the snapshot.
+   */
   forget(position: number): void {
     for (const answers of this.#tables.values()) answers.forget(position);
   }
 }
 
-/** Moves an entry to the end: the first is the one that was not used for the longest time. */
+/** Moves an entry to the end, so that the first entry is the least recently used. */
 function touch<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);

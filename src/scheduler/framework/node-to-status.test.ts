@@ -14,7 +14,7 @@ const ANSWERS: readonly Answer[] = [
   new Status('UnschedulableAndUnresolvable', ['c']),
 ];
 
-test('says the same of nodes that are known from other pods as of those that were set one by one', () => {
+test('returns the same for remembered results as for results that were set one by one', () => {
   let everywhere = 0;
   const size = 6;
   const nodes = Array.from({ length: size }, (_, i) => new NodeInfo(`n${i}`));

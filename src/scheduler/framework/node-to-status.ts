@@ -1,38 +1,40 @@
-// Why each node was refused, for one pod in one cycle. Of thousands of nodes, what is known of them from other pods is not copied:
-// most pods that fit nowhere are asked about only as a whole.
+// The status of each rejected node, for one pod in one cycle. Remembered results of thousands of
+// nodes are not copied: for most pods that fit nowhere, only totals are needed.
 
 import type { SnapshotReader } from './snapshot.ts';
 import type { NodeAnswers } from './node-memo.ts';
 import type { Status } from './status.ts';
 
-/** Nodes of the snapshot, one after the other, and what was said of them to other pods of the same template. */
+/** Adjacent nodes of the snapshot, with remembered results of other pods of the same template. */
 export interface KnownAnswers {
   readonly snapshot: SnapshotReader;
   readonly answers: NodeAnswers<Status | undefined>;
-  /** The position of the first of them. After the last one of the snapshot comes its first one. */
+  /** The position of the first node. The first node of the snapshot follows its last one. */
   readonly start: number;
   readonly count: number;
-  /** How many of them were refused. */
+  /** The number of rejected nodes among them. */
   readonly refused: number;
-  /** The position of the pod's own nominated node, which was asked apart; -1 for none. */
+  /** The position of the pod's own nominated node, whose status is not remembered; -1 for none. */
   readonly nominatedPosition: number;
 }
 
 const UNKNOWN = -1;
 
 export class NodeToStatus {
-  /** Parallel: the node, where it is in the snapshot if that is known, and what it was refused with. */
+  /** Parallel arrays: the node, its position in the snapshot if known, and its status. */
   readonly #nodes: { readonly name: string }[] = [];
   readonly #positions: number[] = [];
   readonly #statuses: Status[] = [];
-  /** The results that are not in #nodes. A node is in one of the two, once. */
+  /** The results that are not in #nodes. A node is in exactly one of the two. */
   #known: KnownAnswers | undefined;
   #byName: Map<string, Status> | undefined;
   #counts: Map<Status, number> | undefined;
-  /** For nodes that were not looked at, since PreFilter had ruled them out. */
+  /** The status of nodes that were not evaluated, because PreFilter excluded them. */
   #absent: Status | undefined;
 
-  /** A node is set once. `position`: that of the node in the snapshot, if it is at hand. */
+  /**
+   * Sets the status of a node, once per node. `position`: of the node in the snapshot, if known.
+   */
   set(node: { readonly name: string }, status: Status, position = UNKNOWN): void {
     this.#nodes.push(node);
     this.#positions.push(position);
@@ -41,7 +43,10 @@ export class NodeToStatus {
     this.#counts = undefined;
   }
 
-  /** Sets the results of rejected nodes for which `set` was not called. Called once; the results must not change afterwards. */
+  /**
+   * Sets the remembered results of nodes for which `set` was not called. May be called once; the
+   * results must not change afterwards.
+   */
   setKnown(known: KnownAnswers): void {
     this.#known = known;
     this.#counts = undefined;
@@ -51,7 +56,7 @@ export class NodeToStatus {
     this.#absent = status;
   }
 
-  /** How many nodes were refused by name. */
+  /** The number of nodes with an individual status. */
   get size(): number {
     return this.#nodes.length + (this.#known?.refused ?? 0);
   }
@@ -60,7 +65,10 @@ export class NodeToStatus {
     return this.#absent;
   }
 
-  /** The status of a node that did not pass. Undefined if it was neither looked at nor ruled out. */
+  /**
+   * Returns the status of a node that did not pass; undefined if it was neither evaluated nor
+   * excluded.
+   */
   get(name: string): Status | undefined {
     this.#byName ??= new Map(
       this.#nodes.map((node, i) => [node.name, this.#statuses[i] as Status]),
@@ -68,11 +76,11 @@ export class NodeToStatus {
     return this.#byName.get(name) ?? this.#knownOf(name) ?? this.#absent;
   }
 
-  /** By status, how many nodes were refused by name with it. */
+  /** Returns the number of nodes with an individual status, by status. */
   counts(): ReadonlyMap<Status, number> {
     if (this.#counts !== undefined) return this.#counts;
     const counts = new Map<Status, number>();
-    // Most nodes are refused with the same few statuses, one after the other.
+    // Most nodes have one of a few statuses, and equal ones are adjacent.
     const count = (status: Status | undefined, times: number): void => {
       if (status !== undefined) counts.set(status, (counts.get(status) ?? 0) + times);
     };
@@ -88,8 +96,8 @@ export class NodeToStatus {
   }
 
   /**
-   * Where the nodes are that were refused by name with a status of this code; those that are not in the snapshot are left out.
-   * They are put into `positions`, from its beginning; answers how many they are.
+   * Writes the positions of nodes with an individual status of this code into `positions`, from its
+   * beginning, and returns their number. Nodes outside of the snapshot are left out.
    */
   positionsWith(code: Status['code'], snapshot: SnapshotReader, positions: number[]): number {
     let found = 0;
@@ -110,14 +118,14 @@ export class NodeToStatus {
     return found;
   }
 
-  /** Whether every node of the snapshot was refused by name with a status of this code. */
+  /** Reports whether every node of the snapshot has an individual status with this code. */
   allWith(code: Status['code'], snapshot: SnapshotReader): boolean {
     if (this.size !== snapshot.nodes.length) return false;
     for (const status of this.counts().keys()) if (status.code !== code) return false;
     return true;
   }
 
-  /** Positions [from, to) of which #known tells, `nominatedPosition` left out. */
+  /** Returns ranges [from, to) of positions in #known, without `nominatedPosition`. */
   #knownRanges(): readonly (readonly [from: number, to: number])[] {
     if (this.#known === undefined) return [];
     const { snapshot, start, count, nominatedPosition } = this.#known;

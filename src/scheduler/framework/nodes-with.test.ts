@@ -9,7 +9,7 @@ import { Snapshot } from '../cache/snapshot.ts';
 
 const taints = [{ key: 'k', effect: 'PreferNoSchedule' as const }];
 
-test('counts the nodes that have it, whatever comes, changes and goes', () => {
+test('counts the nodes with the property as nodes are added, changed and removed', () => {
   const step = fc.record({
     node: fc.nat({ max: 4 }),
     what: fc.constantFrom('with', 'without', 'gone'),

@@ -1,5 +1,5 @@
-// Whether any node of a snapshot has something that few nodes have, at the cost of what has changed: so that a cycle that looks at
-// hundreds of nodes need not look whether one of them has it.
+// Counts the nodes of a snapshot with a rare property, at a cost proportional to the changes: a
+// cycle that evaluates hundreds of nodes need not check each of them.
 
 import type { NodeInfo } from './node-info.ts';
 import type { SnapshotReader } from './snapshot.ts';
@@ -9,19 +9,19 @@ export class NodesWith {
   readonly #snapshot: SnapshotReader;
   readonly #has: (node: NodeInfo) => boolean;
   readonly #follower: SnapshotFollower;
-  /** By position: 1 if the node has it. */
+  /** By position: 1 if the node has the property. */
   #having = new Uint8Array(0);
-  /** How many have it. */
+  /** The number of nodes with the property. */
   #count = 0;
 
-  /** `has` must depend on nothing but the NodeInfo. */
+  /** Creates a counter. `has`: must depend on the NodeInfo only. */
   constructor(snapshot: SnapshotReader, has: (node: NodeInfo) => boolean) {
     this.#snapshot = snapshot;
     this.#has = has;
     this.#follower = new SnapshotFollower(snapshot.changes);
   }
 
-  /** How many nodes of the snapshot have it, as the snapshot is now. */
+  /** Returns the number of nodes with the property in the current snapshot. */
   get count(): number {
     this.#follower.follow(this.#reset, this.#changed);
     return this.#count;

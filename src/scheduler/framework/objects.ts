@@ -1,4 +1,4 @@
-// The API objects that scheduling reads, as informers hand them out: immutable.
+// The API objects that scheduling reads, in the immutable form of informers.
 
 import type { Node as CoreNode, Pod as CorePod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -11,7 +11,7 @@ export function onNode(pod: Pod, nodeName: string): Pod {
   return { ...pod, spec: { ...pod.spec, nodeName } };
 }
 
-/** namespace/name, as logs and messages name a pod. */
+/** Returns namespace/name, for logs and messages. */
 export function podKey(pod: Pod): string {
   return `${pod.metadata.namespace ?? ''}/${pod.metadata.name ?? ''}`;
 }

@@ -1,11 +1,14 @@
-// The extension points. A plugin is an object with a name that implements one or more of these interfaces; which of its
-// extension points are used is up to the profile. The order in which they are called for one pod:
+// The extension points. A plugin is an object with a name that implements one or more of these
+// interfaces; the profile decides which of its extension points are used. The order of the calls
+// for one pod:
 //
-//   PreEnqueue → QueueSort → PreFilter → Filter (each node) → PostFilter (only if no node is left) →
-//   PreScore → Score (each node) → NormalizeScore → Reserve → Permit → (asynchronously) PreBind → Bind → PostBind
+// PreEnqueue → QueueSort → PreFilter → Filter (each node) → PostFilter (only if no node is left) →
+// PreScore → Score (each node) → NormalizeScore → Reserve → Permit → (asynchronously) PreBind →
+// Bind → PostBind.
 //
-// Up to Permit, one pod at a time is worked on, and all but PostFilter answer at once: a plugin that has to wait for something
-// notes what it needs and does it in PreBind. What a plugin throws is taken as an Error status.
+// Up to Permit, one pod at a time is scheduled, and all calls except PostFilter are synchronous: a
+// plugin that has to wait records what it needs and waits in PreBind. An exception of a plugin
+// becomes an Error status.
 
 import type { ClusterEventWithHint } from './events.ts';
 import type { CycleState } from './cycle-state.ts';
@@ -17,93 +20,118 @@ import type { NodeToStatus } from './node-to-status.ts';
 export const MIN_NODE_SCORE = 0;
 export const MAX_NODE_SCORE = 100;
 
-/** undefined is success. */
+/** undefined means success. */
 export type Answer = Status | undefined;
 
 export interface Plugin {
-  /** As profiles name it. */
+  /** The name by which profiles refer to the plugin. */
   readonly name: string;
   /**
-   * The changes that may make a pod schedulable which this plugin has refused (in PreEnqueue, PreFilter, Filter, Reserve or
-   * Permit). Absent: every change may. A change left out here leaves pods waiting for the five-minute flush.
+   * Returns the events that may make a pod schedulable which this plugin has rejected (in
+   * PreEnqueue, PreFilter, Filter, Reserve or Permit). Absent: every event may. After a missing
+   * event, pods wait for the five-minute flush.
    */
   eventsToRegister?(): readonly ClusterEventWithHint[];
 }
 
-/** A pod in the queue, as far as sorting looks at it. */
+/** The fields of a queued pod that sorting uses. */
 export interface Queued {
   readonly info: PodInfo;
-  /** When the pod last came into the queue, in milliseconds on the monotonic clock. */
+  /** When the pod was last added to the queue, in milliseconds on the monotonic clock. */
   readonly timestampMs: number;
-  /** Tells apart pods of the same instant: the smaller came first. */
+  /** Distinguishes pods with equal timestamps: the smaller one was added first. */
   readonly sequence: number;
 }
 
 export interface QueueSortPlugin extends Plugin {
-  /** True: `a` is scheduled before `b`. */
+  /** Reports whether `a` is scheduled before `b`. */
   less(a: Queued, b: Queued): boolean;
 }
 
 export interface PreEnqueuePlugin extends Plugin {
-  /** A status other than success keeps the pod out of the active queue, at no cost, until a registered event. */
+  /**
+   * A status other than success keeps the pod out of the active queue, at no cost, until a
+   * registered event.
+   */
   preEnqueue(pod: PodInfo): Answer;
 }
 
 export interface PreFilterResult {
-  /** Only these nodes need to be looked at. Absent: all. */
+  /** Only these nodes are candidates. Absent: all nodes. */
   readonly nodeNames?: ReadonlySet<string>;
 }
 
 export interface PreFilterPlugin extends Plugin {
-  /** Refuses the pod whatever the node, narrows the nodes, or computes what Filter needs. Status Skip: leave out this plugin's Filter. */
+  /**
+   * Rejects the pod for all nodes, restricts the nodes, or computes data for Filter. Status Skip:
+   * this plugin's Filter is not called.
+   */
   preFilter(
     state: CycleState,
     pod: PodInfo,
     nodes: readonly NodeInfo[],
   ): PreFilterResult | Status | undefined;
-  /** Update what `preFilter` noted in `state`, as if a pod were on (or not on) a node. Absent: it depends on no other pod. */
+  /**
+   * Updates data that `preFilter` stored in `state`, as if a pod were on (or not on) a node.
+   * Absent: the data does not depend on other pods.
+   */
   addPod?(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer;
   removePod?(state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo): Answer;
 }
 
 export interface FilterPlugin extends Plugin {
   /**
-   * Whether the pod could run on the node. Called for very many nodes: answer statuses made beforehand. `position`: the node is
-   * the one at that position of the snapshot; it is not called for all of these, and never for hypothetical ones.
+   * Reports whether the pod could run on the node. Called for very many nodes: plugins should
+   * return statuses created in advance. `position`: the node's position in the snapshot; absent for
+   * hypothetical nodes, and sometimes for others.
    */
   filter(state: CycleState, pod: PodInfo, node: NodeInfo, position?: number): Answer;
   /**
-   * All of the pod that `filter` looks at, if beside it it looks at nothing but the node: pods of one text get the same answer
-   * from a node that has not changed, so not each of them asks. Absent, or undefined: it looks at more than that.
+   * Returns a text with everything about the pod that `filter` depends on, if besides it `filter`
+   * depends only on the node: for pods with equal texts, the result for an unchanged node is
+   * remembered, and not every pod calls `filter`. Absent, or undefined: `filter` depends on more.
    */
   filterTemplate?(pod: PodInfo): string | undefined;
 }
 
 export interface PostFilterResult {
-  /** From a plugin that makes others go, for metrics: how many; undefined: that was tried, and is no use. Absent: it does not. */
-  readonly victims?: number | undefined;
-  /** The node that the pod is to get once it has room. Absent: leave the pod's nomination as it is; '': take it back. */
+  /**
+   * Set by a plugin that preempts, for metrics: the number of victims; undefined: preemption was
+   * attempted and would not help. Absent: no preemption.
+   */
+  readonly victims?: number;
+  /**
+   * The node to which the pod is nominated. Absent: its nomination stays; '': its nomination is
+   * removed.
+   */
   readonly nominatedNode?: string;
-  /** Success: later PostFilter plugins are not asked. */
+  /** Success: later PostFilter plugins are not called. */
   readonly status: Answer;
 }
 
-/** To find out what would be if pods were added or removed. `state` and `node` are clones of the caller's own. */
+/** Evaluates hypothetically added or removed pods. `state` and `node`: clones of the caller. */
 export interface Trial {
-  /** `added` is on the node (which has it already). */
+  /** Updates the state for `added` on the node (which has it already). */
   addPod(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer;
   removePod(state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo): Answer;
   /**
-   * All that decides `filter` beside the node, if that can be said: pods of one text fit a node that has not changed in the same
-   * way, also with pods removed from it. Undefined: it depends on more.
+   * Returns everything besides the node that `filter` depends on, if possible: for pods with equal
+   * texts the result for an unchanged node is equal, also with pods removed from it. Undefined: it
+   * depends on more.
    */
   template(state: CycleState, pod: PodInfo): string | undefined;
-  /** Whether the pod could run on the node, also beside the pods of higher priority that are nominated to the node. */
+  /**
+   * Reports whether the pod could run on the node, also with the pods of higher priority that are
+   * nominated to it.
+   */
   filter(state: CycleState, pod: PodInfo, node: NodeInfo): Answer;
 }
 
 export interface PostFilterPlugin extends Plugin {
-  /** No node is left: try to make room. The message of its status ends that of the pod's condition. */
+  /**
+   * Called if no node is left: tries to make room. Its message is appended to the message of the
+   * pod's condition.
+   */
   postFilter(
     state: CycleState,
     pod: PodInfo,
@@ -113,16 +141,27 @@ export interface PostFilterPlugin extends Plugin {
 }
 
 export interface PreScorePlugin extends Plugin {
-  /** `nodes`: those that passed. Status Skip: leave out this plugin's Score. */
+  /**
+   * Computes data for Score. `nodes`: those that passed. Status Skip: this plugin's Score is not
+   * called.
+   */
   preScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): Answer;
 }
 
 export interface ScorePlugin extends Plugin {
-  /** Any number if there is a `normalizeScore`, else an integer from MIN_NODE_SCORE to MAX_NODE_SCORE. Higher is better. */
+  /**
+   * Returns any number if there is a `normalizeScore`, otherwise an integer from MIN_NODE_SCORE to
+   * MAX_NODE_SCORE. Higher is better.
+   */
   score(state: CycleState, pod: PodInfo, node: NodeInfo): number;
-  /** As filterTemplate, for `score`. Of no use together with normalizeScore. */
+  /**
+   * Returns the template for `score`, like filterTemplate. Not used together with normalizeScore.
+   */
   scoreTemplate?(pod: PodInfo): string | undefined;
-  /** Brings the scores, in the order of `nodes`, to integers from MIN_NODE_SCORE to MAX_NODE_SCORE, in place. */
+  /**
+   * Converts the scores, in the order of `nodes`, to integers from MIN_NODE_SCORE to
+   * MAX_NODE_SCORE, in place.
+   */
   normalizeScore?(
     state: CycleState,
     pod: PodInfo,
@@ -132,14 +171,20 @@ export interface ScorePlugin extends Plugin {
 }
 
 export interface ReservePlugin extends Plugin {
-  /** The pod has its node: hold what it needs there. Every plugin's `unreserve` is called if any fails, or anything after. */
+  /**
+   * Reserves resources on the pod's node. If any plugin or a later step fails, every plugin's
+   * `unreserve` is called.
+   */
   reserve(state: CycleState, pod: PodInfo, nodeName: string): Answer;
-  /** Idempotent, and must not fail. */
+  /** Releases reserved resources. Idempotent, and must not fail. */
   unreserve(state: CycleState, pod: PodInfo, nodeName: string): void;
 }
 
 export interface PermitPlugin extends Plugin {
-  /** Status Wait: hold the binding back until every plugin that said so allows it, at most `timeoutMs` (and 15 minutes). */
+  /**
+   * Status Wait: the binding is delayed until every plugin that returned it allows the pod, at most
+   * `timeoutMs` (and 15 minutes).
+   */
   permit(
     state: CycleState,
     pod: PodInfo,
@@ -148,14 +193,20 @@ export interface PermitPlugin extends Plugin {
 }
 
 export interface PreBindPlugin extends Plugin {
-  /** Status Skip: there is nothing to do for this pod, leave out preBind. Answers at once. Absent: preBind is always called. */
+  /**
+   * Reports whether preBind is needed. Status Skip: it is not called for this pod. Synchronous.
+   * Absent: preBind is always called.
+   */
   preBindPreFlight?(state: CycleState, pod: PodInfo, nodeName: string): Answer;
-  /** May take its time: other pods are scheduled meanwhile. */
+  /** Prepares the binding. May take long: other pods are scheduled meanwhile. */
   preBind(state: CycleState, pod: PodInfo, nodeName: string, signal: AbortSignal): Promise<Answer>;
 }
 
 export interface BindPlugin extends Plugin {
-  /** Status Skip: let the next one bind. What it throws, if it is a StatusError, tells the scheduler whether the pod may be bound all the same. */
+  /**
+   * Binds the pod. Status Skip: the next plugin binds. If it throws a StatusError, the scheduler
+   * derives from it whether the pod may be bound nevertheless.
+   */
   bind(state: CycleState, pod: PodInfo, nodeName: string, signal: AbortSignal): Promise<Answer>;
 }
 
@@ -163,7 +214,10 @@ export interface PostBindPlugin extends Plugin {
   postBind(state: CycleState, pod: PodInfo, nodeName: string): void;
 }
 
-/** The method by which a plugin shows that it implements an extension point. Names as in KubeSchedulerConfiguration. */
+/**
+ * By extension point: the method that a plugin has if it implements it. Names as in
+ * KubeSchedulerConfiguration.
+ */
 export const EXTENSION_POINTS = {
   preEnqueue: 'preEnqueue',
   queueSort: 'less',
@@ -196,7 +250,7 @@ export interface PluginAt {
   readonly postBind: PostBindPlugin;
 }
 
-/** The plugins of a profile, in the order in which they are called. */
+/** The plugins of a profile, in the order of their calls. */
 export type PluginsByPoint = {
   readonly [P in Exclude<keyof PluginAt, 'queueSort' | 'score'>]: readonly PluginAt[P][];
 } & {

@@ -1,4 +1,4 @@
-// A pod with all that scheduling asks of it again and again, computed once per version of the pod.
+// A pod with the values that scheduling reads repeatedly, computed once per version of the pod.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Container, Volume } from '#api/groups/core/v1/index.ts';
@@ -16,7 +16,7 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** Immutable: a changed pod gets a new one. */
+/** A version of a pod. Immutable: a changed pod gets a new PodInfo. */
 export class PodInfo {
   readonly pod: Pod;
   readonly uid: string;
@@ -27,13 +27,13 @@ export class PodInfo {
   readonly nonZeroMilliCpu: number;
   readonly nonZeroMemory: number;
   readonly hostPorts: readonly HostPort[];
-  /** Whether it says anything about other pods (affinity or anti-affinity). */
+  /** Whether the pod has affinity or anti-affinity terms. */
   readonly hasAffinity: boolean;
-  /** The claims that it mounts. */
+  /** The claims that the pod mounts. */
   readonly claims: readonly ClaimUse[];
   /** The volumes of the pod that are cloud disks. */
   readonly disks: readonly Immutable<Volume>[];
-  /** Whether its volumes may keep other pods off its node: it has claims, or disks. */
+  /** Whether the pod's volumes may keep other pods off its node: it has claims or disks. */
   readonly hasVolumes: boolean;
   #group: string | undefined;
 
@@ -56,7 +56,10 @@ export class PodInfo {
       (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
   }
 
-  /** Pods of the same group are the same for every selector: same namespace, same labels, and both or neither being deleted. */
+  /**
+   * The pod's group. Every selector treats pods of one group the same: they have the same namespace
+   * and labels, and both or neither are being deleted.
+   */
   get group(): string {
     return (this.#group ??= groupOf(this.pod));
   }
@@ -74,7 +77,7 @@ function groupOf({ metadata: { namespace = '', labels, deletionTimestamp } }: Po
 
 const NONE: readonly HostPort[] = [];
 
-/** The host ports of all that runs for the pod's whole life: containers and sidecars. */
+/** Returns the host ports of the containers and sidecars. */
 function hostPortsOf(pod: Pod): readonly HostPort[] {
   let ports: HostPort[] | undefined;
   const collect = (container: Immutable<Container>): void => {
@@ -94,7 +97,10 @@ function hostPortsOf(pod: Pod): readonly HostPort[] {
   return ports ?? NONE;
 }
 
-/** Whether one of `wanted` cannot be had beside `used`: same protocol and number, and the same address or every address. */
+/**
+ * Reports whether a port of `wanted` conflicts with `used`: same protocol and number, and the same
+ * address or any address.
+ */
 export function hostPortsConflict(wanted: readonly HostPort[], used: readonly HostPort[]): boolean {
   if (wanted.length === 0 || used.length === 0) return false;
   return wanted.some((want) =>

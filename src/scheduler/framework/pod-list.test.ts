@@ -5,7 +5,7 @@ import { PodList } from './pod-list.ts';
 
 const pods = Array.from({ length: 8 }, (_, i) => makePodInfo(`p${i}`));
 
-test('copies that change on their own are like arrays that were copied whole', () => {
+test('copies that change independently equal fully copied arrays', () => {
   const step = fc.record({
     list: fc.nat({ max: 20 }),
     kind: fc.constantFrom('copy' as const, 'push' as const, 'remove' as const),
@@ -35,7 +35,7 @@ test('copies that change on their own are like arrays that were copied whole', (
   );
 });
 
-test('finds and selects only its own', () => {
+test('finds and removes only its own pods', () => {
   const list = new PodList();
   list.push(pods[0]!);
   const copy = list.copy();
@@ -46,7 +46,7 @@ test('finds and selects only its own', () => {
   expect(() => list.at(1)).toThrow(RangeError);
 });
 
-test('a newer version of a pod is the newer one for all who have it', () => {
+test('a newer version of a pod replaces the older one in all copies', () => {
   const list = new PodList();
   list.push(pods[0]!);
   const copy = list.copy();

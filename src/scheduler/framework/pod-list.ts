@@ -1,14 +1,18 @@
-// The pods of a node. Every scheduling cycle adds one to a node whose former state a snapshot still holds: what both have in
-// common is shared, so that it costs the same on a node of ten pods and on one of ten thousand.
+// The pods of a node. Every scheduling cycle adds one to a node whose former state a snapshot still
+// has: copies share their common part, so that an addition costs the same on a node with ten pods
+// and with ten thousand.
 
 import type { PodInfo } from './pod-info.ts';
 
-/** In no particular order. */
+/** A list in no particular order. */
 export class PodList implements Iterable<PodInfo> {
-  /** Shared with copies. Only added to, beyond what any of those who share it counts as its own. */
+  /**
+   * Shared with copies. Elements are only appended, beyond the length of any list that shares the
+   * array.
+   */
   #items: PodInfo[];
   #length: number;
-  /** Whether #items may be shared, and so must not be changed within. */
+  /** Whether #items may be shared, so that its elements must not be changed. */
   #shared = false;
 
   constructor(items: PodInfo[] = []) {
@@ -26,7 +30,7 @@ export class PodList implements Iterable<PodInfo> {
     return this.#items[index] as PodInfo;
   }
 
-  /** One that changes on its own. */
+  /** Returns a copy that changes independently. */
   copy(): PodList {
     const copy = new PodList();
     copy.#items = this.#items;
@@ -37,19 +41,22 @@ export class PodList implements Iterable<PodInfo> {
   }
 
   push(pod: PodInfo): void {
-    // Another list that shares the items has added one here.
+    // Another list that shares the array has appended an element.
     if (this.#items.length !== this.#length) this.#unshare();
     this.#items.push(pod);
     this.#length++;
   }
 
-  /** Returns the pods that were added since `before`, if this list is a copy of it with additions only; otherwise undefined. */
+  /**
+   * Returns the pods that were added since `before`, if this list is a copy of it with additions
+   * only; otherwise undefined.
+   */
   addedTo(before: PodList): readonly PodInfo[] | undefined {
     if (this.#items !== before.#items || this.#length < before.#length) return undefined;
     return this.#items.slice(before.#length, this.#length);
   }
 
-  /** The pod with this UID, which is taken out; undefined if it is not here. */
+  /** Removes the pod with this UID and returns it; undefined if it is not in the list. */
   remove(uid: string): PodInfo | undefined {
     for (let i = 0; i < this.#length; i++) {
       const pod = this.#items[i] as PodInfo;
@@ -64,8 +71,8 @@ export class PodList implements Iterable<PodInfo> {
   }
 
   /**
-   * Puts another version of a pod in its place, also for those who share the list: it is the same pod, and counts the same. Does
-   * nothing if it is not here. The search begins with what came last.
+   * Replaces a version of a pod by another that counts the same, also in lists that share the
+   * array. Does nothing if it is not in the list. The search begins at the end.
    */
   replace(before: PodInfo, after: PodInfo): void {
     const index = this.#length === 0 ? -1 : this.#items.lastIndexOf(before, this.#length - 1);

@@ -27,7 +27,7 @@ function requestsOf(spec: Partial<Pod['spec']>, status: Partial<Pod['status']> =
 }
 
 describe('podRequests', () => {
-  test('adds containers up', () => {
+  test('sums containers', () => {
     const { requests } = requestsOf({
       containers: [
         container('a', {
@@ -55,7 +55,7 @@ describe('podRequests', () => {
     );
   });
 
-  test('takes the most of containers and of any init container', () => {
+  test('takes the maximum of the containers and any init container', () => {
     const { requests } = requestsOf({
       containers: [container('a', { cpu: '1', memory: '1Gi' })],
       initContainers: [
@@ -66,7 +66,7 @@ describe('podRequests', () => {
     expect([requests.milliCpu, requests.memory]).toEqual([2000, 3 * 1024 * MIB]);
   });
 
-  test('runs sidecars beside the containers and beside the init containers after them', () => {
+  test('counts sidecars with the containers and with later init containers', () => {
     const sidecar = { restartPolicy: 'Always' };
     const { requests } = requestsOf({
       containers: [container('a', { cpu: '1' })],
@@ -77,7 +77,7 @@ describe('podRequests', () => {
         container('s2', { cpu: '1' }, sidecar),
       ],
     });
-    // between: 3 with s1's 0.5; afterwards 1 + 0.5 + 1
+    // During initialization: 3 with s1's 0.5; afterwards 1 + 0.5 + 1.
     expect(requests.milliCpu).toBe(3500);
   });
 
@@ -89,19 +89,19 @@ describe('podRequests', () => {
     expect([requests.milliCpu, requests.memory, nonZeroMilliCpu]).toEqual([1250, 100 * MIB, 1250]);
   });
 
-  test('lets requests of the pod as a whole replace the sum, and adds overhead to those too', () => {
+  test('replaces the sum by requests at pod level, and adds overhead to those, too', () => {
     const { requests, nonZeroMilliCpu, nonZeroMemory } = requestsOf({
       containers: [container('a', { cpu: '1', 'ephemeral-storage': '1Gi' })],
       resources: { requests: { cpu: '3', 'ephemeral-storage': '5Gi' } },
       overhead: { cpu: '100m' },
     });
     expect(requests.milliCpu).toBe(3100);
-    // Not one of the resources that can be given for the whole pod.
+    // Ephemeral storage cannot be set at pod level.
     expect(requests.ephemeralStorage).toBe(1024 * MIB);
     expect([nonZeroMilliCpu, nonZeroMemory]).toEqual([3100, DEFAULT_MEMORY]);
   });
 
-  test('counts a default for each container that asks for nothing, in scoring only', () => {
+  test('counts a default for each container without requests, in scoring only', () => {
     const { requests, nonZeroMilliCpu, nonZeroMemory } = requestsOf({
       containers: [
         container('a'),
@@ -116,7 +116,7 @@ describe('podRequests', () => {
     ]);
   });
 
-  test('counts the most of what is wanted, allocated and held while a resize is under way', () => {
+  test('counts the maximum of desired, allocated and actual resources during a resize', () => {
     const status = (requests: Record<string, string>, allocated: Record<string, string>) => ({
       containerStatuses: [
         {
@@ -151,7 +151,7 @@ describe('podRequests', () => {
     expect(requestsOf(spec, infeasible).requests.milliCpu).toBe(500);
   });
 
-  test('leaves out what is not counted', () => {
+  test('leaves out resources that are not counted', () => {
     expect(
       requestsOf({ containers: [container('a', { storage: '1Gi' })] }).requests.scalars,
     ).toBeUndefined();
@@ -177,7 +177,7 @@ describe('podRequests, for any pod', () => {
   });
   const full = fc.record({ cpu, memory });
 
-  test('agrees with the rule written out slowly, also while pods are resized in place', () => {
+  test('agrees with a plain implementation, also for pods that are resized in place', () => {
     let withStatus = 0;
     fc.assert(
       fc.property(

@@ -1,8 +1,9 @@
-// The resources that a pod requests, computed as in Kubernetes (component-helpers/resource):
-// containers run together, so their requests add up; init containers run one after the other before them, so each counts
-// only as far as it asks for more; a sidecar (an init container with restartPolicy Always) runs beside everything that
-// comes after it. Requests of the pod as a whole, if given, replace the sum. Overhead comes on top. While a pod is resized in
-// place, what it holds and what it was granted count beside what it asks for.
+// The resources that a pod requests, computed as upstream (component-helpers/resource): containers
+// run together, so their requests are summed; init containers run one after the other before them,
+// so each counts only if it requests more; a sidecar (an init container with restartPolicy Always)
+// runs together with everything that follows it. Requests at pod level replace the sum. Overhead is
+// added. While a pod is resized in place, the maximum of its actual, allocated and desired
+// resources counts.
 
 import type { Container, ContainerStatus } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -15,7 +16,10 @@ import {
   valueOf,
 } from './resource.ts';
 
-/** Counted in scoring for a container that asks for nothing, so that such pods do not all land on one node. */
+/**
+ * The value for a container without a CPU request, in scoring only, so that such pods are spread
+ * over nodes.
+ */
 export const DEFAULT_MILLI_CPU = 100;
 export const DEFAULT_MEMORY = 200 * 1024 * 1024;
 
@@ -35,7 +39,8 @@ export function podRequests(pod: Pod): PodRequests {
   if (podLevel !== undefined) setAmounts(requests, podLevel);
   if (overhead !== undefined) requests.add(Resource.of(overhead));
 
-  // The defaults apply where neither the container nor the pod as a whole asks. If every container asks, nothing changes.
+  // The defaults apply if neither the container nor the pod level has a request. If every container
+  // has one, nothing changes.
   const defaults: Amounts = new Map();
   if (podLevel === undefined || !podLevel.has('cpu')) defaults.set('cpu', DEFAULT_MILLI_CPU);
   if (podLevel === undefined || !podLevel.has('memory')) defaults.set('memory', DEFAULT_MEMORY);
@@ -47,8 +52,8 @@ export function podRequests(pod: Pod): PodRequests {
 }
 
 /**
- * Returns what the pod may use at most, by resource; CPU in thousandths, all else in whole units. Resources without a limit are left
- * out. Overhead counts where there is a limit.
+ * Returns the pod's maximum usage by resource; CPU in thousandths, others in whole units. Resources
+ * without a limit are left out. Overhead is added to limits.
  */
 export function podLimits(pod: Pod): ReadonlyMap<string, number> {
   const { overhead, resources } = pod.spec;
@@ -62,19 +67,22 @@ export function podLimits(pod: Pod): ReadonlyMap<string, number> {
   return limits;
 }
 
-/** By resource name; CPU in thousandths, all else in whole units. Absent and zero are different: only absent gets a default. */
+/**
+ * By resource name; CPU in thousandths, others in whole units. Absent and zero differ: only an
+ * absent value gets a default.
+ */
 type Amounts = Map<string, number>;
 type SomeContainer = Immutable<Container>;
 type SomeStatus = Immutable<ContainerStatus>;
 
-/** Returns the resources of a container that count. `status`: the status of the container, if there is one. */
+/** Returns the resources of a container that count. `status`: its status, if there is one. */
 type Asked = (container: SomeContainer, status: SomeStatus | undefined) => ResourceList | undefined;
 
 const inSpec: Asked = (container) => container.resources.requests;
 
 /**
- * While a resize is under way the pod may hold what it held, what it was granted or what it wants: the most of the three counts.
- * What can never be granted does not.
+ * Returns the requests. During a resize the pod may have its previous, its allocated or its desired
+ * resources: the maximum counts. A resize that is infeasible does not.
  */
 function aggregate(pod: Pod, defaults: Amounts | undefined, withStatus: boolean): Amounts {
   if (!withStatus) return sumOf(pod, inSpec, defaults);
@@ -83,7 +91,7 @@ function aggregate(pod: Pod, defaults: Amounts | undefined, withStatus: boolean)
   const { allocatedResources, resources } = pod.status;
   const most: Amounts = wanted ?? new Map();
   if (allocatedResources !== undefined && resources?.requests !== undefined) {
-    // The kubelet has done the sum.
+    // The kubelet has computed the sum.
     atLeast(most, amountsIn(allocatedResources));
     atLeast(most, amountsIn(resources.requests));
     return most;
@@ -110,7 +118,7 @@ function sumOf(pod: Pod, asked: Asked, defaults: Amounts | undefined): Amounts {
   for (const container of pod.spec.containers) plus(total, amountsOf(container));
   /** The requests of the sidecars that have started so far. */
   const sidecars: Amounts = new Map();
-  /** The most that any step of initialization asks for. */
+  /** The maximum over all steps of initialization. */
   const initialization: Amounts = new Map();
   for (const container of pod.spec.initContainers ?? []) {
     const amounts = amountsOf(container);
@@ -127,7 +135,9 @@ function sumOf(pod: Pod, asked: Asked, defaults: Amounts | undefined): Amounts {
   return total;
 }
 
-/** Whether the pod's status says anything of resources: of most pods without a node it does not. */
+/**
+ * Reports whether the pod's status affects its requests: for most pods without a node it does not.
+ */
 function statusCounts(pod: Pod): boolean {
   const { status } = pod;
   const says = (list: readonly SomeStatus[] | undefined): boolean =>
@@ -158,7 +168,7 @@ function isResizeInfeasible(pod: Pod): boolean {
   );
 }
 
-/** Requests of the pod as a whole, for the resources that can be given so. */
+/** Returns the requests at pod level, for the resources that allow them. */
 function podLevelRequests(pod: Pod, withStatus: boolean): Amounts | undefined {
   const list = pod.spec.resources?.requests;
   if (list === undefined || !Object.keys(list).some(isPodLevelResource)) return undefined;
@@ -197,7 +207,7 @@ function atLeast(amounts: Amounts, floor: Amounts): void {
   }
 }
 
-/** Resources that are not counted are left out. */
+/** Sets the amounts; resources that are not counted are left out. */
 function setAmounts(resource: Resource, amounts: Amounts): void {
   for (const [name, amount] of amounts) {
     switch (name) {

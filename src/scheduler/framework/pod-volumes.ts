@@ -1,4 +1,4 @@
-// Which claims a pod mounts, and whether its volumes say anything about where it can run.
+// The claims that a pod mounts, and disks in its spec that restrict where it can run.
 
 import { pluginOfSource } from '#api/groups/core/v1/csi-migration/index.ts';
 import type { Volume } from '#api/groups/core/v1/index.ts';
@@ -8,13 +8,13 @@ import type { Pod } from './objects.ts';
 /** A persistent volume claim, of the pod's namespace, that a pod mounts. */
 export interface ClaimUse {
   readonly name: string;
-  /** It is made for the pod, from its spec, and has to be the pod's own. */
+  /** The claim is created from the pod's spec, and must be owned by the pod. */
   readonly ephemeral: boolean;
 }
 
 const NONE: readonly ClaimUse[] = [];
 
-/** In the order of the pod's volumes. */
+/** Returns the claims in the order of the pod's volumes. */
 export function claimsOf(pod: Pod): readonly ClaimUse[] {
   let claims: ClaimUse[] | undefined;
   for (const volume of pod.spec.volumes ?? []) {
@@ -36,13 +36,16 @@ function claimOf({ metadata }: Pod, volume: Immutable<Volume>): ClaimUse | undef
 
 const NO_DISKS: readonly Immutable<Volume>[] = [];
 
-/** Disks of clouds that are named in the pod itself, which their CSI drivers attach. */
+/** Returns the cloud disks in the pod's spec that CSI drivers attach. */
 export function disksOf({ spec: { volumes } }: Pod): readonly Immutable<Volume>[] {
   const disks = volumes?.filter((volume) => pluginOfSource(volume) !== undefined) ?? NO_DISKS;
   return disks.length === 0 ? NO_DISKS : disks;
 }
 
-/** A disk that is named in the pod itself and can only be attached in one place, or only by readers. */
+/**
+ * Reports whether the disk, which the pod's spec names, can only be attached once, or only by
+ * readers.
+ */
 export function isExclusiveDisk(volume: Immutable<Volume>): boolean {
   return (
     volume.gcePersistentDisk !== undefined ||

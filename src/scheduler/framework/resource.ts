@@ -1,11 +1,11 @@
-// Amounts of resources as plain numbers, so that a filter compares numbers and never reads a quantity's text.
+// Amounts of resources as numbers, so that filters compare numbers and never parse quantities.
 
 import { parseQuantity } from '#machinery/text/quantity.ts';
 
 /** A ResourceList of the API: canonical quantities by resource name. */
 export type ResourceList = Readonly<Record<string, string>>;
 
-/** Amounts beyond 2^53 are rounded; that is 9 PB of memory. */
+/** Amounts of resources. Values beyond 2^53 (9 PB of memory) are rounded. */
 export class Resource {
   /** Thousandths of a core. */
   milliCpu = 0;
@@ -13,12 +13,15 @@ export class Resource {
   memory = 0;
   /** Bytes. */
   ephemeralStorage = 0;
-  /** How many pods a node takes. Not used for pods. */
+  /** The maximum number of pods on a node. Not used for pods. */
   pods = 0;
-  /** Everything else that is counted: huge pages (bytes), extended resources. Absent while there is none. */
+  /**
+   * Other resources that are counted: huge pages (bytes), extended resources. Undefined while there
+   * are none.
+   */
   scalars: Map<string, number> | undefined = undefined;
 
-  /** Sums that came to zero stay in `scalars`, harmlessly. */
+  /** Adds the amounts. Sums of zero stay in `scalars`, which is harmless. */
   add(other: Resource): void {
     this.milliCpu += other.milliCpu;
     this.memory += other.memory;
@@ -54,7 +57,7 @@ export class Resource {
     this.scalars.set(name, amount);
   }
 
-  /** The amount by the resource's API name; 0 for one that is not counted. */
+  /** Returns the amount by the resource's API name; 0 for a resource that is not counted. */
   get(name: string): number {
     switch (name) {
       case 'cpu':
@@ -70,7 +73,7 @@ export class Resource {
     }
   }
 
-  /** The same text for the same amounts (`pods` apart). */
+  /** Returns an equal text for equal amounts (except `pods`). */
   text(): string {
     const { milliCpu, memory, ephemeralStorage, scalars } = this;
     const more = scalars === undefined ? '' : JSON.stringify([...scalars]);
@@ -102,31 +105,37 @@ export class Resource {
   }
 }
 
-/** Resources that are counted by name: extended ones, huge pages, attachable volumes. */
+/**
+ * Reports whether the resource is counted by name: extended resources, huge pages, attachable
+ * volumes.
+ */
 export function isScalarResourceName(name: string): boolean {
   return (
     name.includes('/') || name.startsWith('hugepages-') || name.startsWith('attachable-volumes-')
   );
 }
 
-/** Resources from outside Kubernetes, such as example.com/gpu. */
+/** Reports whether the resource is an extended resource, such as example.com/gpu. */
 export function isExtendedResourceName(name: string): boolean {
   const slash = name.indexOf('/');
   if (slash < 0 || name.startsWith('requests.')) return false;
   return !name.slice(0, slash + 1).endsWith('kubernetes.io/');
 }
 
-/** Clusters use few different quantities: each text is read once. Bounded, since users choose the texts. */
+/**
+ * Clusters use few different quantities: each text is parsed once. Bounded, since users choose the
+ * texts.
+ */
 const MAX_REMEMBERED = 10_000;
 const milliValues = new Map<string, number>();
 const values = new Map<string, number>();
 
-/** Thousandths, rounded up. */
+/** Returns thousandths, rounded up. */
 export function milliValueOf(quantity: string): number {
   return remembered(milliValues, quantity, (text) => parseQuantity(text).milliValue());
 }
 
-/** Whole units, rounded up. */
+/** Returns whole units, rounded up. */
 export function valueOf(quantity: string): number {
   return remembered(values, quantity, (text) => parseQuantity(text).value());
 }

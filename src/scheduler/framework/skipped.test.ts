@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Remainder } from './skipped.ts';
 
-test('is what is left without those that skip now, whatever skipped before', () => {
+test('returns the plugins without those that skip now, independent of earlier calls', () => {
   let made = 0;
   const remainder = new Remainder((skipped) => {
     made++;

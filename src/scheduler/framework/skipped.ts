@@ -1,17 +1,17 @@
 // Lists of plugins without those that skip.
 
-/** From pod to pod it is mostly the same plugins that skip: what was left last is kept. */
+/** From pod to pod usually the same plugins skip, so the last result is kept. */
 export class Remainder<T> {
   #skipped: readonly string[] | undefined;
   #left: T | undefined;
   readonly #without: (skipped: ReadonlySet<string>) => T;
 
-  /** `without`: what is left without plugins of these names. */
+  /** Creates the lists. `without`: returns the result without plugins of these names. */
   constructor(without: (skipped: ReadonlySet<string>) => T) {
     this.#without = without;
   }
 
-  /** `skipped`: always in the same order. */
+  /** Returns the result. `skipped`: always in the same order. */
   of(skipped: readonly string[]): T {
     if (this.#left === undefined || !this.#isLast(skipped)) {
       this.#left = this.#without(new Set(skipped));

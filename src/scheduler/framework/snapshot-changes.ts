@@ -1,21 +1,21 @@
-// Records which nodes have changed in a snapshot since the last scheduling cycle, for caches that follow it.
+// Records which nodes of a snapshot have changed, for caches that follow it.
 
-/** Which positions of a snapshot have changed, in the order in which that happened. */
+/** The changed positions of a snapshot, in the order of the changes. */
 export class SnapshotChanges {
-  /** Positions mean the same nodes as long as this is the same. */
+  /** Positions refer to the same nodes as long as this value stays. */
   structure = 0;
   #positions: number[] = [];
-  /** How many changes there were before the first one in #positions. */
+  /** The number of changes before the first one in #positions. */
   #dropped = 0;
 
-  /** How many changes there were so far. */
+  /** The total number of changes so far. */
   get count(): number {
     return this.#dropped + this.#positions.length;
   }
 
-  /** A position has changed, of `size` altogether. */
+  /** Records a change at a position. `size`: the number of positions. */
   add(position: number, size: number): void {
-    // For a reader that is further behind, visiting every node is cheaper.
+    // A follower that lags further behind visits every node, which is cheaper.
     if (this.#positions.length > 2 * size + 1000) {
       const half = this.#positions.length >> 1;
       this.#positions = this.#positions.slice(half);
@@ -24,14 +24,17 @@ export class SnapshotChanges {
     this.#positions.push(position);
   }
 
-  /** Nodes have come or gone. */
+  /** Records that nodes were added or removed. */
   restructure(): void {
     this.structure++;
     this.#dropped += this.#positions.length;
     this.#positions = [];
   }
 
-  /** Calls back with what has changed since there were `count` changes, a position maybe twice. False: that is too long ago. */
+  /**
+   * Calls back with the positions that have changed since the total was `count`; a position may be
+   * repeated. Returns false if that is too long ago.
+   */
   since(count: number, changed: (position: number) => void): boolean {
     if (count < this.#dropped) return false;
     for (let i = count - this.#dropped; i < this.#positions.length; i++)
@@ -40,7 +43,7 @@ export class SnapshotChanges {
   }
 }
 
-/** Keeps something that was computed from each node up to date at the cost of what has changed. */
+/** Updates values that were computed from each node, at a cost proportional to the changes. */
 export class SnapshotFollower {
   readonly #changes: SnapshotChanges;
   #structure = -1;
@@ -50,7 +53,7 @@ export class SnapshotFollower {
     this.#changes = changes;
   }
 
-  /** `reset`: compute everything anew. `changed`: this position. */
+  /** Follows the changes. `reset`: recompute everything. `changed`: recompute this position. */
   follow(reset: () => void, changed: (position: number) => void): void {
     const changes = this.#changes;
     if (changes.structure === this.#structure && changes.count === this.#count) return;

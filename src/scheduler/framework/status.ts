@@ -1,11 +1,18 @@
-// The result of a plugin: a code, the reasons that users read in events and conditions, and the name of the plugin.
+// The result of a plugin: a code, the reasons that users read in events and conditions, and the
+// name of the plugin.
 
 import { errorMessage } from '#machinery/error-message.ts';
 /**
- * Success: go on. Error: something broke; the pod is tried again after a backoff. Unschedulable: this pod does not fit now
- * (removing other pods might help). UnschedulableAndUnresolvable: removing other pods would not help either. Wait: only from
- * Permit. Skip: from PreFilter or PreScore, leave out this plugin's Filter or Score for this pod; from Bind, not mine.
- * Pending: the pod waits for something that the plugin has asked for; its event requeues without backoff.
+ * The result of a plugin.
+ * - Success: continue.
+ * - Error: an error occurred; the pod is retried after a back-off.
+ * - Unschedulable: the pod does not fit now (removing other pods might help).
+ * - UnschedulableAndUnresolvable: removing other pods would not help either.
+ * - Wait: only from Permit.
+ * - Skip: from PreFilter or PreScore, this plugin's Filter or Score is not called for this pod;
+ *   from Bind, another plugin must bind.
+ * - Pending: the pod waits for something that the plugin has requested; its event requeues the pod
+ *   without back-off.
  */
 export type Code =
   | 'Success'
@@ -17,15 +24,15 @@ export type Code =
   | 'Pending';
 
 /**
- * Immutable, so plugins make those that never vary once and answer the same object for thousands of nodes. Success has no
- * object: extension points answer undefined for it.
+ * A status other than success. Immutable, so plugins create constant statuses once and return the
+ * same object for thousands of nodes. Success is undefined.
  */
 export class Status {
   readonly code: Exclude<Code, 'Success'>;
   readonly reasons: readonly string[];
-  /** The plugin that answered it; the framework sets it if the plugin did not. */
+  /** The plugin that returned the status; the framework sets it if the plugin did not. */
   readonly plugin: string | undefined;
-  /** For Error: what was caught. Its message is the first reason. */
+  /** The cause of an Error. Its message is the first reason. */
   readonly cause: unknown;
 
   constructor(
@@ -44,12 +51,12 @@ export class Status {
     return new Status('Error', [errorMessage(cause)], plugin, cause);
   }
 
-  /** The reasons as one text. */
+  /** The reasons, joined. */
   get message(): string {
     return this.reasons.join(', ');
   }
 
-  /** The pod was refused (as opposed to: something broke, or has to wait). */
+  /** Whether the pod was rejected (as opposed to an error or a wait). */
   get rejected(): boolean {
     return (
       this.code === 'Unschedulable' ||
@@ -63,7 +70,7 @@ export class Status {
   }
 }
 
-/** The code of what an extension point answered. */
+/** Returns the code of an extension point's result. */
 export function codeOf(status: Status | undefined): Code {
   return status === undefined ? 'Success' : status.code;
 }

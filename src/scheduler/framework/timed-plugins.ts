@@ -1,13 +1,14 @@
-// Plugins that say how long they took. Only some cycles use them, so that in all others nothing is measured for each plugin.
+// Wraps plugins to measure their durations. Only some cycles use the wrappers, so that the others
+// have no overhead per plugin.
 
 import type { Plugin, PluginsByPoint } from './plugin.ts';
 import { type Code, Status } from './status.ts';
 import type { FrameworkMetrics } from './metrics.ts';
 
-/** One of this many calls is timed, for calls that are made for each node. */
+/** One of this number of calls is timed, for methods that are called for each node. */
 const EVERY = 16;
 
-/** Method → what kube-scheduler's metrics call it. */
+/** Method → the name of its extension point in kube-scheduler's metrics. */
 const TIMED: Readonly<Record<string, string>> = {
   preFilter: 'PreFilter',
   addPod: 'PreFilterExtensionAddPod',
@@ -28,7 +29,7 @@ const MANY_TIMES: ReadonlySet<string> = new Set(['filter', 'score', 'addPod', 'r
 
 type Method = (...args: readonly unknown[]) => unknown;
 
-/** The same plugins, timed. */
+/** Returns the same plugins, timed. */
 export function timedPlugins(
   plugins: PluginsByPoint,
   metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>,
@@ -55,7 +56,10 @@ export function timedPlugins(
   };
 }
 
-/** With members of its own, as those of any plugin: what stands between is felt where hundreds of nodes are asked about. */
+/**
+ * Returns an object with own methods, like any plugin: an extra indirection would be measurable
+ * with hundreds of nodes.
+ */
 function timedPlugin<P extends Plugin>(
   plugin: P,
   metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>,
@@ -115,11 +119,14 @@ function timedMethod(
   };
   if (!often) return timed;
   let calls = 0;
-  // None of them has more arguments.
+  // No such method has more arguments.
   return (a, b, c, d) => (calls++ % EVERY === 0 ? timed(a, b, c, d) : method(a, b, c, d));
 }
 
-/** Some extension points answer a status, some an object with one in it, others what is no status at all. */
+/**
+ * Returns the code of a result: some extension points return a status, some an object with a
+ * status, others another value.
+ */
 function codeIn(answer: unknown): Code {
   const status: unknown =
     typeof answer === 'object' &&

@@ -1,4 +1,5 @@
-// Pods that Permit holds back: their node is chosen, but their binding waits until every plugin that asked has allowed it.
+// Pods that wait for Permit: their node is chosen, but their binding waits until every plugin that
+// returned Wait has allowed it.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
@@ -8,12 +9,18 @@ import { Status } from './status.ts';
 /** A pod that waits in Permit. Plugins allow or reject it. */
 export class WaitingPod {
   readonly pod: PodInfo;
-  /** Resolves with undefined once all have allowed it, with a status once one has refused it or its time is over. */
+  /**
+   * Resolves with undefined once all plugins have allowed it, with a status after a rejection or
+   * the timeout.
+   */
   readonly done: Promise<Status | undefined>;
   readonly #pending = new Map<string, Timer>();
   #resolve: (status: Status | undefined) => void = () => undefined;
 
-  /** `timeouts`: how long each plugin may hold the pod back, in milliseconds. Not empty. */
+  /**
+   * Creates a waiting pod. `timeouts`: how long each plugin may delay the pod, in milliseconds. Not
+   * empty.
+   */
   constructor(pod: PodInfo, timeouts: ReadonlyMap<string, number>, clock: Clock) {
     this.pod = pod;
     this.done = new Promise((resolve) => {
@@ -26,7 +33,7 @@ export class WaitingPod {
     }
   }
 
-  /** The plugins that have not allowed it yet. */
+  /** The plugins that have not allowed the pod yet. */
   get pendingPlugins(): readonly string[] {
     return [...this.#pending.keys()];
   }

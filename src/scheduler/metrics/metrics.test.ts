@@ -1,4 +1,5 @@
-// The scheduler's metrics: the text form, and what is counted while pods are scheduled, refused and pushed aside.
+// The scheduler's metrics: the text format, and the counts while pods are scheduled, rejected and
+// preempted.
 
 import { describe, expect, test } from 'vitest';
 import { startTestCluster } from '../testing/cluster.ts';
@@ -48,7 +49,7 @@ describe('the text of', () => {
   });
 });
 
-/** Name and labels → value, as Prometheus would read it. */
+/** Parses the text: name and labels → value, as Prometheus does. */
 function read(text: string): ReadonlyMap<string, number> {
   const values = new Map<string, number>();
   for (const line of text.split('\n')) {
@@ -63,7 +64,7 @@ function read(text: string): ReadonlyMap<string, number> {
 }
 
 describe('the metrics of a scheduler', () => {
-  test('say what became of pods, and what waits', async () => {
+  test('count outcomes and waiting pods', async () => {
     const cluster = await startTestCluster();
     await cluster.addNode('n', { allocatable: { cpu: '2', memory: '4Gi', pods: '10' } });
     const running = cluster.startScheduler();
@@ -126,7 +127,7 @@ describe('the metrics of a scheduler', () => {
       const key = `scheduler_framework_extension_point_duration_seconds_count{extension_point="${point}",status="${status}",${profile}}`;
       expect(before.get(key), key).toBeGreaterThan(0);
     }
-    // Of the first cycle.
+    // The calls of the first cycle.
     for (const [plugin, point, status] of [
       ['NodeAffinity', 'PreFilter', 'Skip'],
       ['NodeResourcesFit', 'Filter', 'Success'],
@@ -136,7 +137,7 @@ describe('the metrics of a scheduler', () => {
       expect(before.get(key), key).toBeGreaterThan(0);
     }
     expect(before.get('scheduler_event_handling_duration_seconds_count{event="NodeAdd"}')).toBe(1);
-    // There is one node to ask about, and with one that fits nobody is asked for scores.
+    // There is one node, and with a single feasible node Score is not called.
     const attempted = ['scheduled', 'unschedulable'].reduce(
       (sum, result) =>
         sum + (before.get(`scheduler_schedule_attempts_total{result="${result}",${profile}}`) ?? 0),
@@ -151,10 +152,10 @@ describe('the metrics of a scheduler', () => {
         `scheduler_plugin_evaluation_total{plugin="${plugin}",extension_point="${point}",${profile}}`,
       );
     expect(asked(before, 'NodeResourcesFit', 'Filter')).toBe(attempted);
-    // It comes later: about a node without room it is not asked.
+    // A later filter: it is not called for a node without room.
     expect(asked(before, 'PodTopologySpread', 'Filter') ?? 0).toBeLessThan(attempted);
     expect(asked(before, 'NodeResourcesFit', 'Score')).toBeUndefined();
-    // It has nothing to say of pods without affinity.
+    // The plugin skips pods without affinity.
     expect(asked(before, 'NodeAffinity', 'PreFilter')).toBeUndefined();
 
     await cluster.addPod(
@@ -193,7 +194,7 @@ describe('the metrics of a scheduler', () => {
     const hinted = last.get(`scheduler_queueing_hint_execution_duration_seconds_count{${hint}}`);
     expect(hinted).toBeGreaterThanOrEqual(1);
     await cluster.stop();
-    // Nobody schedules any more: what waits is somebody else's.
+    // Scheduling has stopped: waiting pods belong to the next scheduler.
     expect(
       [...read(running.metricsText()).keys()].filter((key) =>
         key.startsWith('scheduler_pending_pods'),

@@ -1,4 +1,5 @@
-// Requests and limits of pods as metrics: a series for each pod and resource, so they have a path of their own.
+// Requests and limits of pods as metrics: a series for each pod and resource, so they have a path
+// of their own.
 // https://kubernetes.io/docs/concepts/cluster-administration/system-metrics/#kube-scheduler-metrics
 
 import { gaugeText, type Sample } from '#machinery/metrics/instruments.ts';
@@ -8,7 +9,7 @@ import type { Resource } from '../framework/resource.ts';
 
 const LABELS = ['namespace', 'pod', 'node', 'scheduler', 'priority', 'resource', 'unit'];
 
-/** In Prometheus' text form. Pods that have ended use nothing any more and are left out. */
+/** Returns the metrics in Prometheus' text format. Ended pods use nothing and are left out. */
 export function podResourcesText(pods: Iterable<Pod>): string {
   const requests: Sample[] = [];
   const limits: Sample[] = [];

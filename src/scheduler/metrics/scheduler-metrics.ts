@@ -16,7 +16,7 @@ import {
   type Sample,
 } from '#machinery/metrics/instruments.ts';
 
-/** How an attempt to schedule a pod ended. */
+/** The outcome of a scheduling attempt. */
 export type Result = 'scheduled' | 'unschedulable' | 'error';
 
 /** Values that are read when the metrics are collected. */
@@ -27,7 +27,7 @@ export interface Gauges {
   readonly bindings: number;
   /** By event. */
   readonly inFlightEvents: Readonly<Record<string, number>>;
-  /** Waiting pods by the plugin that refused them. */
+  /** Waiting pods by the plugin that rejected them. */
   readonly unschedulable: Iterable<{
     readonly plugin: string;
     readonly profile: string;
@@ -35,9 +35,9 @@ export interface Gauges {
   }>;
 }
 
-/** One cycle of so many has its plugins timed one by one. */
+/** In one of this number of cycles, plugins are timed individually. */
 const SAMPLED = 10;
-/** From here on it does not matter how often a pod was tried. */
+/** More attempts than this are counted together. */
 const MANY_ATTEMPTS = 15;
 
 const counters = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
@@ -161,13 +161,13 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
 
   constructor({ clock }: { readonly clock: Clock }) {
     this.#clock = clock;
-    // There from the beginning, so that a rate can be taken of them.
+    // Created at the start, so that rates can be computed.
     this.#preemptions.with();
     this.#victims.with();
     this.#flushed.with();
   }
 
-  /** Milliseconds, to be handed in again as `start`. */
+  /** Returns milliseconds, for use as `start`. */
   now(): number {
     return this.#clock.monotonic();
   }
@@ -176,7 +176,7 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     return (this.#clock.monotonic() - start) / 1000;
   }
 
-  /** Whether the plugins of the cycle that begins now are to be timed one by one. */
+  /** Reports whether plugins are timed individually in the cycle that begins now. */
   samplesCycle(): boolean {
     return this.#cycles++ % SAMPLED === 0;
   }
@@ -190,7 +190,10 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     this.#algorithm.with().observe(this.#since(start));
   }
 
-  /** `firstAttempt`: when the pod could first be tried. `wasFlushed`: no event had brought it to its last attempt. */
+  /**
+   * Records a scheduled pod. `firstAttempt`: when the pod first became active. `wasFlushed`: no
+   * event led to its last attempt.
+   */
   podScheduled(attempts: number, firstAttempt: number | undefined, wasFlushed: boolean): void {
     if (wasFlushed) this.#flushed.with().value++;
     this.#podAttempts.with().observe(attempts);
@@ -228,7 +231,9 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     this.#incoming.with(queue, event).value++;
   }
 
-  /** `victims`: how many have to go; undefined if that would not help. */
+  /**
+   * Records a preemption attempt. `victims`: their number; undefined if preemption would not help.
+   */
   preempted(victims: number | undefined): void {
     this.#preemptions.with().value++;
     if (victims !== undefined) this.#victims.with().observe(victims);
@@ -247,12 +252,12 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     this.#events.with(event).observe(this.#since(start));
   }
 
-  /** The source of the other values; undefined while no session runs. */
+  /** Sets the source of the gauges; undefined while no session runs. */
   watch(gauges: (() => Gauges) | undefined): void {
     this.#gauges = gauges;
   }
 
-  /** All of it, in Prometheus' text form. */
+  /** Returns all metrics in Prometheus' text format. */
   text(): string {
     const gauges = this.#gauges?.();
     return [

@@ -1,12 +1,12 @@
-// Reading plugin arguments (KubeSchedulerConfiguration's pluginConfig[].args).
+// Reads plugin arguments (KubeSchedulerConfiguration's pluginConfig[].args).
 
 import * as field from '#machinery/validation/field.ts';
 import { ConfigReader } from '../config/reader.ts';
 import type { PluginArgs } from '../framework/handle.ts';
 
 /**
- * Reads the arguments with `read`, and throws ConfigurationError if something is wrong with them. `fields`: those that there
- * are besides apiVersion and kind.
+ * Reads the arguments with `read`, and throws ConfigurationError if they are invalid. `fields`: the
+ * allowed fields besides apiVersion and kind.
  */
 export function readArgs<T>(
   plugin: string,
@@ -26,7 +26,7 @@ export function readArgs<T>(
   return result;
 }
 
-/** For plugins without arguments. */
+/** Checks the arguments of a plugin that has none. */
 export function noArgs(plugin: string, args: PluginArgs): void {
   if (args.value !== undefined) readArgs(plugin, args, [], () => undefined);
 }

@@ -1,15 +1,18 @@
-// Objects of an informer, some of them as they are going to be: what was decided about them and is not written yet.
+// Objects of an informer, some of them in an assumed version: a decision about them is not written
+// yet.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 
 export interface AssumeCacheConfig<T extends KubeObject> {
   readonly informer: SharedInformer<T>;
-  /** Aborts when the cache is needed no more. */
+  /** Aborts when the cache is no longer needed. */
   readonly ended: AbortSignal;
 }
 
-/** An event of the API server replaces an assumed object, unless that has a later version. */
+/**
+ * A cache in which an event replaces an assumed object, unless the assumed one has a later version.
+ */
 export class AssumeCache<T extends KubeObject> {
   readonly #informer: SharedInformer<T>;
   /** By key. */
@@ -36,17 +39,19 @@ export class AssumeCache<T extends KubeObject> {
     ended.addEventListener('abort', () => registration.remove(), { once: true });
   }
 
-  /** As assumed, if it is. */
+  /** Returns the object, in its assumed version if there is one. */
   get(key: string): T | undefined {
     return this.#assumed.get(key) ?? this.#informer.lister.getByKey(key);
   }
 
-  /** As the API server has it. */
+  /** Returns the object as the API server has it. */
   getSeen(key: string): T | undefined {
     return this.#informer.lister.getByKey(key);
   }
 
-  /** Returns objects of an index of the informer. An assumed object is found under its former values. */
+  /**
+   * Returns objects of an index of the informer. An assumed object is indexed by its former values.
+   */
   byIndex(index: string, value: string): T[] {
     const objects = this.#informer.lister.byIndex(index, value);
     return this.#assumed.size === 0
@@ -54,7 +59,10 @@ export class AssumeCache<T extends KubeObject> {
       : objects.map((object) => this.#assumed.get(objectKey(object)) ?? object);
   }
 
-  /** False if the object is another version by now than the one that was changed: it has to be decided anew. */
+  /**
+   * Assumes a version. Returns false if the object has another version by now than the changed one:
+   * the decision must be repeated.
+   */
   assume(object: T): boolean {
     const key = objectKey(object);
     if (this.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) return false;
@@ -62,20 +70,20 @@ export class AssumeCache<T extends KubeObject> {
     return true;
   }
 
-  /** The API server has answered this version of the object, which the informer may not have seen yet. */
+  /** Assumes a version from a response of the API server, which the informer may not have yet. */
   assumeWritten(object: T): void {
     const key = objectKey(object);
     const seen = this.getSeen(key);
-    // Not seen at all, it is gone again.
+    // If the informer does not have it at all, it is deleted again.
     if (seen !== undefined && isOlder(seen, object)) this.#assumed.set(key, object);
   }
 
-  /** The object is as the API server has it, after all. */
+  /** Drops the assumed version. */
   restore(key: string): void {
     this.#assumed.delete(key);
   }
 
-  /** Calls `tell` once, at the next change of the object, unless `forget` comes before. */
+  /** Calls `tell` once, at the next change of the object, unless `forget` is called before. */
   onChange(key: string, tell: () => void): void {
     const waiting = this.#waiting.get(key);
     if (waiting === undefined) this.#waiting.set(key, new Set([tell]));
@@ -88,7 +96,7 @@ export class AssumeCache<T extends KubeObject> {
   }
 }
 
-/** Whether `a` is the older version of one object. Versions are the revisions in which they were written. */
+/** Reports whether `a` is the older version of one object. Versions are revisions. */
 export function isOlder(a: KubeObject, b: KubeObject): boolean {
   const [first, second] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
   return first.length === second.length ? first < second : first.length < second.length;

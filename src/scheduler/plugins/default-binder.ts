@@ -1,4 +1,4 @@
-// DefaultBinder: tells the API server which node a pod is to run on.
+// DefaultBinder: binds a pod through the API server.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
@@ -16,7 +16,7 @@ export const defaultBinder: PluginRegistration = {
         const binding = {
           apiVersion: 'v1',
           kind: 'Binding',
-          // With the UID, a pod of the same name that has come since is not bound in this one's place.
+          // The UID ensures that a new pod with the same name is not bound instead.
           metadata: { name, namespace, uid },
           target: { kind: 'Node', name: node },
         };

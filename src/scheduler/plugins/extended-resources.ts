@@ -1,5 +1,5 @@
-// Extended resources that device classes provide: a pod asks for `example.com/gpu: 1` as ever, and where no node's kubelet offers
-// such a thing, it gets a device of the class that says it is one.
+// Extended resources of device classes: a pod requests `example.com/gpu: 1`, and if no kubelet
+// provides the resource, it gets a device of the class with that extendedResourceName.
 
 import {
   deviceClasses,
@@ -11,13 +11,13 @@ import { isExtendedResourceName } from '../framework/resource.ts';
 
 type DeviceClass = Immutable<ApiDeviceClass>;
 
-/** Before the name of any class: the resource that is one device of it. */
+/** A resource with this prefix and the name of a class means one device of the class. */
 const BY_CLASS_NAME = 'deviceclass.resource.kubernetes.io/';
 
 export class ExtendedResources {
   readonly #lister;
   #version = 0;
-  /** By the resource that they say they are; undefined: not known since the last change. */
+  /** By extendedResourceName; undefined: not computed since the last change. */
   #byResource: Map<string, DeviceClass> | undefined;
 
   constructor({ informers, ended }: Pick<Handle, 'informers' | 'ended'>) {
@@ -35,12 +35,15 @@ export class ExtendedResources {
     ended.addEventListener('abort', () => registration.remove(), { once: true });
   }
 
-  /** Another number whenever `classFor` may answer otherwise. */
+  /** Changes whenever the result of `classFor` may change. */
   get version(): number {
     return this.#version;
   }
 
-  /** The class whose devices are this resource. Of several that say so, the latest; of those, the first by name. */
+  /**
+   * Returns the class whose devices provide this resource. If there are several, the newest; of
+   * those, the first by name.
+   */
   classFor(resource: string): DeviceClass | undefined {
     if (resource.startsWith(BY_CLASS_NAME))
       return this.#lister.get('', resource.slice(BY_CLASS_NAME.length));
@@ -67,7 +70,7 @@ function goesBefore({ metadata: a }: DeviceClass, { metadata: b }: DeviceClass):
     : a.creationTimestamp > b.creationTimestamp;
 }
 
-/** Whether the class provides one of these resources. */
+/** Reports whether the class provides one of these resources. */
 export function providesAny(
   { metadata, spec }: DeviceClass,
   resources: readonly string[],

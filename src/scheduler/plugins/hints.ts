@@ -1,15 +1,15 @@
-// Queueing hints that several plugins share, and reading the objects of an event.
+// Queueing hints that several plugins use, and access to the objects of an event.
 
 import type { EventObjects, QueueingHint } from '../framework/events.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 
-/** The event is about the waiting pod itself. */
+/** Returns true if the event concerns the waiting pod itself. */
 export const concernsPod: QueueingHint = (pod, { after }) =>
   (after as Pod | undefined)?.metadata.uid === pod.metadata.uid;
 
 /**
- * For events of nodes: the node suits the pod now, and before it did not (or was not there). `suits` is asked with the two
- * versions of the node.
+ * Returns a hint for node events: the node suits the pod now, and did not before (or did not
+ * exist). `suits`: called with both versions of the node.
  */
 export function nodeNowSuits(suits: (pod: Pod, node: Node) => boolean): QueueingHint {
   return (pod, objects) => {

@@ -1,5 +1,5 @@
-// ImageLocality: prefers nodes that have the pod's images, the more the larger they are. An image that few nodes have counts
-// less, so that pods do not all run after it.
+// ImageLocality: prefers nodes that have the pod's images, in proportion to their size. An image
+// that few nodes have counts less, so that pods are not concentrated on them.
 
 import { NodesWith } from '../framework/nodes-with.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
@@ -11,13 +11,13 @@ import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
 
 const MIB = 1024 * 1024;
-/** Below this an image is fetched at once anyway. */
+/** Smaller images are pulled quickly in any case. */
 const MIN_BYTES = 23 * MIB;
-/** Per container; above this more makes no difference. */
+/** Larger images count no more than this, per container. */
 const MAX_BYTES = 1000 * MIB;
 
 const SKIP = new Status('Skip', [], 'ImageLocality');
-/** One name for each container, in the form that nodes report. */
+/** One normalized name for each container. */
 const IMAGES: StateKey<readonly string[]> = stateKey('ImageLocality/images');
 
 export const imageLocality: PluginRegistration = {
@@ -69,7 +69,7 @@ function imagesOf(pod: Pod): readonly string[] {
   return names;
 }
 
-/** With the tag that is meant if none is given. */
+/** Returns the name with a tag: the default tag if it has none. */
 export function normalizedName(image: string): string {
   return image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image;
 }

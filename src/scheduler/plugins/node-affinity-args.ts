@@ -1,4 +1,5 @@
-// Reads and validates a node affinity from the configuration. (Those of pods are validated by the API.)
+// Reads and validates the node affinity in the plugin's configuration. (The API validates node
+// affinities of pods.)
 
 import type {
   NodeAffinity,

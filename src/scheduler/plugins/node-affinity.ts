@@ -1,4 +1,5 @@
-// NodeAffinity: a pod's nodeSelector and node affinity, required and preferred, and what the profile adds for all its pods.
+// NodeAffinity: a pod's nodeSelector and node affinity, required and preferred, and the affinity
+// that the profile adds to all pods.
 
 import type { NodeAffinity } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -106,7 +107,7 @@ export const nodeAffinity: PluginRegistration = {
         state.write(PREFERRED, preferred);
         return undefined;
       },
-      /** The weights of the preferences that the node meets. */
+      /** Returns the sum of the weights of the matching preferences. */
       score(state, _pod, { node }) {
         let score = 0;
         if (node !== undefined)

@@ -1,4 +1,4 @@
-// NodeDeclaredFeatures: a pod that needs what not every kubelet can do runs on nodes that say that theirs can.
+// NodeDeclaredFeatures: a pod that needs an optional kubelet feature runs on nodes that declare it.
 
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent, type QueueingHint, UPDATE } from '../framework/events.ts';
@@ -19,7 +19,7 @@ const MISSING = new Status(
 
 const REQUIRED: StateKey<readonly string[]> = stateKey('NodeDeclaredFeatures/required');
 
-/** The conditions under which a pod needs each feature, of those that matter before it has a node. */
+/** By feature that matters before a pod has a node: reports whether a pod needs it. */
 const FEATURES: Readonly<Record<string, (spec: Pod['spec']) => boolean>> = {
   RestartAllContainersOnContainerExits: ({ containers, initContainers = [] }) =>
     [...initContainers, ...containers].some(({ restartPolicyRules }) =>

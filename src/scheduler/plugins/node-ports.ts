@@ -1,4 +1,4 @@
-// NodePorts: two pods cannot have the same port of one node.
+// NodePorts: two pods on one node cannot have the same host port.
 
 import { ActionType, clusterEvent, type QueueingHint } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
@@ -15,7 +15,7 @@ const CONFLICT = new Status(
 );
 const SKIP = new Status('Skip', [], 'NodePorts');
 
-/** The pod that went had a port that this one wants. */
+/** Returns true if the deleted pod had a port that this one needs. */
 const freedPort: QueueingHint = (pod, objects) => {
   const gone = podsOf(objects).before;
   return (

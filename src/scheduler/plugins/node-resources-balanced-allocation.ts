@@ -1,5 +1,5 @@
-// NodeResourcesBalancedAllocation: prefers nodes whose resources would be used to a like share, so that none runs out while
-// much of another is left.
+// NodeResourcesBalancedAllocation: prefers nodes whose resources would be utilized evenly, so that
+// none is exhausted while much of another is left.
 
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
@@ -21,13 +21,14 @@ const SKIP = new Status('Skip', [], NAME);
 export const nodeResourcesBalancedAllocation: PluginRegistration = {
   name: NAME,
   create(args) {
-    // Weights have no meaning here; 1 is what Kubernetes' own default says.
+    // Weights have no effect here; 1 is upstream's default.
     const resources = readArgs(NAME, args, ['resources'], (reader) =>
       readResources(reader.child('resources'), 1),
     );
     return {
       name: NAME,
-      // A pod that requests nothing changes no share: it would always go where the balance is best.
+      // A pod without requests changes no utilization: it would always go to the most balanced
+      // node.
       preScore: (_state, pod) =>
         resources.every(({ name }) => pod.requests.get(name) === 0) ? SKIP : undefined,
       score: (_state, pod, node) => balance(pod, node, resources),
@@ -36,7 +37,7 @@ export const nodeResourcesBalancedAllocation: PluginRegistration = {
   },
 };
 
-/** 100 less the standard deviation of the shares in percent. */
+/** Returns 100 minus the standard deviation of the utilizations in percent. */
 function balance(pod: PodInfo, node: NodeInfo, resources: readonly WeightedResource[]): number {
   const allocation: Allocation = { requested: 0, allocatable: 0 };
   const shares: number[] = [];

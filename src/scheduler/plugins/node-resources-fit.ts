@@ -1,5 +1,6 @@
-// NodeResourcesFit: a pod goes only where what it requests is left, and by its scoring strategy rather to emptier nodes
-// (LeastAllocated, the default), fuller ones (MostAllocated), or by a curve (RequestedToCapacityRatio).
+// NodeResourcesFit: a pod runs only where its requests are available. Its scoring strategy prefers
+// emptier nodes (LeastAllocated, the default), fuller ones (MostAllocated), or follows a curve
+// (RequestedToCapacityRatio).
 
 import type { DeviceClass } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -32,7 +33,7 @@ import {
 const NAME = 'NodeResourcesFit';
 
 interface FitArgs {
-  /** Extended resources that others look after. */
+  /** Reports whether the extended resource is managed elsewhere. */
   readonly ignored: (resource: string) => boolean;
   readonly score: (pod: PodInfo, node: NodeInfo) => number;
 }
@@ -79,7 +80,7 @@ const PODS = 1;
 const CPU = 2;
 const MEMORY = 4;
 const STORAGE = 8;
-/** More than the node has altogether: removing pods would not help. */
+/** More than the node's total: removing pods would not help. */
 const HOPELESS = 16;
 
 const REASONS: readonly (readonly [number, string])[] = [
@@ -103,7 +104,7 @@ function statusFor(bits: number, more: readonly string[]): Status {
   );
 }
 
-/** Undefined if the pod fits. */
+/** Returns the status of a rejection; undefined if the pod fits. */
 export function refusal(
   pod: PodInfo,
   node: NodeInfo,
@@ -132,7 +133,7 @@ export function refusal(
       if (amount === 0 || ignored(name)) continue;
       const total = allocatable.scalar(name);
       if (amount <= total - requested.scalar(name)) continue;
-      // Not offered by the node itself: DynamicResources looks for devices.
+      // The node itself does not have the resource: DynamicResources checks devices.
       if (total === 0 && byDevices(name)) continue;
       more ??= [];
       more.push(`Insufficient ${name}`);
@@ -143,7 +144,10 @@ export function refusal(
   return bits === 0 ? undefined : statuses[bits];
 }
 
-/** The waiting pod itself asks for less now, or one that has a node gave up some of what this one asks for. */
+/**
+ * Returns true if the waiting pod requests less now, or a bound pod released some of the resources
+ * that this one needs.
+ */
 const scaledDown: QueueingHint = (pod, objects) => {
   const { before, after } = podsOf(objects);
   if (after?.metadata.uid === pod.metadata.uid) return true;
@@ -152,7 +156,10 @@ const scaledDown: QueueingHint = (pod, objects) => {
   return namesAsked(pod).some((name) => now.get(name) < old.get(name));
 };
 
-/** The node could hold the pod if it were empty, and could not before or has more now of what the pod asks for. */
+/**
+ * Reports whether the pod would fit the empty node, and did not before or the node has more of the
+ * requested resources now.
+ */
 function offersMore(
   ignored: (resource: string) => boolean,
   byDevices: (resource: string) => boolean,
@@ -169,7 +176,7 @@ function offersMore(
   };
 }
 
-/** The class is one of what the pod asks for. */
+/** Returns true if the class provides a resource that the pod requests. */
 const providesMore: QueueingHint = (pod, { after }) =>
   after !== undefined && providesAny(after as Immutable<DeviceClass>, namesAsked(pod));
 
@@ -249,7 +256,9 @@ function readScoringStrategy(reader: ConfigReader): FitArgs['score'] {
   return byShare(resources, type === 'MostAllocated' ? mostAllocated : leastAllocated);
 }
 
-/** The resources' scores, weighted; those that the node does not have count nothing. */
+/**
+ * Returns the weighted score of the resources; resources that the node does not have are left out.
+ */
 function byShare(resources: readonly WeightedResource[], scorer: Scorer): FitArgs['score'] {
   const allocation: Allocation = { requested: 0, allocatable: 0 };
   return (pod, node) => {
@@ -265,7 +274,7 @@ function byShare(resources: readonly WeightedResource[], scorer: Scorer): FitArg
   };
 }
 
-/** As byShare, but a resource that scores 0 counts nothing. */
+/** Returns the weighted score of the resources; resources with the score 0 are left out. */
 function byRatio(resources: readonly WeightedResource[], scorer: Scorer): FitArgs['score'] {
   const allocation: Allocation = { requested: 0, allocatable: 0 };
   return (pod, node) => {
@@ -283,7 +292,7 @@ function byRatio(resources: readonly WeightedResource[], scorer: Scorer): FitArg
   };
 }
 
-/** Scores are given from 0 to 10. */
+/** Reads the curve. Scores are given from 0 to 10. */
 function readShape(reader: ConfigReader): Scorer {
   reader.fields('shape');
   const shape = reader.child('shape');

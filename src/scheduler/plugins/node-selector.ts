@@ -1,4 +1,4 @@
-// Node selectors (as in node affinity), read once for a pod and matched with many nodes.
+// Node selectors (as in node affinity), compiled once for a pod and matched with many nodes.
 
 import type {
   NodeSelector,
@@ -23,14 +23,14 @@ const OPERATORS: Readonly<Record<NodeSelectorRequirement['operator'], Operator>>
 
 const NO_LABELS: Readonly<Record<string, string>> = {};
 
-/** One of its terms has to match; without terms nothing does. */
+/** Compiles a selector: one term has to match; without terms it matches nothing. */
 export function compileNodeSelector(selector: Immutable<NodeSelector>): NodeMatcher {
   const terms = selector.nodeSelectorTerms.map(compileTerm);
   if (terms.length === 1) return terms[0] as NodeMatcher;
   return (node) => terms.some((term) => term(node));
 }
 
-/** All that a term says has to hold; a term that says nothing matches nothing. */
+/** Compiles a term: all requirements have to match; an empty term matches nothing. */
 function compileTerm(term: Immutable<NodeSelectorTerm>): NodeMatcher {
   if (isEmptyTerm(term)) return () => false;
   const labels = (term.matchExpressions ?? []).map(compileRequirement);
@@ -52,7 +52,7 @@ function compileRequirement({
   return new Requirement(key, OPERATORS[operator], values ?? []);
 }
 
-/** The labels that a pod's spec.nodeSelector asks for. */
+/** Compiles the labels of a pod's spec.nodeSelector. */
 function compileLabels(labels: Readonly<Record<string, string>>): NodeMatcher {
   const wanted = Object.entries(labels);
   return (node) => {
@@ -61,7 +61,10 @@ function compileLabels(labels: Readonly<Record<string, string>>): NodeMatcher {
   };
 }
 
-/** Returns the requirements of the pod's nodeSelector and node affinity; undefined if there are none. */
+/**
+ * Returns the requirements of the pod's nodeSelector and node affinity; undefined if there are
+ * none.
+ */
 export function requiredBy(pod: Pod): NodeMatcher | undefined {
   const labels = pod.spec.nodeSelector;
   const selector = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
@@ -87,8 +90,8 @@ export function compilePreferred(
 }
 
 /**
- * The names to which the selector narrows nodes by `metadata.name In (…)`: those of any term. Undefined if a term does not
- * narrow them so; empty if no node can match.
+ * Returns the node names to which the selector restricts nodes by `metadata.name In (…)`, of all
+ * terms. Undefined if a term has no such restriction; empty if no node can match.
  */
 export function nodeNamesOf(selector: Immutable<NodeSelector>): ReadonlySet<string> | undefined {
   const names = new Set<string>();

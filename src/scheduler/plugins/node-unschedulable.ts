@@ -1,4 +1,4 @@
-// NodeUnschedulable: no new pods on a cordoned node, except for those that tolerate that.
+// NodeUnschedulable: no new pods on a cordoned node, except pods that tolerate it.
 
 import type { Taint } from '#api/groups/core/v1/index.ts';
 import { ActionType, clusterEvent } from '../framework/events.ts';
@@ -15,7 +15,7 @@ const UNSCHEDULABLE = new Status(
   ['node(s) were unschedulable'],
   'NodeUnschedulable',
 );
-/** The taint that spec.unschedulable stands for. */
+/** The taint that is equivalent to spec.unschedulable. */
 const TAINT: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 function welcome(pod: Pod, node: Node): boolean {

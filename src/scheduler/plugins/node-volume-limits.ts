@@ -1,4 +1,4 @@
-// NodeVolumeLimits: a node can attach only so many volumes of a CSI driver; its CSINode says how many.
+// NodeVolumeLimits: limits the number of attached volumes per CSI driver on a node, by its CSINode.
 
 import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
 import {
@@ -47,7 +47,7 @@ const TOO_MANY = new Status('Unschedulable', ['node(s) exceed max volume count']
 const BY_NODE = 'scheduler/nodeName';
 const byNode = { [BY_NODE]: ({ spec }: Immutable<VolumeAttachment>) => [spec.nodeName] };
 
-/** Volumes by what they are called, each with its driver. The same volume is attached to a node once. */
+/** Volumes by unique name, each with its driver. A volume counts once per node. */
 type Volumes = ReadonlyMap<string, string>;
 
 interface Wanted {
@@ -55,7 +55,7 @@ interface Wanted {
   readonly room: RoomOnNodes;
 }
 
-/** Or why the pod cannot be scheduled. */
+/** The wanted volumes, or the status of a pod that cannot be scheduled. */
 const WANTED: StateKey<Wanted | Status> = stateKey(`${NAME}/wanted`);
 
 export const nodeVolumeLimits: PluginRegistration = {
@@ -97,7 +97,7 @@ export const nodeVolumeLimits: PluginRegistration = {
       filter(state, _pod, node, position) {
         const wanted = state.read(WANTED);
         if (wanted === undefined || wanted instanceof Status) return wanted;
-        // Whatever is there, there is room for all of them.
+        // There is room for all of them, even if none is attached already.
         if (wanted.volumes.size <= wanted.room.least(node, position)) return undefined;
         const limits = limitsFor(node);
         const counts = new Map<string, number>();
@@ -147,7 +147,7 @@ function mayNeedVolumes({ claims, disks }: PodInfo): boolean {
   return claims.length > 0 || disks.length > 0;
 }
 
-/** Finds the volumes of CSI drivers behind claims, and those that were moved to them from in-tree plugins. */
+/** Finds the CSI volumes of claims, including migrated in-tree volumes. */
 class VolumeFinder {
   readonly #claims;
   readonly #volumes;
@@ -197,14 +197,14 @@ class VolumeFinder {
     return volumes;
   }
 
-  /** No fewer than attachedTo finds, and found without looking at any. */
+  /** Returns an upper bound of the result of attachedTo, without reading volumes. */
   mostAttachedTo({ name, podsWithVolumes }: NodeInfo): number {
     let most = this.#attachments.size === 0 ? 0 : this.#attachments.byIndex(BY_NODE, name).length;
     for (const { claims, disks } of podsWithVolumes) most += claims.length + disks.length;
     return most;
   }
 
-  /** By the pods that are there, and by what was attached for others. */
+  /** Returns the volumes of the node's pods, and those that are still attached for other pods. */
   attachedTo({ name, podsWithVolumes }: NodeInfo): Volumes {
     const volumes = new Map<string, string>();
     for (const { pod, claims, disks } of podsWithVolumes) {
@@ -232,11 +232,12 @@ class VolumeFinder {
       count(attachableOf(volume), volumes);
       return;
     }
-    // Not bound: its class says which driver it will be of. Without a class it is bound before it is of any use.
+    // The claim is unbound: its class determines the driver. A claim without a class is bound
+    // before its pod can run.
     const { metadata } = claim;
     const provisioner = this.#classes.get('', classOfClaim(claim))?.provisioner;
     const driver = provisioner ? driverOf(provisioner) : undefined;
-    // No handle has a NUL in it.
+    // Handles contain no NUL.
     if (driver !== undefined)
       volumes.set(`${driver}/\0${metadata.namespace}/${metadata.name}`, driver);
   }
@@ -247,7 +248,7 @@ function count(attachable: Attachable | undefined, volumes: Map<string, string>)
     volumes.set(`${attachable.driver}/${attachable.handle}`, attachable.driver);
 }
 
-/** A volume that no driver understands is not attached. */
+/** Returns the volume; undefined for one that no driver understands, which is not attached. */
 function attachableOfRunning(disk: Immutable<Volume>, { metadata }: Pod): Attachable | undefined {
   try {
     return attachableOfInline(disk, metadata.namespace ?? '');
@@ -257,7 +258,10 @@ function attachableOfRunning(disk: Immutable<Volume>, { metadata }: Pod): Attach
   }
 }
 
-/** Tells of an object whatever happens to it; what an update was before too. */
+/**
+ * Returns a handler that calls `changed` with the object of each event, for updates with both
+ * versions.
+ */
 function forEach<T>(changed: (object: T) => void): EventHandler<T> {
   return {
     onAdd: changed,
@@ -272,10 +276,10 @@ function forEach<T>(changed: (object: T) => void): EventHandler<T> {
 type Limits = ReadonlyMap<string, number>;
 
 const UNLIMITED: Limits = new Map();
-/** They are asked for again and again. */
+/** Cached, since limits are read often. */
 const knownLimits = new WeakMap<Immutable<CSINode>, Limits>();
 
-/** By driver: those that have a limit. */
+/** Returns the limits by driver. */
 function limitsOf(node: Immutable<CSINode> | undefined): Limits {
   if (node === undefined) return UNLIMITED;
   const known = knownLimits.get(node);

@@ -1,8 +1,11 @@
-// Bringing scores of any size to 0…100.
+// Normalizes scores to 0…100.
 
 import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 
-/** In proportion to the greatest, which becomes 100; all stay 0 if none is greater. `reverse`: the greatest becomes 0. In place. */
+/**
+ * Scales scores in place so that the greatest becomes 100; all stay 0 if none is greater.
+ * `reverse`: the greatest becomes 0.
+ */
 export function normalizeByGreatest(scores: number[], reverse: boolean): void {
   let greatest = 0;
   for (const score of scores) if (score > greatest) greatest = score;

@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { NodeSelectorTerm, Taint, Toleration } from '#api/groups/core/v1/index.ts';
 import { CycleState } from '../framework/cycle-state.ts';
-import { ActionType, type EventObjects, matchesEvent } from '../framework/events.ts';
-import { assignedPodAdd, assignedPodDelete, nodeAdd } from '../framework/events.ts';
+import {
+  ActionType,
+  assignedPodAdd,
+  assignedPodDelete,
+  type EventObjects,
+  matchesEvent,
+  nodeAdd,
+} from '../framework/events.ts';
 import { nodeUpdateEvent, podUpdateEvent } from '../framework/changes.ts';
 import type { Handle, PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
@@ -36,7 +42,7 @@ function make(name: string, args?: unknown, handle: Partial<Handle> = {}): AnyPl
   return registration.create({ value: args, path: 'args' }, makeHandle(handle));
 }
 
-/** PreFilter, then Filter on each node: the codes and reasons, or 'ok'. */
+/** Runs PreFilter, then Filter on each node. Returns codes and reasons, or 'ok'. */
 function filtered(plugin: AnyPlugin, pod: PodInfo, nodes: readonly NodeInfo[]): readonly string[] {
   const state = new CycleState();
   const pre = plugin.preFilter?.(state, pod, nodes);
@@ -48,7 +54,7 @@ function filtered(plugin: AnyPlugin, pod: PodInfo, nodes: readonly NodeInfo[]): 
   });
 }
 
-/** PreScore, Score and NormalizeScore; 'skip' if PreScore says so. */
+/** Runs PreScore, Score and NormalizeScore. Returns 'skip' if PreScore does. */
 function scored(
   plugin: AnyPlugin,
   pod: PodInfo,
@@ -61,7 +67,7 @@ function scored(
   return scores;
 }
 
-/** Whether an event would bring a pod back that the plugin refused. */
+/** Reports whether an event requeues a pod that the plugin rejected. */
 function wakes(
   plugin: Plugin,
   pod: PodInfo,
@@ -141,7 +147,7 @@ describe('NodeResourcesFit', () => {
     ]);
   });
 
-  test('ignores resources that others look after', () => {
+  test('ignores resources that are managed elsewhere', () => {
     const pod = makePodInfo('p', {
       requests: { 'example.com/tpu': '1', 'other.org/x': '1', 'third.net/y': '1' },
     });
@@ -159,13 +165,13 @@ describe('NodeResourcesFit', () => {
       makeNodeInfo('empty'),
       makeNodeInfo('half', {}, [makePodInfo('x', { requests: { cpu: '2', memory: '16Gi' } })]),
     ];
-    // (4000-1000)/4000 and (32-8)/32, both 75; (4000-3000)/4000 and (32-24)/32, both 25
+    // (4000-1000)/4000 and (32-8)/32, both 75; (4000-3000)/4000 and (32-24)/32, both 25.
     expect(
       scored(plugin, makePodInfo('p', { requests: { cpu: '1', memory: '8Gi' } }), nodes),
     ).toEqual([75, 25]);
   });
 
-  test('counts 100m and 200MB for what asks for nothing', () => {
+  test('counts 100m and 200MB for containers without requests', () => {
     const node = makeNodeInfo('n', { allocatable: { cpu: '1', memory: '800Mi', pods: '10' } });
     expect(scored(plugin, makePodInfo('p'), [node])).toEqual([(90 + 75) / 2 - 0.5]);
   });
@@ -209,7 +215,7 @@ describe('NodeResourcesFit', () => {
     expect(scores).toEqual([[50], [100], [75], [50]]);
   });
 
-  test('scores extended resources only for pods that ask for them', () => {
+  test('scores extended resources only for pods that request them', () => {
     const gpu = make('NodeResourcesFit', {
       scoringStrategy: {
         type: 'LeastAllocated',
@@ -225,7 +231,7 @@ describe('NodeResourcesFit', () => {
     );
   });
 
-  test('is woken by what may give room', () => {
+  test('is woken by events that may free resources', () => {
     const pod = makePodInfo('p', { requests: { cpu: '3' } });
     expect(
       wakes(plugin, pod, assignedPodDelete, { before: makePod('x', { spec: { nodeName: 'n' } }) }),
@@ -246,7 +252,7 @@ describe('NodeResourcesFit', () => {
     ).toBe(false);
   });
 
-  test('is woken by a pod that gives up what it asks for', () => {
+  test('is woken by a pod that reduces its requests', () => {
     const pod = makePodInfo('p', { requests: { cpu: '3' } });
     const shrunk = (before: Record<string, string>, after: Record<string, string>): boolean => {
       const [old, now] = [
@@ -333,7 +339,7 @@ describe('NodeResourcesFit, for any pods', () => {
     'example.com/gpu': String(gpu),
   });
 
-  test('lets a pod on a node just if no sum exceeds what the node has', () => {
+  test('lets a pod on a node if and only if no sum exceeds the node’s resources', () => {
     const plugin = make('NodeResourcesFit');
     fc.assert(
       fc.property(
@@ -349,7 +355,7 @@ describe('NodeResourcesFit, for any pods', () => {
           );
           const sum = (key: 'cpu' | 'memory' | 'gpu'): number =>
             running.reduce((total, a) => total + a[key], wanted[key]);
-          // A resource that the pod does not ask for may be overcommitted by others.
+          // A resource that the pod does not request may be overcommitted by others.
           const fitting = (['cpu', 'memory', 'gpu'] as const).every(
             (key) => wanted[key] === 0 || sum(key) <= node[key],
           );
@@ -366,18 +372,18 @@ describe('NodeResourcesFit, for any pods', () => {
 describe('NodeResourcesBalancedAllocation', () => {
   const plugin = make('NodeResourcesBalancedAllocation');
 
-  test('prefers nodes whose shares are alike', () => {
+  test('prefers nodes with even utilization', () => {
     const nodes = [
       makeNodeInfo('even', {}, [makePodInfo('x', { requests: { cpu: '1', memory: '8Gi' } })]),
       makeNodeInfo('uneven', {}, [makePodInfo('x', { requests: { cpu: '3' } })]),
     ];
-    // even: 50% and 50%; uneven: 100% and 25%
+    // Even: 50% and 50%; uneven: 100% and 25%.
     expect(
       scored(plugin, makePodInfo('p', { requests: { cpu: '1', memory: '8Gi' } }), nodes),
     ).toEqual([100, 62]);
   });
 
-  test('says nothing about pods that ask for nothing', () => {
+  test('skips pods without requests', () => {
     expect(scored(plugin, makePodInfo('p'), [makeNodeInfo('n')])).toBe('skip');
   });
 });
@@ -449,12 +455,12 @@ describe('TaintToleration', () => {
     expect(
       scoredAmong(pod({ key: 'a', operator: 'Exists', effect: 'NoSchedule' }), [soft(), soft('a')]),
     ).toEqual([100, 0]);
-    // Others have them, but none of these.
+    // Other nodes have soft taints, but none of these.
     expect(scoredAmong(pod(), [soft(), makeNodeInfo('m')])).toBe('skip');
     expect(scored(plugin, pod(), [soft()])).toBe('skip');
   });
 
-  test('is woken by taints that go and tolerations that come', () => {
+  test('is woken by removed taints and added tolerations', () => {
     const tainted: NodeOptions = { taints: [taint('k', 'NoSchedule')] };
     expect(nodeUpdated(plugin, pod(), tainted, {})).toBe(true);
     expect(nodeUpdated(plugin, pod(), {}, tainted)).toBe(false);
@@ -514,7 +520,7 @@ describe('NodeAffinity', () => {
     expect(filtered(plugin, requiring(term), [node])).toEqual([expected]);
   });
 
-  test('needs one of the terms, and all of a term', () => {
+  test('requires one of the terms, and all requirements of a term', () => {
     expect(
       filtered(plugin, requiring(expression('zone', 'In', 'b'), expression('ssd', 'Exists')), [
         node,
@@ -529,7 +535,7 @@ describe('NodeAffinity', () => {
     expect(filtered(plugin, requiring(both), [node])).toEqual([REFUSED]);
   });
 
-  test('needs every label of nodeSelector, beside the affinity', () => {
+  test('requires every label of nodeSelector, in addition to the affinity', () => {
     const selecting = (nodeSelector: Record<string, string>): PodInfo =>
       makePodInfo('p', { spec: { nodeSelector } });
     expect(filtered(plugin, selecting({ zone: 'a', ssd: '' }), [node])).toEqual(['ok']);
@@ -537,7 +543,7 @@ describe('NodeAffinity', () => {
     expect(filtered(plugin, selecting({ constructor: 'x' }), [node])).toEqual([REFUSED]);
   });
 
-  test('narrows the nodes by name where every term does', () => {
+  test('restricts the nodes by name if every term does', () => {
     const named = (...values: string[]): NodeSelectorTerm => ({
       matchFields: [{ key: 'metadata.name', operator: 'In', values }],
     });
@@ -556,7 +562,7 @@ describe('NodeAffinity', () => {
     expect(preFilter(makePodInfo('p'))).toMatchObject({ code: 'Skip' });
   });
 
-  test('adds up the weights of preferences', () => {
+  test('sums the weights of preferences', () => {
     const pod = makePodInfo('p', {
       spec: {
         affinity: {
@@ -610,7 +616,7 @@ describe('NodeAffinity', () => {
     ).toThrow(/values: Required.*operator: Unsupported value: "Like"/);
   });
 
-  test('is woken by labels that suit', () => {
+  test('is woken by matching labels', () => {
     const pod = requiring(expression('zone', 'In', 'a'));
     expect(nodeUpdated(plugin, pod, {}, { labels: { zone: 'a' } })).toBe(true);
     expect(
@@ -661,13 +667,13 @@ describe('NodePorts', () => {
     expect(filtered(plugin, pod, [makeNodeInfo('n', {}, [withPort('x', 80)])])).toEqual([expected]);
   });
 
-  test('tells addresses apart', () => {
+  test('distinguishes addresses', () => {
     const node = makeNodeInfo('n', {}, [withPort('x', 80, '10.0.0.1')]);
     expect(filtered(plugin, withPort('p', 80, '10.0.0.2'), [node])).toEqual(['ok']);
     expect(filtered(plugin, withPort('p', 80, '0.0.0.0'), [node])).toEqual([REFUSED]);
   });
 
-  test('is woken by a pod that gives its port back', () => {
+  test('is woken by a pod that releases its port', () => {
     expect(
       wakes(plugin, withPort('p', 80), assignedPodDelete, { before: withPort('x', 80).pod }),
     ).toBe(true);
@@ -714,13 +720,13 @@ describe('NodeDeclaredFeatures', () => {
     ['both', both, [MISSING, MISSING, MISSING, 'ok']],
   ])('lets a pod that needs %s go where that is', (_what, pod, expected) => {
     expect(filtered(plugin, pod, nodes)).toEqual(expected);
-    // What is kept of a node for one pod may be said to another of the same template only.
+    // A remembered result may be used for pods of the same template only.
     expect(plugin.filterTemplate?.(pod) === plugin.filterTemplate?.(makePodInfo('q'))).toBe(
       !expected.includes(MISSING),
     );
   });
 
-  test('is woken by a node that declares what was missing', () => {
+  test('is woken by a node that declares the missing feature', () => {
     expect(
       nodeUpdated(
         plugin,
@@ -742,7 +748,7 @@ describe('NodeDeclaredFeatures', () => {
 });
 
 describe('NodeUnschedulable and NodeName', () => {
-  test('keeps pods off a cordoned node, except for those that tolerate it', () => {
+  test('keeps pods off a cordoned node, except pods that tolerate it', () => {
     const plugin = make('NodeUnschedulable');
     const nodes = [makeNodeInfo('n', { unschedulable: true }), makeNodeInfo('m')];
     expect(filtered(plugin, makePodInfo('p'), nodes)).toEqual([
@@ -756,7 +762,7 @@ describe('NodeUnschedulable and NodeName', () => {
     expect(nodeUpdated(plugin, makePodInfo('p'), { unschedulable: true }, {})).toBe(true);
   });
 
-  test('puts a pod that names its node there', () => {
+  test('restricts a pod to the node that it names', () => {
     const nodes = [makeNodeInfo('n'), makeNodeInfo('m')];
     expect(
       filtered(make('NodeName'), makePodInfo('p', { spec: { nodeName: 'm' } }), nodes),
@@ -777,14 +783,14 @@ describe('ImageLocality', () => {
     const plugin = make('ImageLocality', undefined, {
       snapshot: snapshotOf([nodes[0] as NodeInfo]),
     });
-    // (511.5 - 23) / (1000 - 23) of 100
+    // (511.5 - 23) / (1000 - 23) of 100.
     expect(scored(plugin, makePodInfo('p'), nodes)).toEqual([50, 0]);
     const spread = make('ImageLocality', undefined, { snapshot: snapshotOf(nodes) });
-    // One of two nodes has it: half the size counts.
+    // One of two nodes has the image: half the size counts.
     expect(scored(spread, makePodInfo('p'), nodes)).toEqual([23, 0]);
   });
 
-  test('says nothing if no node has any', () => {
+  test('skips if no node has an image', () => {
     expect(scored(make('ImageLocality'), makePodInfo('p'), [makeNodeInfo('n')])).toBe('skip');
   });
 
@@ -797,7 +803,7 @@ describe('ImageLocality', () => {
 });
 
 describe('SchedulingGates', () => {
-  test('names the gates', () => {
+  test('lists the gates', () => {
     const plugin = make('SchedulingGates');
     const pod = makePodInfo('p', { spec: { schedulingGates: [{ name: 'a' }, { name: 'b' }] } });
     expect(plugin.preEnqueue?.(pod)).toMatchObject({
@@ -809,7 +815,7 @@ describe('SchedulingGates', () => {
 });
 
 describe('Random', () => {
-  test('scores within the range, every score some time', () => {
+  test('returns scores within the range, and each of them eventually', () => {
     const plugin = make('Random');
     const scores = Array.from(
       { length: 5000 },

@@ -1,4 +1,4 @@
-// PrioritySort: pods of higher priority first; among equals, the one that has waited longer.
+// PrioritySort: pods of higher priority first; with equal priority, the pod that has waited longer.
 
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { Queued, QueueSortPlugin } from '../framework/plugin.ts';

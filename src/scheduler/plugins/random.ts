@@ -1,5 +1,5 @@
-// Random: any node is as good as another. The smallest scoring plugin there can be, for those who want to write their own.
-// Not in the default profile; a profile names it under plugins.score.enabled.
+// Random: scores nodes at random. The smallest possible scoring plugin, as an example for plugin
+// authors. Not in the default profile; a profile enables it with plugins.score.enabled.
 
 import type { PluginRegistration } from '../framework/handle.ts';
 import { MAX_NODE_SCORE, type ScorePlugin } from '../framework/plugin.ts';

@@ -1,4 +1,4 @@
-// The plugins that come with the scheduler, and the profile that there is if no other is given.
+// The plugins in the tree, and the default profile.
 
 import type { EnabledPlugin } from '../config/configuration.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
@@ -53,7 +53,10 @@ export const inTreeRegistry: Registry = registryOf([
   roundRobin,
 ]);
 
-/** The default profile's plugins at every extension point that they implement, in Kubernetes' order and with its weights. */
+/**
+ * The default profile's plugins at every extension point that they implement, in upstream's order
+ * and with upstream's weights.
+ */
 export const defaultPlugins: readonly EnabledPlugin[] = [
   { name: schedulingGates.name, weight: 0 },
   { name: prioritySort.name, weight: 0 },
@@ -69,7 +72,7 @@ export const defaultPlugins: readonly EnabledPlugin[] = [
   { name: volumeZone.name, weight: 0 },
   { name: podTopologySpread.name, weight: 2 },
   { name: interPodAffinity.name, weight: 2 },
-  // Before preemption: rather give back devices that are of no use than make pods go.
+  // Before preemption: deallocating unused devices is better than evicting pods.
   { name: dynamicResources.name, weight: 2 },
   { name: defaultPreemption.name, weight: 0 },
   { name: nodeResourcesBalancedAllocation.name, weight: 1 },

@@ -1,4 +1,4 @@
-// Scores by how much of a node's resources would be requested with the pod on it: shared by NodeResourcesFit and
+// Scores by the resulting allocation of a node's resources, for NodeResourcesFit and
 // NodeResourcesBalancedAllocation.
 
 import * as field from '#machinery/validation/field.ts';
@@ -18,8 +18,8 @@ const CPU_AND_MEMORY: readonly WeightedResource[] = [
 ];
 
 /**
- * What a resource would come to. `requested` includes the pod; both are 0 if the resource does not matter: the node has none,
- * or it is an extended one that the pod does not ask for.
+ * The resulting allocation of a resource. `requested` includes the pod; both are 0 if the resource
+ * does not count: the node has none, or it is an extended resource that the pod does not request.
  */
 export interface Allocation {
   requested: number;
@@ -27,8 +27,8 @@ export interface Allocation {
 }
 
 /**
- * Writes the allocation of one resource into `into`. `nonZero`: CPU and memory with the defaults for containers that request
- * nothing.
+ * Writes the allocation of one resource into `into`. `nonZero`: CPU and memory with the defaults
+ * for containers that request nothing.
  */
 export function allocationOf(
   resource: string,
@@ -62,32 +62,35 @@ export function allocationOf(
   }
 }
 
-/** All of a pod that allocationOf reads. */
+/** Returns everything about a pod that allocationOf reads. */
 export function scoreTemplate({ requests, nonZeroMilliCpu, nonZeroMemory }: PodInfo): string {
   return `${requests.text()} ${nonZeroMilliCpu} ${nonZeroMemory}`;
 }
 
-/** Turns one resource's allocation into a score from 0 to 100. `allocatable` is not 0. */
+/** Returns a score from 0 to 100 for one resource's allocation. `allocatable` is not 0. */
 export type Scorer = (requested: number, allocatable: number) => number;
 
-/** More left is better: pods spread. */
+/** Prefers more free resources: pods are spread. */
 export const leastAllocated: Scorer = (requested, allocatable) =>
   requested > allocatable
     ? 0
     : Math.trunc(((allocatable - requested) * MAX_NODE_SCORE) / allocatable);
 
-/** Less left is better: pods fill nodes up. */
+/** Prefers less free resources: nodes are filled. */
 export const mostAllocated: Scorer = (requested, allocatable) =>
   Math.trunc((Math.min(requested, allocatable) * MAX_NODE_SCORE) / allocatable);
 
 export interface ShapePoint {
-  /** Percent. */
+  /** In percent. */
   readonly utilization: number;
-  /** 0 to 100. */
+  /** From 0 to 100. */
   readonly score: number;
 }
 
-/** A score for each utilization, straight lines between the points. `shape`: by growing utilization, not empty. */
+/**
+ * Returns a scorer that interpolates linearly between the points. `shape`: ordered by utilization,
+ * not empty.
+ */
 export function requestedToCapacityRatio(shape: readonly ShapePoint[]): Scorer {
   return (requested, allocatable) => {
     const utilization = requested > allocatable ? 100 : Math.trunc((requested * 100) / allocatable);
@@ -106,7 +109,7 @@ export function requestedToCapacityRatio(shape: readonly ShapePoint[]): Scorer {
   };
 }
 
-/** Reads `resources` of plugin arguments. */
+/** Reads the field `resources` of plugin arguments. */
 export function readResources(
   reader: ConfigReader,
   maxWeight: 1 | 100,
@@ -120,7 +123,7 @@ export function readResources(
     seen.add(name);
     const why =
       maxWeight === 1 ? 'must be 1' : `resource weight of ${name} not in valid range (0, 100]`;
-    // 0 stands for the default, too.
+    // 0 means the default, too.
     return { name, weight: item.child('weight').integer(0, maxWeight, why) || 1 };
   });
 }

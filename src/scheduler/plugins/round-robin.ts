@@ -1,5 +1,6 @@
-// RoundRobin: nodes take turns. A small plugin with more than one extension point, for those who want to write their own: PreScore
-// decides for this pod, Score answers for each node, Reserve remembers for the next pod. Not in the default profile.
+// RoundRobin: nodes take turns. A small plugin with several extension points, as an example for
+// plugin authors: PreScore decides for this pod, Score returns the result for each node, Reserve
+// remembers it for the next pod. Not in the default profile.
 
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
@@ -12,14 +13,14 @@ import {
 } from '../framework/plugin.ts';
 import { noArgs } from './args.ts';
 
-/** The node whose turn it is, for the pod of this cycle. */
+/** The node whose turn it is in this cycle. */
 const TURN: StateKey<string> = stateKey('RoundRobin/turn');
 
 export const roundRobin: PluginRegistration = {
   name: 'RoundRobin',
   create(args) {
     noArgs(roundRobin.name, args);
-    /** The node that got a pod last. */
+    /** The node that got the last pod. */
     let last = '';
     return {
       name: roundRobin.name,
@@ -34,7 +35,7 @@ export const roundRobin: PluginRegistration = {
         last = nodeName;
         return undefined;
       },
-      // A turn that was not used is not given back: the next node is as good.
+      // An unused turn is not returned: any next node is fine.
       unreserve: () => undefined,
     } satisfies PreScorePlugin & ScorePlugin & ReservePlugin;
   },

@@ -1,4 +1,4 @@
-// SchedulingGates: a pod with gates in its spec is not tried until they are all gone.
+// SchedulingGates: a pod with gates in its spec is not attempted until all of them are removed.
 
 import { ActionType, clusterEvent } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';

@@ -1,5 +1,5 @@
-// TaintToleration: keeps pods off nodes with taints that they do not tolerate, and prefers nodes with fewer of the taints
-// that only ask to be avoided.
+// TaintToleration: keeps pods off nodes with taints that they do not tolerate, and prefers nodes
+// with fewer untolerated PreferNoSchedule taints.
 
 import type { Toleration } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -22,7 +22,7 @@ const UNTOLERATED = new Status(
 );
 const SKIP = new Status('Skip', [], 'TaintToleration');
 
-/** The pod's tolerations that cover PreferNoSchedule. */
+/** The pod's tolerations for PreferNoSchedule. */
 const SOFT_TOLERATIONS: StateKey<readonly Immutable<Toleration>[]> =
   stateKey('TaintToleration/soft');
 
@@ -46,7 +46,7 @@ export const taintToleration: PluginRegistration = {
           : UNTOLERATED,
       filterTemplate: ({ pod }) => tolerationsText(pod),
       preScore(state, { pod }, nodes) {
-        // Without such taints all nodes score the same.
+        // Without such taints all nodes have equal scores.
         if (withSoftTaints.count === 0 || nodes.every(({ softTaints }) => softTaints.length === 0))
           return SKIP;
         const soft = (pod.spec.tolerations ?? []).filter(
@@ -55,7 +55,7 @@ export const taintToleration: PluginRegistration = {
         state.write(SOFT_TOLERATIONS, soft);
         return undefined;
       },
-      /** How many taints the pod does not tolerate. */
+      /** Returns the number of untolerated taints. */
       score(state, _pod, node) {
         if (node.softTaints.length === 0) return 0;
         const tolerations = state.read(SOFT_TOLERATIONS);

@@ -1,4 +1,4 @@
-// Whether tolerations of a pod cover a taint of a node.
+// Matches tolerations of a pod with taints of a node.
 
 import type { Taint, Toleration } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -6,7 +6,10 @@ import type { Pod } from '../framework/objects.ts';
 
 type Tolerations = readonly Immutable<Toleration>[] | undefined;
 
-/** An empty effect covers all effects; an empty key, with operator Exists, all keys and values. */
+/**
+ * Reports whether the toleration matches. An empty effect matches all effects; an empty key with
+ * operator Exists matches all keys and values.
+ */
 export function toleratesTaint(
   toleration: Immutable<Toleration>,
   taint: Pick<Immutable<Taint>, 'key' | 'value' | 'effect'>,
@@ -17,7 +20,7 @@ export function toleratesTaint(
     case 'Exists':
       return true;
     case 'Equal':
-      // A toleration without key and with operator Equal is refused by the API; it covers nothing.
+      // The API rejects a toleration without a key and with operator Equal; it matches nothing.
       return (
         (toleration.key ?? '') === taint.key && (toleration.value ?? '') === (taint.value ?? '')
       );
@@ -43,7 +46,7 @@ export function allTolerated(
   return true;
 }
 
-/** The same text for pods that tolerate the same. */
+/** Returns equal texts for pods with equal tolerations. */
 export function tolerationsText({ spec: { tolerations } }: Pod): string {
   return tolerations === undefined || tolerations.length === 0 ? '' : JSON.stringify(tolerations);
 }

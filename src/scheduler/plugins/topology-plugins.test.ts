@@ -1,4 +1,5 @@
-// InterPodAffinity and PodTopologySpread: arguments, what wakes a pod that they refused, and keys of labels.
+// InterPodAffinity and PodTopologySpread: arguments, events that requeue a rejected pod, and keys
+// of labels.
 
 import { describe, expect, test } from 'vitest';
 import type {
@@ -80,7 +81,7 @@ describe('InterPodAffinity is woken by', () => {
     spec: { affinity: antiAffinity(term('db')) },
   });
 
-  test('a pod that it has to be near', () => {
+  test('a pod that its affinity requires', () => {
     expect(wakes(plugin, near, assignedPodAdd, { after: placed({ app: 'db' }) })).toBe(true);
     expect(wakes(plugin, near, assignedPodAdd, { after: placed({ app: 'web' }) })).toBe(false);
     expect(updated(plugin, near, placed({ app: 'web' }), placed({ app: 'db' }))).toBe(true);
@@ -88,7 +89,7 @@ describe('InterPodAffinity is woken by', () => {
     expect(wakes(plugin, near, assignedPodDelete, { before: placed({ app: 'db' }) })).toBe(false);
   });
 
-  test('the end of the only pod of its own kind, as it may begin anew then', () => {
+  test('the end of the only pod of its own kind, since it may then be the first', () => {
     const own = makePod('p', { labels: { app: 'a' }, spec: { affinity: affinity(term('a')) } });
     expect(wakes(plugin, own, assignedPodDelete, { before: placed({ app: 'a' }) })).toBe(true);
     expect(
@@ -99,7 +100,7 @@ describe('InterPodAffinity is woken by', () => {
     ).toBe(false);
   });
 
-  test('the end of a pod that it must not be near, or that wants it away', () => {
+  test('the end of a pod that its anti-affinity, or whose anti-affinity, excludes it', () => {
     expect(wakes(plugin, apart, assignedPodDelete, { before: placed({ app: 'db' }) })).toBe(true);
     expect(wakes(plugin, apart, assignedPodDelete, { before: placed({ app: 'web' }) })).toBe(false);
     expect(updated(plugin, apart, placed({ app: 'db' }), placed({ app: 'web' }))).toBe(true);
@@ -112,7 +113,7 @@ describe('InterPodAffinity is woken by', () => {
     ).toBe(false);
   });
 
-  test('nodes with the topology that its affinity needs', () => {
+  test('nodes with the topology of its affinity', () => {
     expect(wakes(plugin, near, nodeAdd, { after: makeNode('n') })).toBe(false);
     expect(
       wakes(plugin, near, nodeAdd, { after: makeNode('n', { labels: { [ZONE]: 'z' } }) }),
@@ -122,7 +123,7 @@ describe('InterPodAffinity is woken by', () => {
     expect(wakes(plugin, near, nodeUpdateEvent(nodes.before, nodes.after), nodes)).toBe(true);
   });
 
-  test('labels of namespaces, if it selects by them or lives there', () => {
+  test('labels of namespaces, if its terms select by them or it is in the namespace', () => {
     const event = clusterEvent('Namespace', UPDATE, 'NamespaceUpdate');
     const namespace = (name: string, labels: Record<string, string>) => ({
       metadata: { name, labels },
@@ -155,7 +156,7 @@ describe('label keys of affinity terms', () => {
       termMatches(read, makePod('o', { labels }), none),
     );
 
-  test('narrow to, or leave out, the values that the pod has', () => {
+  test('restrict to, or exclude, the pod’s own values', () => {
     const same = withKeys({ app: 'a', version: '1' }, { matchLabelKeys: ['version', 'missing'] });
     expect([
       means(same, { app: 'a', version: '1' }),
@@ -168,7 +169,7 @@ describe('label keys of affinity terms', () => {
     ]).toEqual([false, true]);
   });
 
-  test('are not applied again if the pod was created with them applied', () => {
+  test('are not applied again if they were applied when the pod was created', () => {
     const labelSelector = {
       matchLabels: { app: 'a' },
       matchExpressions: [{ key: 'version', operator: 'In', values: ['1'] }],
@@ -198,7 +199,7 @@ describe('PodTopologySpread is woken by', () => {
     spec: { topologySpreadConstraints: [constraint] },
   });
 
-  test('pods that count, when they come, go, change or begin to end', () => {
+  test('counted pods, when they are added, removed, changed or terminating', () => {
     for (const [event, key] of [
       [assignedPodAdd, 'after'],
       [assignedPodDelete, 'before'],
@@ -213,7 +214,7 @@ describe('PodTopologySpread is woken by', () => {
     ).toBe(true);
   });
 
-  test('nodes that are in its topologies', () => {
+  test('nodes in its topologies', () => {
     const inZone = (zone: string) => makeNode('n', { labels: { [ZONE]: zone } });
     expect(wakes(plugin, pod, nodeAdd, { after: makeNode('n') })).toBe(false);
     expect(wakes(plugin, pod, nodeAdd, { after: inZone('z') })).toBe(true);
@@ -281,7 +282,7 @@ describe('arguments', () => {
     expect(() => make(plugin, args)).toThrow(message);
   });
 
-  test('may be left out, or say what is the default', () => {
+  test('may be omitted, or equal the defaults', () => {
     for (const plugin of ['InterPodAffinity', 'PodTopologySpread', 'DefaultPreemption'])
       expect(make(plugin).name).toBe(plugin);
     expect(make('PodTopologySpread', list(good)).name).toBe('PodTopologySpread');

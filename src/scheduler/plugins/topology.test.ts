@@ -1,4 +1,5 @@
-// InterPodAffinity and PodTopologySpread against the plain reference, for random clusters that change.
+// InterPodAffinity and PodTopologySpread against the reference implementation, for random clusters
+// with random changes.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -52,7 +53,7 @@ function verdicts(
   return nodes.map((node) => plugin.filter(state, pod, node)?.message ?? 'ok');
 }
 
-/** All 0 if the plugin has nothing to say. */
+/** Returns the scores; all 0 if the plugin skips. */
 function scores(plugin: FullPlugin, pod: PodInfo, nodes: readonly NodeInfo[]): readonly number[] {
   const state = new CycleState();
   if (plugin.preScore(state, pod, nodes)?.code === 'Skip') return nodes.map(() => 0);
@@ -109,7 +110,10 @@ describe('plugins that look at other pods', () => {
     };
   }
 
-  /** The plugin agrees with the reference on a cluster, after each step, and with pods added and removed on trial. */
+  /**
+   * Checks that the plugin agrees with the reference on a cluster, after each step, and with
+   * hypothetically added and removed pods.
+   */
   function agrees(
     registration: PluginRegistration,
     spec: fc.Arbitrary<Partial<PodSpec>>,
@@ -139,7 +143,7 @@ describe('plugins that look at other pods', () => {
       ) as FullPlugin;
       for (const { pod, node } of start) random.apply({ kind: 'addPod', pod, node });
       random.refresh();
-      // The second differs only in what the plugin must not take for the same.
+      // The second pod differs only in fields that the plugin must distinguish.
       const second = {
         ...first,
         ...like,
@@ -166,7 +170,7 @@ describe('plugins that look at other pods', () => {
           for (const verdict of expected)
             if (verdict === 'ok') passed++;
             else refused++;
-          // Some of the nodes, as if the others had been refused.
+          // Some of the nodes, as if the others had been rejected.
           const scored = infos.filter((_, i) => i % 3 !== at % 3);
           if (scored.length === 0) continue;
           const wanted = reference.scores(
@@ -178,7 +182,7 @@ describe('plugins that look at other pods', () => {
           if (new Set(wanted).size > 1) different++;
         }
       };
-      /** One pod more, and one that is there less, on the same node. */
+      /** Adds a hypothetical pod, and removes an existing one, on the same node. */
       const tryOut = (state: CycleState, pod: PodInfo, infos: readonly NodeInfo[]): void => {
         const target = infos[at % infos.length] as NodeInfo;
         const more = new PodInfo(random.make(tried, { nodeName: target.name }));
@@ -201,11 +205,11 @@ describe('plugins that look at other pods', () => {
       }
     });
     fc.assert(property, { numRuns: RUNS });
-    // The clusters are such that there is something to agree on.
+    // The clusters contain enough cases for a comparison.
     expect(Math.min(refused, passed, different)).toBeGreaterThan(RUNS / 3);
   }
 
-  test('InterPodAffinity agrees with the rules', () => {
+  test('InterPodAffinity agrees with the reference', () => {
     const words = {
       ok: 'ok',
       affinity: "node(s) didn't match pod affinity rules",
@@ -218,7 +222,7 @@ describe('plugins that look at other pods', () => {
     });
   });
 
-  test('PodTopologySpread agrees with the rules', () => {
+  test('PodTopologySpread agrees with the reference', () => {
     const words = {
       ok: 'ok',
       skewed: "node(s) didn't match pod topology spread constraints",

@@ -1,4 +1,5 @@
-// VolumeRestrictions: disks that are named in pods and can only be in one place, and claims that one pod alone may use.
+// VolumeRestrictions: disks in pod specs that can only be attached once, and claims that only one
+// pod may use.
 
 import { persistentVolumeClaims, type Volume } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -26,7 +27,7 @@ const CLAIM_CONFLICT = new Status(
   NAME,
 );
 
-/** Claims that only one pod may use, and how many uses of them by other pods there are. */
+/** Claims that only one pod may use, and the number of uses by other pods. */
 interface SinglePodClaims {
   readonly names: ReadonlySet<string>;
   uses: number;
@@ -40,7 +41,9 @@ export const volumeRestrictions: PluginRegistration = {
     noArgs(NAME, args);
     const claims = informers.informerFor(persistentVolumeClaims).lister;
 
-    /** The names of the pod's claims with ReadWriteOncePod, or that of one that is not there. */
+    /**
+     * Returns the names of the pod's claims with ReadWriteOncePod, or the name of a missing claim.
+     */
     const singlePodClaims = ({ pod, claims: uses }: PodInfo): ReadonlySet<string> | string => {
       const names = new Set<string>();
       for (const { name, ephemeral } of uses) {
@@ -95,7 +98,7 @@ export const volumeRestrictions: PluginRegistration = {
         if (hasDiskConflict(pod, node)) return DISK_CONFLICT;
         return (state.read(CLAIMS)?.uses ?? 0) > 0 ? CLAIM_CONFLICT : undefined;
       },
-      /** Whether a pod without volumes fits depends on nothing. */
+      /** A pod without volumes fits every node. */
       filterTemplate: (pod) => (pod.hasVolumes ? undefined : ''),
       eventsToRegister: () => [
         {
@@ -140,7 +143,10 @@ function disksConflict(a: Pod, b: Pod): boolean {
   return false;
 }
 
-/** The same disk, and not both only read it (where it can be read in several places at all). */
+/**
+ * Reports whether two volumes conflict: the same disk, unless both only read it (if it supports
+ * several readers).
+ */
 function sameDisk(a: Immutable<Volume>, b: Immutable<Volume>): boolean {
   const bothRead = (
     x?: { readonly readOnly?: boolean },

@@ -1,4 +1,4 @@
-// VolumeZone: a volume whose labels name a zone or region can only be used by nodes that are in it.
+// VolumeZone: a volume whose labels name a zone or region can only be used by nodes in it.
 
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
@@ -28,14 +28,14 @@ const CONFLICT = new Status(
   NAME,
 );
 
-/** Former names of labels, and what they are called now. */
+/** Deprecated labels → their current names. */
 const RENAMED: Readonly<Record<string, string>> = {
   'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
   'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
 };
 const LABELS: readonly string[] = [...Object.keys(RENAMED), ...Object.values(RENAMED)];
 
-/** One label of a volume: where it can be used. */
+/** A label of a volume: the zones or regions from which it can be used. */
 interface Topology {
   readonly key: string;
   readonly values: readonly string[];
@@ -51,7 +51,10 @@ export const volumeZone: PluginRegistration = {
     const volumes = informers.informerFor(persistentVolumes).lister;
     const classes = informers.informerFor(storageClasses).lister;
 
-    /** Returns the topologies of the volumes of the pod's claims, or why the pod cannot run anywhere. */
+    /**
+     * Returns the topologies of the volumes of the pod's claims, or why the pod cannot run
+     * anywhere.
+     */
     const topologiesOf = ({ pod, claims: uses }: PodInfo): readonly Topology[] | string => {
       const topologies: Topology[] = [];
       for (const { name, ephemeral } of uses) {
@@ -115,11 +118,11 @@ export const volumeZone: PluginRegistration = {
   },
 };
 
-/** A class whose claims do not need a volume before a pod has a node. */
+/** Returns true if the class does not bind claims before a pod has a node. */
 const bindsLate: QueueingHint = (_pod, { after }) =>
   (after as StorageClass | undefined)?.volumeBindingMode === 'WaitForFirstConsumer';
 
-/** The volume is new, or its labels say something else now. */
+/** Returns true if the volume is new, or its labels have changed. */
 const elsewhere: QueueingHint = (_pod, { before, after }) =>
   before === undefined ||
   !semanticEqual(
@@ -127,7 +130,10 @@ const elsewhere: QueueingHint = (_pod, { before, after }) =>
     topologiesOfVolume(after as PersistentVolume),
   );
 
-/** Nodes without any such label are not in zones at all: all volumes suit them. */
+/**
+ * Reports whether the node is in the volume's zone. Nodes without any such label can use all
+ * volumes.
+ */
 function isWithin(node: Node, topologies: readonly Topology[]): boolean {
   const labels = node.metadata.labels ?? {};
   if (!LABELS.some((key) => labels[key] !== undefined)) return true;
@@ -137,7 +143,10 @@ function isWithin(node: Node, topologies: readonly Topology[]): boolean {
   });
 }
 
-/** A label names several zones with `__` between them; one that cannot be read counts nothing. */
+/**
+ * Returns the topologies of a volume. A label separates several zones with `__`; an invalid one is
+ * ignored.
+ */
 function topologiesOfVolume({ metadata }: PersistentVolume): readonly Topology[] {
   return LABELS.flatMap((key) => {
     const text = metadata.labels?.[key];

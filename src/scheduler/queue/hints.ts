@@ -1,4 +1,5 @@
-// Which events are worth another try of a pod, by what the plugins that refused it have registered.
+// Decides which events requeue a rejected pod, by the registrations of the plugins that rejected
+// it.
 
 import type { Logger } from '#machinery/log.ts';
 import {
@@ -11,20 +12,26 @@ import {
 import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
 import type { QueuedPod } from './queued-pod.ts';
 
-/** Profile name → plugin name → what it registered for. */
+/** Profile name → plugin name → its registrations. */
 export type EventRegistrations = ReadonlyMap<
   string,
   ReadonlyMap<string, readonly ClusterEventWithHint[]>
 >;
 
-/** `skip`: leave the pod where it is. `afterBackoff`: queue it when its backoff is over. `immediately`: queue it now. */
+/**
+ * `skip`: leaves the pod in its place. `afterBackoff`: queues it when its back-off is over.
+ * `immediately`: queues it now.
+ */
 export type Requeue = 'skip' | 'afterBackoff' | 'immediately';
 
 export class QueueingHints {
   readonly #registrations: EventRegistrations;
   readonly #logger: Logger;
   readonly #metrics: SchedulerMetrics | undefined;
-  /** Resource and action of an event → the plugins that registered for it in any profile. Filled as events come. */
+  /**
+   * Resource and action of an event → the plugins of any profile that registered for it. Filled on
+   * demand.
+   */
   readonly #interested = new Map<string, readonly string[]>();
 
   constructor(registrations: EventRegistrations, logger: Logger, metrics?: SchedulerMetrics) {
@@ -33,7 +40,7 @@ export class QueueingHints {
     this.#metrics = metrics;
   }
 
-  /** The plugins whose refusals the event may change. */
+  /** Returns the plugins whose rejections the event may change. */
   interestedPlugins(event: ClusterEvent): readonly string[] {
     const key = `${event.resource} ${event.action}`;
     let plugins = this.#interested.get(key);
@@ -51,12 +58,12 @@ export class QueueingHints {
     return plugins;
   }
 
-  /** Whether the event may have made the pod schedulable. */
+  /** Returns whether the event may have made the pod schedulable. */
   worthRequeuing(pod: QueuedPod, event: ClusterEvent, objects: EventObjects): Requeue {
     // No plugin rejected it: an error occurred, and only a retry can help.
     if (pod.unschedulablePlugins.size === 0 && pod.pendingPlugins.size === 0) return 'afterBackoff';
     if (isWildcard(event)) {
-      // With a pod, it is meant for that pod alone.
+      // If the event has a pod, it is meant for that pod only.
       const target = objects.after as { readonly metadata?: { readonly uid?: string } } | undefined;
       return target === undefined || target.metadata?.uid === pod.info.uid
         ? 'afterBackoff'

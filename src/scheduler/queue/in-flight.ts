@@ -1,5 +1,6 @@
-// Events that arrive while pods are being scheduled. Such a pod may be refused because of a state that has changed since it
-// was taken out; when it comes back, the events since then tell whether it is worth another try. So no event is lost.
+// Events that arrive while pods are being scheduled. A pod in flight may be rejected because of
+// outdated state; when it returns, the events since it was popped decide whether a retry is
+// worthwhile. So no event is lost.
 
 import type { ClusterEvent, EventObjects } from '../framework/events.ts';
 
@@ -9,9 +10,12 @@ export interface InFlightEvent {
 }
 
 export class InFlight {
-  /** UID → the number of the first event that came after the pod was taken out, in the order of taking out. */
+  /** UID → the number of the first event after the pod was popped, in the order of popping. */
   readonly #pods = new Map<string, number>();
-  /** The events from number #firstEvent on. Those before came before every pod that is in flight. */
+  /**
+   * The events from number #firstEvent on. Earlier ones arrived before every pod in flight was
+   * popped.
+   */
   #events: InFlightEvent[] = [];
   #firstEvent = 0;
 
@@ -31,14 +35,14 @@ export class InFlight {
     return [...this.#pods.keys()];
   }
 
-  /** False if it is in flight already. */
+  /** Adds a pod. Returns false if it is in flight already. */
   add(uid: string): boolean {
     if (this.#pods.has(uid)) return false;
     this.#pods.set(uid, this.#firstEvent + this.#events.length);
     return true;
   }
 
-  /** Keeps the event for the pods that are in flight. */
+  /** Keeps the event for the pods in flight. */
   record(event: ClusterEvent, objects: EventObjects): void {
     if (this.#pods.size > 0) this.#events.push({ event, objects });
   }
@@ -49,7 +53,7 @@ export class InFlight {
     return counts;
   }
 
-  /** The events since the pod was popped. */
+  /** Returns the events since the pod was popped. */
   eventsSince(uid: string): readonly InFlightEvent[] {
     const first = this.#pods.get(uid);
     return first === undefined ? [] : this.#events.slice(first - this.#firstEvent);

@@ -1,4 +1,4 @@
-// The pods that are nominated to a node, on which room is being made for them.
+// The nominated pods of each node: preempted pods leave room there for them.
 
 import type { PodNominator } from '../framework/handle.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
@@ -8,16 +8,18 @@ const NONE: readonly PodInfo[] = [];
 export class Nominator implements PodNominator {
   /** UID → node. */
   readonly #nodeOf = new Map<string, string>();
-  /** Node → UID → pod. No empty maps at the inner level. */
+  /** Node → UID → pod. It has no empty inner maps. */
   readonly #byNode = new Map<string, Map<string, PodInfo>>();
   readonly #changed: (node: string) => void;
 
-  /** `changed`: called with each node whose set of nominated pods has changed. */
+  /**
+   * Creates a nominator. `changed`: called with each node whose set of nominated pods has changed.
+   */
   constructor(changed: (node: string) => void = () => undefined) {
     this.#changed = changed;
   }
 
-  /** Replaces an earlier nomination. '' takes it back. */
+  /** Nominates the pod, replacing an earlier nomination. '' removes it. */
   nominate(pod: PodInfo, node: string): void {
     this.remove(pod.uid);
     if (node === '') return;
@@ -29,8 +31,8 @@ export class Nominator implements PodNominator {
   }
 
   /**
-   * The pod has changed. What its status says counts if this change changed it; otherwise a nomination that the status does
-   * not show yet stays.
+   * Handles an update of the pod. The nomination in its status counts if this update changed it;
+   * otherwise a nomination that the status does not show yet stays.
    */
   update(before: PodInfo, after: PodInfo): void {
     const [old, now] = [

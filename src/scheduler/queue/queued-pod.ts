@@ -1,13 +1,16 @@
-// A pod that waits to be scheduled, with what the queue remembers of its attempts.
+// A pod that waits to be scheduled, with the queue's data about its attempts.
 
 import type { Queued } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 
 /**
- * Where a pod is. `active`: next to be scheduled. `backoff` and `errorBackoff`: becomes active when its backoff is over; the
- * second holds those that came back because something broke, which must wait that long in any case. `unschedulable`: waits
- * for an event that may help it. `gated`: the same, refused by PreEnqueue, so that it has not been tried at all. `out`: with
- * the scheduler, or nowhere.
+ * The place of a pod.
+ * - `active`: scheduled next.
+ * - `backoff`, `errorBackoff`: becomes active after its back-off; in the latter because of an
+ *   error, so that the back-off cannot be skipped.
+ * - `unschedulable`: waits for an event that may help it.
+ * - `gated`: the same, rejected by PreEnqueue and so never attempted.
+ * - `out`: in flight, or not in the queue.
  */
 export type Place = 'active' | 'backoff' | 'errorBackoff' | 'unschedulable' | 'gated' | 'out';
 
@@ -17,23 +20,23 @@ export class QueuedPod implements Queued {
   place: Place = 'out';
   timestampMs: number;
   readonly sequence: number;
-  /** How often it has been taken out to be scheduled. */
+  /** The number of scheduling attempts. */
   attempts = 0;
-  /** When it first became active, on the monotonic clock. */
+  /** When the pod first became active, on the monotonic clock. */
   initialAttemptMs: number | undefined = undefined;
-  /** When the attempt began that is under way or was the last, as SchedulerMetrics.now says. */
+  /** When the last or current attempt began, by SchedulerMetrics.now. */
   attemptStart = 0;
-  /** The plugins that refused it last; empty if something broke instead. */
+  /** The plugins that rejected the pod last; empty after an error. */
   unschedulablePlugins: ReadonlySet<string> = NONE;
   /** The plugins that returned Pending: their event requeues the pod without backoff. */
   pendingPlugins: ReadonlySet<string> = NONE;
-  /** No event has brought it to its attempt: it had waited too long for one. */
+  /** The pod was queued because it had waited too long, not by an event. */
   wasFlushed = false;
-  /** How often it was refused. */
+  /** The number of rejections. */
   unschedulableCount = 0;
-  /** How often in a row something broke. */
+  /** The number of consecutive errors. */
   consecutiveErrors = 0;
-  /** When its backoff is over, on the monotonic clock. */
+  /** When the back-off ends, on the monotonic clock. */
   backoffUntilMs = 0;
 
   constructor(info: PodInfo, timestampMs: number, sequence: number) {
@@ -50,7 +53,10 @@ export interface BackoffConfig {
   readonly maxMs: number;
 }
 
-/** How long a pod has to wait after its last attempt: the initial backoff, doubled with each failure up to the longest. */
+/**
+ * Returns the back-off after the last attempt in milliseconds: the initial back-off, doubled with
+ * each failure up to the maximum.
+ */
 export function backoffMs(
   pod: Pick<QueuedPod, 'unschedulableCount' | 'consecutiveErrors'>,
   config: BackoffConfig,

@@ -23,7 +23,7 @@ const gates = schedulingGates.create(
   makeHandle(),
 ) as PreEnqueuePlugin;
 
-/** Fit is helped by nodes with the label `fits`, and by pods that go; Port by pods that go. */
+/** Fit registers for nodes with the label `fits` and deleted pods; Port for deleted pods. */
 const registrations: Readonly<Record<string, readonly ClusterEventWithHint[]>> = {
   Fit: [
     {
@@ -70,7 +70,7 @@ function newQueue(config: Partial<SchedulingQueueConfig> = {}) {
     return pod;
   };
   const name = (pod: QueuedPod | undefined): string | undefined => pod?.info.pod.metadata.name;
-  /** Pops the next pod and has it refused by these plugins. */
+  /** Pops the next pod and rejects it by these plugins. */
   const refuse = (...plugins: readonly string[]): QueuedPod => {
     const pod = popped();
     pod.unschedulablePlugins = new Set(plugins);
@@ -84,7 +84,7 @@ const fits = { after: { fits: true } };
 const fitsNot = { after: { fits: false } };
 
 describe('SchedulingQueue', () => {
-  test('hands out by priority, then by age', async () => {
+  test('pops by priority, then by age', async () => {
     const { queue, clock, add, name } = newQueue();
     add('old');
     add('old2');
@@ -110,7 +110,7 @@ describe('SchedulingQueue', () => {
     expect(await last).toBeUndefined();
   });
 
-  test('leaves a refused pod until an event that may help it', async () => {
+  test('keeps a rejected pod until an event that may help it', async () => {
     const { queue, clock, add, refuse, name } = newQueue();
     add('p');
     refuse('Fit');
@@ -125,7 +125,7 @@ describe('SchedulingQueue', () => {
     expect(name(queue.tryPop())).toBe('p');
   });
 
-  test('queues at once if the backoff is over by then', async () => {
+  test('queues at once if the back-off is over', async () => {
     const { queue, clock, add, refuse } = newQueue();
     add('p');
     refuse('Fit');
@@ -134,7 +134,7 @@ describe('SchedulingQueue', () => {
     expect(queue.counts()).toMatchObject({ active: 1, backoff: 0, unschedulable: 0 });
   });
 
-  test('wakes only the pods whose plugins are interested', () => {
+  test('wakes only pods whose plugins registered for the event', () => {
     const { queue, add, refuse } = newQueue();
     add('fit');
     refuse('Fit');
@@ -155,7 +155,7 @@ describe('SchedulingQueue', () => {
     expect(logger.problems).toHaveLength(1);
   });
 
-  test('does not lose an event that comes while the pod is being scheduled', () => {
+  test('does not lose an event during an attempt', () => {
     const { queue, add, popped } = newQueue();
     add('p');
     const pod = popped();
@@ -166,7 +166,7 @@ describe('SchedulingQueue', () => {
     expect(queue.counts()).toMatchObject({ inFlight: 0, inFlightEvents: 0 });
   });
 
-  test('weighs such events by the hints, and only those since the pod was taken out', () => {
+  test('evaluates hints for such events, and only for those since the pod was popped', () => {
     const { queue, add, popped } = newQueue();
     add('a');
     add('b');
@@ -181,7 +181,7 @@ describe('SchedulingQueue', () => {
     expect([a.place, b.place]).toEqual(['backoff', 'unschedulable']);
   });
 
-  test('forgets events when nobody in flight needs them any more', () => {
+  test('drops events that no pod in flight needs', () => {
     const { queue, add, popped } = newQueue();
     add('a');
     add('b');
@@ -197,7 +197,7 @@ describe('SchedulingQueue', () => {
     expect(queue.counts()).toMatchObject({ inFlight: 0, inFlightEvents: 0 });
   });
 
-  test('backs a pod off that came back because something broke: 1 s, doubled up to 10 s', async () => {
+  test('backs off after an error: 1 s, doubled up to 10 s', async () => {
     const { queue, clock, add, popped } = newQueue({ popFromBackoff: true });
     add('p');
     const delays: number[] = [];
@@ -210,7 +210,7 @@ describe('SchedulingQueue', () => {
     expect(delays).toEqual([1000, 2000, 4000, 8000, 10_000, 10_000]);
   });
 
-  test('takes a pod out of backoff when there is nothing else to do, unless something broke', async () => {
+  test('pops a pod in back-off if no other is active, unless its back-off is due to an error', async () => {
     const { queue, add, refuse, popped, name } = newQueue({ popFromBackoff: true });
     add('refused');
     refuse('Fit');
@@ -222,7 +222,7 @@ describe('SchedulingQueue', () => {
     expect(queue.tryPop()).toBeUndefined();
   });
 
-  test('tries a pod again after five minutes whatever happened', async () => {
+  test('retries a pod after five minutes without an event', async () => {
     const { clock, add, refuse } = newQueue();
     add('p');
     const pod = refuse('Fit');
@@ -232,11 +232,11 @@ describe('SchedulingQueue', () => {
     await clock.advance('30s');
     expect(pod.place).toBe('active');
     expect(pod.wasFlushed).toBe(true);
-    // Tried, and refused again: from here on it waits anew.
+    // Attempted and rejected again: the wait starts anew.
     expect(refuse('Fit').wasFlushed).toBe(false);
   });
 
-  test('leaves gated pods alone until their gates are gone', async () => {
+  test('leaves gated pods alone until their gates are removed', async () => {
     const { queue, clock, add, logger } = newQueue();
     const gated = add('p', { spec: { schedulingGates: [{ name: 'a' }, { name: 'b' }] } });
     expect(queue.counts()).toMatchObject({ active: 0, gated: 1, unschedulable: 0 });
@@ -251,7 +251,7 @@ describe('SchedulingQueue', () => {
     expect(logger.problems).toEqual([]);
   });
 
-  test('queues without backoff what was waiting for its own event', () => {
+  test('queues a pod without back-off for the event it was pending on', () => {
     const { queue, add, popped } = newQueue();
     add('p');
     const pod = popped();
@@ -270,7 +270,7 @@ describe('SchedulingQueue', () => {
     expect([name(queue.tryPop()), name(queue.tryPop())]).toEqual(['b', 'a']);
   });
 
-  test('looks at an update of a refused pod as an event', () => {
+  test('treats an update of a rejected pod as an event', () => {
     const tolerated: readonly ClusterEventWithHint[] = [
       { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration') },
     ];
@@ -286,7 +286,7 @@ describe('SchedulingQueue', () => {
     expect(pod.place).toBe('backoff');
   });
 
-  test('comes back with the pod as it is now', () => {
+  test('requeues the pod in its newest version', () => {
     const { queue, add, popped } = newQueue();
     add('p');
     const pod = popped();
@@ -296,7 +296,7 @@ describe('SchedulingQueue', () => {
     expect(queue.get('uid-p')?.info).toBe(now);
   });
 
-  test('deletes from wherever the pod is', async () => {
+  test('deletes the pod from any place', async () => {
     const { queue, clock, add, refuse, popped } = newQueue();
     add('active');
     queue.delete('uid-active');
@@ -319,7 +319,7 @@ describe('SchedulingQueue', () => {
     });
   });
 
-  test('activates without backoff, in flight too', () => {
+  test('activates without back-off, also in flight', () => {
     const { queue, add, refuse, popped } = newQueue();
     const p = add('p');
     const pod = refuse('Fit');
@@ -336,13 +336,13 @@ describe('SchedulingQueue', () => {
     expect([again.place, other.place]).toEqual(['backoff', 'unschedulable']);
   });
 
-  test('remembers nominations, by the scheduler or by the status', () => {
+  test('keeps nominations, by the scheduler or by the status', () => {
     const { queue, add } = newQueue();
     const p = add('p', { status: { nominatedNodeName: 'n1' } });
     expect(queue.nominatedPodsForNode('n1')).toEqual([p]);
     queue.nominate(p, 'n2');
     expect([queue.nominatedPodsForNode('n1'), queue.nominatedPodsForNode('n2')]).toEqual([[], [p]]);
-    // The status does not know of n2 yet, and the change is about something else.
+    // The status does not show n2 yet, and the update changes another field.
     const labelled = makePodInfo('p', { labels: { a: 'b' }, status: { nominatedNodeName: 'n1' } });
     queue.update(p, labelled);
     expect(queue.nominatedNode('uid-p')).toBe('n2');
@@ -353,7 +353,7 @@ describe('SchedulingQueue', () => {
     expect(queue.nominatedPodsForNode('n3')).toEqual([]);
   });
 
-  test('holds a pod back that PreEnqueue fails on', () => {
+  test('holds a pod back if PreEnqueue fails', () => {
     const failing: PreEnqueuePlugin = {
       name: 'Failing',
       preEnqueue: () => Status.error(new Error('boom')),
@@ -373,7 +373,7 @@ describe('backoffMs', () => {
     [1, 0, 1000],
     [3, 0, 4000],
     [5, 0, 10_000],
-    // Errors in a row count instead, if there are any.
+    // Consecutive errors count instead, if there are any.
     [5, 1, 1000],
     [1, 1000, 10_000],
   ])(
@@ -387,7 +387,7 @@ describe('backoffMs', () => {
 });
 
 describe('SchedulingQueue with many unschedulable pods', () => {
-  test('asks no hint of pods that an event does not concern', () => {
+  test('calls no hint of pods that an event does not concern', () => {
     let asked = 0;
     const hinted: readonly ClusterEventWithHint[] = [
       {

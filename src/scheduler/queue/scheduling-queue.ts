@@ -1,13 +1,11 @@
-// The pods that wait to be scheduled.
-//
-//   add → active ⇄ (pop) the scheduler → bound
-//           ↑  ↖ backoff over       ↓ refused, or something broke
-//           |    backoff ← event ← unschedulable
-//           └── event, backoff over already ──┘
-//
-// A pod that was refused waits among the unschedulable ones for an event that may help it (see hints.ts), at most five
-// minutes. One that came back because something broke goes to the backoff queue at once. Pods that PreEnqueue refuses are
-// gated: they are not tried, and only an event that their plugin has registered for looks at them again.
+// The queue of pods that wait to be scheduled.
+// - A new pod becomes active. `pop` passes the next active pod to the scheduler, which binds it or
+//   returns it.
+// - A rejected pod is unschedulable: it waits for an event that may help it (see hints.ts), at most
+//   five minutes. After the event it is active, or in back-off until its back-off is over.
+// - A pod that returns because of an error goes to back-off at once.
+// - A pod that PreEnqueue rejects is gated: it is not attempted, and only an event for which its
+//   plugin registered checks it again.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { KeyedHeap } from '#machinery/collections/heap.ts';
@@ -43,22 +41,25 @@ export interface SchedulingQueueConfig {
   readonly initialBackoffMs?: number;
   /** Default: 10 seconds. */
   readonly maxBackoffMs?: number;
-  /** How long a pod stays unschedulable without an event that helps it. Default: 5 minutes. */
+  /**
+   * How long a pod stays unschedulable without an event that may help it, in milliseconds. Default:
+   * 5 minutes.
+   */
   readonly maxUnschedulableMs?: number;
   /**
-   * When there is nothing else to do, take the pod whose backoff is over next without waiting for that; not one that came back
-   * because something broke. Default: true, as Kubernetes does.
+   * If no pod is active, `pop` takes the pod whose back-off ends next, except after an error.
+   * Default: true, as upstream.
    */
   readonly popFromBackoff?: boolean;
-  /** Gets the nominations of the pods in the queue. Default: a new one. */
+  /** Receives the nominations of the pods in the queue. Default: a new one. */
   readonly nominator?: Nominator;
-  /** Default: nothing is counted. */
+  /** Default: no metrics. */
   readonly metrics?: SchedulerMetrics;
 }
 
-/** Why a pod comes back that was tried, for metrics. */
+/** The event of a pod that returns after an attempt, for metrics. */
 const ATTEMPT_FAILED = 'ScheduleAttemptFailure';
-/** How often pods are looked for that have been unschedulable for too long. */
+/** The period of checking for pods that have been unschedulable for too long. */
 const FLUSH_INTERVAL_MS = 30_000;
 
 export class SchedulingQueue implements PodNominator {
@@ -71,7 +72,7 @@ export class SchedulingQueue implements PodNominator {
   readonly #popFromBackoff: boolean;
   readonly #metrics: SchedulerMetrics | undefined;
 
-  /** Every pod that is in one of the places below, by UID; its `place` says in which. */
+  /** Every pod in one of the places below, by UID; its `place` names the place. */
   readonly #pods = new Map<string, QueuedPod>();
   readonly #active: KeyedHeap<string, QueuedPod>;
   readonly #backoffQ = backoffHeap();
@@ -111,7 +112,7 @@ export class SchedulingQueue implements PodNominator {
     });
   }
 
-  /** Looks after backoffs and timeouts until the signal aborts. */
+  /** Handles back-offs and timeouts until the signal aborts. */
   run(signal: AbortSignal): void {
     if (signal.aborted) return;
     const flush = this.#clock.setInterval(FLUSH_INTERVAL_MS, () => this.#flushUnschedulable());
@@ -126,7 +127,7 @@ export class SchedulingQueue implements PodNominator {
     this.#armTimer();
   }
 
-  /** A pod that has no node yet. One that is here already is updated. */
+  /** Adds a pod without a node. A pod that is in the queue already is updated. */
   add(info: PodInfo): void {
     const present = this.#pods.get(info.uid);
     if (present !== undefined) {
@@ -139,7 +140,9 @@ export class SchedulingQueue implements PodNominator {
     this.#moveToActive(pod, 'PodAdd');
   }
 
-  /** Updates a pod without a node. For a pod that is being scheduled, the update takes effect when it is requeued. */
+  /**
+   * Updates a pod without a node. For a pod in flight, the update takes effect when it is requeued.
+   */
   update(before: PodInfo, after: PodInfo): void {
     const event = podUpdateEvent(before, after);
     const objects = { before: before.pod, after: after.pod };
@@ -155,21 +158,24 @@ export class SchedulingQueue implements PodNominator {
     this.#nominator.update(before, after);
     pod.info = after;
     if (pod.place === 'active') {
-      // Its priority, or whatever pods are sorted by, may have changed.
+      // Its priority, or another field that decides the order, may have changed.
       this.#active.put(pod);
     } else if (event !== undefined && (pod.place === 'unschedulable' || pod.place === 'gated')) {
       this.#requeue(pod, this.#hints.worthRequeuing(pod, event, objects), event.label);
     }
   }
 
-  /** The pod is gone, or has a node. */
+  /** Deletes a pod that is gone or has a node. */
   delete(uid: string): void {
     this.#nominator.remove(uid);
     const pod = this.#pods.get(uid);
     if (pod !== undefined) this.#moveTo(pod, 'out');
   }
 
-  /** The pod to schedule next, when there is one; undefined once the signal aborts. `done` or `addUnschedulable` must follow. */
+  /**
+   * Returns the pod to schedule next, once there is one; undefined once the signal aborts. `done`
+   * or `addUnschedulable` must follow.
+   */
   async pop(signal: AbortSignal): Promise<QueuedPod | undefined> {
     for (;;) {
       if (signal.aborted) return undefined;
@@ -179,7 +185,7 @@ export class SchedulingQueue implements PodNominator {
     }
   }
 
-  /** As pop, but undefined if there is none now. */
+  /** Returns the pod to schedule next; undefined if there is none now. Otherwise like `pop`. */
   tryPop(): QueuedPod | undefined {
     for (;;) {
       const pod = this.#active.peek() ?? (this.#popFromBackoff ? this.#backoffQ.peek() : undefined);
@@ -201,14 +207,15 @@ export class SchedulingQueue implements PodNominator {
     }
   }
 
-  /** The scheduler is through with a pod that it popped, and it need not come back. */
+  /** Records that a popped pod need not return to the queue. */
   done(uid: string): void {
     this.#inFlight.done(uid);
   }
 
   /**
-   * A popped pod could not be scheduled: its `unschedulablePlugins` and `pendingPlugins` say which plugins refused it, both
-   * empty that something broke. `info`: the pod as it is now.
+   * Returns a popped pod that could not be scheduled: `unschedulablePlugins` and `pendingPlugins`
+   * contain the plugins that rejected it; both are empty after an error. `info`: the newest version
+   * of the pod.
    */
   addUnschedulable(pod: QueuedPod, info: PodInfo = pod.info): void {
     const events = this.#inFlight.eventsSince(info.uid);
@@ -242,7 +249,10 @@ export class SchedulingQueue implements PodNominator {
     else this.#requeue(pod, strategy, ATTEMPT_FAILED);
   }
 
-  /** Something has changed in the cluster: moves the pods that it may help. `filter`: leaves out other pods. */
+  /**
+   * Handles an event: moves the pods that it may help. `filter`: returns false for pods to leave
+   * out.
+   */
   moveAll(event: ClusterEvent, objects: EventObjects, filter?: (pod: Pod) => boolean): void {
     this.#inFlight.record(event, objects);
     const pods = isWildcard(event) ? [...this.#unschedulable.values()] : this.#interestedIn(event);
@@ -252,7 +262,10 @@ export class SchedulingQueue implements PodNominator {
     }
   }
 
-  /** Tries these pods again now, whatever refused them and without backoff. Pods not known here are ignored. */
+  /**
+   * Queues these pods now, without back-off, whichever plugins rejected them. Unknown pods are
+   * ignored.
+   */
   activate(pods: readonly Pod[]): void {
     for (const { metadata } of pods) {
       const pod = this.#pods.get(metadata.uid);
@@ -266,7 +279,7 @@ export class SchedulingQueue implements PodNominator {
     this.#nominator.nominate(info, node);
   }
 
-  /** PodNominator.isEmpty. */
+  /** See PodNominator.isEmpty. */
   isEmpty(): boolean {
     return this.#nominator.isEmpty();
   }
@@ -283,7 +296,7 @@ export class SchedulingQueue implements PodNominator {
     return this.#pods.get(uid);
   }
 
-  /** How many pods are where, for metrics and tests. */
+  /** Returns the number of pods in each place, for metrics and tests. */
   counts(): Readonly<
     Record<'active' | 'backoff' | 'unschedulable' | 'gated' | 'inFlight' | 'inFlightEvents', number>
   > {
@@ -297,7 +310,7 @@ export class SchedulingQueue implements PodNominator {
     };
   }
 
-  /** By event, how many are kept for the pods that are being tried; for metrics. */
+  /** Returns the number of kept events by event, for metrics. */
   inFlightEvents(): Readonly<Record<string, number>> {
     return this.#inFlight.countsByEvent();
   }
@@ -320,7 +333,7 @@ export class SchedulingQueue implements PodNominator {
     return this.#gated.size === 0 ? pods : [...pods, ...this.#gated.refusedBy(plugins)];
   }
 
-  /** `event`: why, for metrics; so below. */
+  /** Requeues a pod. `event`: the reason, for metrics, also in the methods below. */
   #requeue(pod: QueuedPod, strategy: Requeue, event: string): void {
     if (strategy === 'skip') return;
     if (strategy === 'immediately' || pod.backoffUntilMs <= this.#clock.monotonic())
@@ -335,7 +348,7 @@ export class SchedulingQueue implements PodNominator {
     this.#moveTo(pod, 'active', event);
   }
 
-  /** If not, the pod is among the gated ones afterwards. */
+  /** Runs PreEnqueue. If a plugin rejects the pod, it is gated afterwards. */
   #passesPreEnqueue(pod: QueuedPod, event: string): boolean {
     const plugins = this.#preEnqueue.get(pod.info.pod.spec.schedulerName ?? '');
     if (plugins === undefined) return true;
@@ -349,7 +362,7 @@ export class SchedulingQueue implements PodNominator {
           err: answer.cause,
         });
       }
-      // Out of its place first: those are sorted by the plugins that are about to change.
+      // Removed from its place first: places are indexed by the plugins that are about to change.
       this.#moveTo(pod, 'out');
       this.#pods.set(pod.info.uid, pod);
       pod.unschedulablePlugins = new Set([plugin.name]);
@@ -360,7 +373,7 @@ export class SchedulingQueue implements PodNominator {
     return true;
   }
 
-  /** The one way in which a pod gets from one place to another. */
+  /** Moves a pod from one place to another; no other method does. */
   #moveTo(pod: QueuedPod, place: Place, event = ''): void {
     const { uid } = pod.info;
     switch (pod.place) {
@@ -423,7 +436,7 @@ export class SchedulingQueue implements PodNominator {
     });
   }
 
-  /** Sets the timer for the backoff that is over first. */
+  /** Sets the timer for the back-off that ends first. */
   #armTimer(): void {
     const due = Math.min(
       this.#backoffQ.peek()?.backoffUntilMs ?? Infinity,

@@ -1,13 +1,14 @@
-// Pods that wait for an event, found by the plugins that refused them: an event visits only pods that it may help.
+// An index of pods that wait for an event, by the plugins that rejected them: an event visits only
+// pods that it may help.
 
 import type { QueuedPod } from './queued-pod.ts';
 
-/** Stands for the missing plugin of pods that none refused. */
+/** Replaces the plugin of pods that no plugin rejected. */
 const NO_PLUGIN = '';
 
 export class UnschedulablePods {
   readonly #byUid = new Map<string, QueuedPod>();
-  /** Plugin → the pods that it refused. No empty sets. */
+  /** Plugin → the pods that it rejected. It has no empty sets. */
   readonly #byPlugin = new Map<string, Set<QueuedPod>>();
 
   get size(): number {
@@ -18,7 +19,7 @@ export class UnschedulablePods {
     return this.#byUid.values();
   }
 
-  /** The pod's plugins must not change while it is in here. */
+  /** Adds a pod. Its plugins must not change while it is in the index. */
   add(pod: QueuedPod): void {
     this.#byUid.set(pod.info.uid, pod);
     for (const plugin of pluginsOf(pod)) {
@@ -37,7 +38,10 @@ export class UnschedulablePods {
     }
   }
 
-  /** The pods that one of these plugins refused, and those that none did. Each once. */
+  /**
+   * Returns the pods that one of these plugins rejected, and pods that no plugin rejected, each
+   * once.
+   */
   refusedBy(plugins: readonly string[]): readonly QueuedPod[] {
     const sets = [NO_PLUGIN, ...plugins].flatMap((plugin) => this.#byPlugin.get(plugin) ?? []);
     if (sets.length <= 1) return sets.length === 0 ? [] : [...(sets[0] as Set<QueuedPod>)];

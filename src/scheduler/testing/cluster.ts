@@ -1,4 +1,5 @@
-// An API server with a scheduler on a virtual clock, and ways to make requests of the scheduler fail.
+// An API server and a scheduler with a virtual clock, and ways to make the scheduler's requests
+// fail.
 
 import {
   type Event,
@@ -23,22 +24,31 @@ import { Scheduler, type SchedulerConfig } from '../scheduler.ts';
 import { RecordingLogger } from './handle.ts';
 import { makeNode, type NodeOptions } from './objects.ts';
 
-/** Called with each request of the scheduler: throws instead of it, or calls `send` and throws (or answers) after it. */
+/**
+ * Called for each request of the scheduler: throws instead of sending it, or calls `send` and
+ * throws (or returns) after it.
+ */
 export type Fault = (request: TransportRequest, send: () => Promise<unknown>) => Promise<unknown>;
 
-/** What becomes of a watch of the scheduler: the stream itself, or one that is slower or ends sooner. */
+/**
+ * Returns the stream for a watch of the scheduler: the original, or one that is slower or ends
+ * earlier.
+ */
 export type WatchFault = (
   stream: WatchStream<WatchEvent<unknown>>,
 ) => WatchStream<WatchEvent<unknown>>;
 
 export interface RunningScheduler {
   readonly logger: RecordingLogger;
-  /** What the scheduler has asked of the API server: 'POST /api/v1/namespaces/default/pods/p/binding'. Watches not included. */
+  /**
+   * The scheduler's requests except watches, such as 'POST
+   * /api/v1/namespaces/default/pods/p/binding'.
+   */
   readonly requests: readonly string[];
-  /** Replaces the fault; undefined: all goes well. */
+  /** Replaces the fault; undefined: no faults. */
   setFault(fault: Fault | undefined): void;
   metricsText(): string;
-  /** As when the process is killed: from now on no request of it goes out and no answer reaches it. */
+  /** Simulates a kill of the process: from now on no request is sent and no response arrives. */
   crash(): void;
   stop(): Promise<void>;
 }
@@ -47,7 +57,7 @@ export async function startTestCluster() {
   const clock = new VirtualClock();
   const server = await startTestServer({ clock });
   const { client } = server;
-  // Pods run as somebody; there is no controller here that makes it.
+  // Pods need a ServiceAccount, and no controller creates it here.
   await client
     .resource(serviceAccounts)
     .namespace('default')
@@ -167,7 +177,7 @@ export async function startTestCluster() {
       return (await inDefault.get(name)).spec.nodeName;
     },
 
-    /** Runs virtual time until the pods have nodes. */
+    /** Advances the virtual clock until the pods have nodes. */
     async untilBound(...names: readonly string[]): Promise<void> {
       await clock.runUntil(async () => {
         const { items } = await inDefault.list();

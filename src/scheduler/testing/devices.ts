@@ -1,4 +1,4 @@
-// Claims to devices, classes and slices for tests.
+// Device claims, classes and slices for tests.
 
 import type {
   Device,
@@ -26,7 +26,7 @@ const metadata = (name: string, namespace?: string) => ({
   creationTimestamp: '2026-01-01T00:00:00Z',
 });
 
-/** Of all devices of DRIVER, unless another expression is given. */
+/** Returns a class for all devices of DRIVER, or with another expression. */
 export function makeDeviceClass(
   name: string,
   expression = `device.driver == "${DRIVER}"`,
@@ -40,7 +40,7 @@ export function makeDeviceClass(
   };
 }
 
-/** A pool of one slice for one node; `more` says otherwise. */
+/** Returns a pool with one slice for one node; `more` overrides its fields. */
 export function makeSlice(
   name: string,
   node: string | undefined,
@@ -62,7 +62,7 @@ export function makeSlice(
   return slice;
 }
 
-/** Request `name` for one device of the class `gpu`. */
+/** Returns the request `name` for one device of the class `gpu`. */
 export function request(name: string, more: Partial<ExactDeviceRequest> = {}): DeviceRequest {
   return {
     name,
@@ -91,7 +91,7 @@ export function makeResourceClaim(
   return claim;
 }
 
-/** A pod's spec that uses these claims. */
+/** Returns the spec of a pod that uses these claims. */
 export function using(...claims: string[]) {
   return {
     resourceClaims: claims.map((resourceClaimName, i) => ({ name: `c${i}`, resourceClaimName })),

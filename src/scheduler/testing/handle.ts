@@ -1,4 +1,4 @@
-// What plugins and schedulers are given in tests.
+// The dependencies of plugins and schedulers in tests.
 
 import type { Client } from '#client/client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
@@ -18,7 +18,7 @@ export interface RecordedLine {
   readonly values: LogValues;
 }
 
-/** Keeps its lines, so that a test can say that nothing went wrong. */
+/** Keeps log lines, so that a test can check that there were no problems. */
 export class RecordingLogger implements Logger {
   readonly lines: RecordedLine[] = [];
 
@@ -58,7 +58,7 @@ export function snapshotOf(nodes: readonly NodeInfo[]): SnapshotReader {
   return snapshot;
 }
 
-/** For plugins that only compute: any call of the API fails the test. */
+/** A client for plugins that only compute: any call fails the test. */
 const noClient: Client = {
   resource() {
     throw new Error('a test without API server called it');

@@ -1,4 +1,5 @@
-// Informers for tests of plugins: they hold what the test puts into them, without an API server.
+// Informers for tests of plugins: they contain the objects that the test adds, without an API
+// server.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -23,7 +24,7 @@ export class TestInformers {
   readonly #ended = new AbortController();
   #revision = 10;
 
-  /** `write`: what a call other than list and watch does. */
+  /** Creates the informers. `write`: handles calls other than list and watch. */
   constructor(write: Partial<ResourceClient<KubeObject>> = {}) {
     this.client = {
       resource: <T extends KubeObject>(type: ResourceType<T>) =>
@@ -43,7 +44,7 @@ export class TestInformers {
     return this.#ended.signal;
   }
 
-  /** The object exists so, with a new resource version. Answers it as informers have it. */
+  /** Adds or replaces the object, with a new resource version. Returns it as informers have it. */
   put<T extends KubeObject>(type: ResourceType<T>, object: Immutable<T>): Immutable<T> {
     const { objects, watches } = this.#kind(type);
     const stored = {
@@ -63,7 +64,7 @@ export class TestInformers {
     for (const watch of watches) watch.push({ type: 'DELETED', object });
   }
 
-  /** Resolves when informers know what was put so far. */
+  /** Resolves when informers have all objects that were added so far. */
   async sync(): Promise<void> {
     this.informers.start(this.#ended.signal);
     await this.informers.waitForCacheSync(this.#ended.signal);

@@ -1,4 +1,4 @@
-// Pods and nodes for tests, in the normalized form in which informers hand objects out.
+// Pods and nodes for tests, in the normalized form of informers.
 
 import type {
   Node as CoreNode,
@@ -15,7 +15,7 @@ export interface PodOptions {
   readonly namespace?: string;
   readonly uid?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Requests of the only container. */
+  /** The requests of the only container. */
   readonly requests?: Readonly<Record<string, string>>;
   readonly spec?: Partial<PodSpec>;
   readonly status?: Partial<PodStatus>;
@@ -71,7 +71,7 @@ export interface NodeOptions {
   readonly ready?: boolean;
 }
 
-/** Without `allocatable`: 4 cores, 32 GiB, 110 pods. */
+/** Returns a node. Without `allocatable`: 4 cores, 32 GiB, 110 pods. */
 export function makeNode(name: string, options: NodeOptions = {}): Node {
   const allocatable = { ...(options.allocatable ?? { cpu: '4', memory: '32Gi', pods: '110' }) };
   const node: CoreNode = {
@@ -124,7 +124,7 @@ export function makeNode(name: string, options: NodeOptions = {}): Node {
   return node;
 }
 
-/** A node with pods on it, outside any cache. */
+/** Returns a node with pods on it, outside of any cache. */
 export function makeNodeInfo(
   name: string,
   options: NodeOptions = {},

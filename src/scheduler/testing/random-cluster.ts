@@ -1,4 +1,5 @@
-// Random clusters for property tests: few different labels, namespaces and topologies, so that most things meet.
+// Random clusters for property tests, with few different labels, namespaces and topologies, so that
+// most of them match.
 
 import fc from 'fast-check';
 import type { LabelSelector } from '#api/machinery/meta/v1/index.ts';
@@ -17,7 +18,7 @@ import { PodInfo } from '../framework/pod-info.ts';
 import { RecordingLogger } from './handle.ts';
 import { makeNode, makePod } from './objects.ts';
 
-/** Those that random pods live in. */
+/** The namespaces of random pods. */
 export const NAMESPACES = ['red', 'green', 'blue'] as const;
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -35,7 +36,7 @@ export interface RandomPod {
   readonly deleting: boolean;
 }
 
-/** What happens to a cluster: `pod` and `node` are taken modulo what there is. */
+/** A change of the cluster: `pod` and `node` are taken modulo the present number. */
 export type Step =
   | { readonly kind: 'addPod'; readonly pod: RandomPod; readonly node: number }
   | { readonly kind: 'removePod'; readonly pod: number }
@@ -86,7 +87,7 @@ const term: fc.Arbitrary<PodAffinityTerm> = fc
     { requiredKeys: ['topologyKey', 'labelSelector'] },
   )
   .map((made) => made as PodAffinityTerm)
-  // The API lets nobody select by a label both ways.
+  // The API rejects selectors with the same label in both lists.
   .filter(({ labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }) =>
     (labelSelector?.matchExpressions ?? []).every(
       ({ key }) => ![...matchLabelKeys, ...mismatchLabelKeys].includes(key),
@@ -143,7 +144,7 @@ export const spreadSpec: fc.Arbitrary<Partial<PodSpec>> = fc.record(
   { requiredKeys: ['topologySpreadConstraints'] },
 );
 
-/** What makes another pod of one: the same constraints, other nodes that suit it. */
+/** Generates variations of a pod: with the same constraints and other suitable nodes. */
 export const twist: fc.Arbitrary<Partial<PodSpec>> = fc.record(
   {
     nodeSelector: fc.constantFrom<Record<string, string>>(
@@ -172,7 +173,7 @@ export const randomNode: fc.Arbitrary<RandomNode> = fc.record({
 
 export function randomPod(spec: fc.Arbitrary<Partial<PodSpec>>): fc.Arbitrary<RandomPod> {
   return fc.record({
-    // Mostly one: there has to be enough to count.
+    // Usually the same namespace, so that there are enough pods to count.
     namespace: fc.constantFrom<string>('red', 'red', 'red', ...NAMESPACES),
     labels: labels.map((made) => made as Record<string, string>),
     spec: fc.oneof(fc.constant({}), spec),
@@ -223,14 +224,14 @@ export function randomSteps(spec: fc.Arbitrary<Partial<PodSpec>>): fc.Arbitrary<
 
 const NODE_NAMES = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5'] as const;
 
-/** A cache and its snapshot, to which steps happen. */
+/** A cache and its snapshot, to which steps are applied. */
 export class RandomCluster {
   readonly snapshot = new Snapshot();
   readonly #cache = new SchedulerCache({
     clock: new VirtualClock(),
     logger: new RecordingLogger(),
   });
-  /** On nodes, in no particular order. */
+  /** The pods on nodes, in no particular order. */
   #pods: Pod[] = [];
   #made = 0;
 

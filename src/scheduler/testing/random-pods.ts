@@ -1,5 +1,5 @@
-// Random pods and nodes that use everything that the default profile looks at, out of few different values, so that most
-// things meet: taints, affinities, ports, resources, images, spreading.
+// Random pods and nodes that use all inputs of the default profile, with few different values, so
+// that most of them match: taints, affinities, ports, resources, images, spreading.
 
 import fc from 'fast-check';
 import type {
@@ -102,7 +102,7 @@ const preferredTerm: fc.Arbitrary<PreferredSchedulingTerm> = fc.record({
   preference: nodeTerm,
 });
 
-/** More often preferred than required. */
+/** Preferred more often than required. */
 export const nodeAffinity: fc.Arbitrary<NodeAffinity> = fc
   .record({
     required: sometimes<readonly NodeSelectorTerm[]>(
@@ -167,7 +167,7 @@ export interface AnyPod {
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: Partial<PodSpec>;
   readonly deleting: boolean;
-  /** Seconds after the first; absent: it has not started. */
+  /** The start time in seconds after the first pod; absent: it has not started. */
   readonly started?: number;
 }
 
@@ -275,13 +275,13 @@ export const anyNode: fc.Arbitrary<NodeOptions> = fc.record({
   ),
 });
 
-/** Pods that compete for room, most of them started: what preemption is about. */
+/** Generates pods that compete for resources, most of them started, for preemption. */
 export const competingPod: fc.Arbitrary<AnyPod> = fc
   .record({
     namespace: fc.constantFrom('red', 'green'),
     labels,
     deleting: sometimes(fc.constant(true), false, 10),
-    // Few that have not: of two of those nothing says which is the more important.
+    // Few have not started: the importance of two such pods is undefined.
     started: fc.constantFrom(0, 0, 0, undefined),
     spec: fc.record({
       containers: fc

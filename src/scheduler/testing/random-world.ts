@@ -1,4 +1,5 @@
-// A random cluster as the scheduler sees it (cache, queue, what informers tell) and, apart from that, what is true of it.
+// A random cluster as the scheduler sees it (cache, queue, informers) and, separately, its true
+// state.
 
 import fc from 'fast-check';
 import { VirtualClock } from '#machinery/clock.ts';
@@ -15,7 +16,7 @@ import { anyLabels, type AnyPod } from './random-pods.ts';
 import type { ReferenceWorld } from './reference.ts';
 
 const NODE_NAMES = ['n0', 'n1', 'n2', 'n3', 'n4'] as const;
-/** Of the namespaces that pods are in. */
+/** The labels of the pods' namespaces. */
 export const COLORS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   red: { color: 'warm' },
   green: { color: 'cold' },
@@ -114,7 +115,7 @@ export const stepsOf = (
     },
   );
 
-/** The scheduler's parts and, apart from them, what is true. */
+/** The scheduler's parts and, separately, the true state. */
 export class World {
   readonly snapshot = new Snapshot();
   readonly queue: SchedulingQueue;
@@ -144,12 +145,12 @@ export class World {
     });
   }
 
-  /** Brings the snapshot up to date, as at the beginning of a cycle. */
+  /** Updates the snapshot, as at the beginning of a cycle. */
   refresh(): void {
     this.#cache.updateSnapshot(this.snapshot);
   }
 
-  /** A pod that waits has changed. */
+  /** Changes a waiting pod. */
   change(before: Pod, after: Pod): void {
     this.#informed.podUpdated(before, after);
   }
@@ -214,7 +215,7 @@ export class World {
         break;
       }
       case 'land': {
-        // Another scheduler has bound it: to its nominated node, or elsewhere.
+        // Another scheduler has bound the pod: to its nominated node, or to another one.
         const [pod] = this.#nominated.splice(one.pod % Math.max(1, this.#nominated.length), 1);
         if (pod === undefined) break;
         const bound: Pod = { ...pod, spec: { ...pod.spec, nodeName: nameOf(one.node) } };
@@ -259,7 +260,7 @@ export class World {
     return this.#nominated.filter(({ status }) => status.nominatedNodeName === node);
   }
 
-  /** Each a second later than the last. */
+  /** Returns times, each one a second later than the last. */
   #time(): string {
     const seconds = this.#made;
     return `2026-01-01T00:${String(Math.trunc(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}Z`;
@@ -298,7 +299,7 @@ function nameOf(node: number): string {
   return NODE_NAMES[node % NODE_NAMES.length] as string;
 }
 
-/** Its first container asks for so much now; if it is not granted, it holds what it held. */
+/** Resizes the first container's request; if it is not granted, the pod keeps its allocation. */
 function resized(pod: Pod, cpu: string, granted: boolean): Pod {
   const [first, ...others] = pod.spec.containers;
   if (first === undefined) return pod;

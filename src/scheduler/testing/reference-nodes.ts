@@ -1,5 +1,6 @@
-// What Kubernetes' documentation says about a pod and one node (taints, node affinity, host ports, resources, images), written down
-// as plainly as possible. The plugins have to agree with it. Nothing is shared with them.
+// A plain reference implementation of the documented rules for a pod and one node (taints, node
+// affinity, host ports, resources, images). The plugins have to agree with it. It shares no code
+// with them.
 
 import type {
   NodeAffinity,
@@ -24,7 +25,7 @@ function tolerates(pod: Pod, taint: Immutable<Taint>): boolean {
   );
 }
 
-/** Of those that keep pods away. */
+/** Reports whether the pod tolerates all taints that keep pods away. */
 export function toleratesAll(pod: Pod, node: Node): boolean {
   return (node.spec.taints ?? [])
     .filter(({ effect }) => effect !== 'PreferNoSchedule')
@@ -64,7 +65,7 @@ function termHolds(
   );
 }
 
-/** By node selector and required node affinity. */
+/** Reports whether node selector and required node affinity match. */
 export function wantsNode(pod: Pod, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
   if (!Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value))
@@ -107,10 +108,10 @@ function allocatable(node: Node, resource: string): number {
 const sum = (pods: readonly Pod[], resource: string, assumed = false): number =>
   pods.reduce((total, pod) => total + requested(pod, resource, assumed), 0);
 
-/** What refuses a pod on a node, in the words of the first plugin that does, sorted. */
+/** The rejection of a pod on a node: the sorted messages of the first plugin that rejects it. */
 export interface Refusal {
   readonly reasons: readonly string[];
-  /** Not even without all the other pods. */
+  /** Removing all other pods would not help. */
   readonly hopeless: boolean;
 }
 
@@ -138,7 +139,7 @@ function shortage(
   return reasons.length === 0 ? undefined : { reasons: reasons.sort(), hopeless };
 }
 
-/** Undefined if nothing refuses the pod. */
+/** Returns the rejection; undefined if the pod fits. */
 export function nodeRefusal(
   pod: Pod,
   node: Node,
@@ -162,13 +163,13 @@ export function nodeRefusal(
   return shortage(pod, node, there, ignored);
 }
 
-/** The greatest becomes 100, the others in proportion. */
+/** Scales values so that the greatest becomes 100. */
 function inProportion(raw: readonly number[]): number[] {
   const greatest = Math.max(0, ...raw);
   return raw.map((score) => (greatest === 0 ? 0 : Math.trunc((100 * score) / greatest)));
 }
 
-/** All 0 if no node has taints of that kind, so that there is nothing to compare. */
+/** Returns scores; all 0 if no node has such taints, so that nodes do not differ. */
 export function taintScores(pod: Pod, nodes: readonly Node[]): number[] {
   const soft = (node: Node) =>
     (node.spec.taints ?? []).filter(({ effect }) => effect === 'PreferNoSchedule');
@@ -198,7 +199,10 @@ export interface Strategy {
   readonly shape?: readonly { readonly utilization: number; readonly score: number }[];
 }
 
-/** CPU and memory count with what is assumed for containers that do not ask; other resources only if the pod asks for them. */
+/**
+ * Returns the score. CPU and memory count with assumed values for containers without requests;
+ * other resources count only if the pod requests them.
+ */
 export function fitScore(
   pod: Pod,
   node: Node,
@@ -226,7 +230,7 @@ export function fitScore(
     : Math.trunc(total / weights);
 }
 
-/** Straight lines between the points; scores of the points are from 0 to 10. */
+/** Interpolates linearly between the points, whose scores are from 0 to 10. */
 function onCurve(utilization: number, shape: NonNullable<Strategy['shape']>): number {
   const next = shape.findIndex((point) => utilization <= point.utilization);
   if (next < 0) return (shape.at(-1)?.score ?? 0) * 10;
@@ -237,7 +241,10 @@ function onCurve(utilization: number, shape: NonNullable<Strategy['shape']>): nu
   return from.score * 10 + Math.trunc(rise / (to.utilization - from.utilization));
 }
 
-/** 100 less the standard deviation, in percent, of the shares that would be used. 0 for a pod that asks for none of it. */
+/**
+ * Returns 100 minus the standard deviation, in percent, of the resulting utilizations. 0 for a pod
+ * that requests none of the resources.
+ */
 export function balanceScore(
   pod: Pod,
   node: Node,
@@ -262,7 +269,10 @@ export function balanceScore(
 
 const MIB = 1024 * 1024;
 
-/** `all`: every node of the cluster, as an image that few have counts less. */
+/**
+ * Returns the score. `all`: every node of the cluster, since an image that few nodes have counts
+ * less.
+ */
 export function imageScore(pod: Pod, node: Node, all: readonly Node[]): number {
   const inits = pod.spec.initContainers ?? [];
   const images = [...inits, ...pod.spec.containers].map(({ image = '' }) =>

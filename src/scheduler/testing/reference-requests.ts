@@ -1,4 +1,5 @@
-// What a pod asks of a node by the documentation's rules, written down as plainly as possible, in exact quantities.
+// A plain reference implementation of a pod's requests by the documented rules, in exact
+// quantities.
 
 import type { Pod } from '../framework/objects.ts';
 import {
@@ -15,7 +16,7 @@ type Asking = {
 type Amounts = Readonly<Record<string, string>> | undefined;
 
 const ZERO = newQuantity(0, 'DecimalSI');
-/** What a container is taken to ask for that does not say, when nodes are compared. */
+/** The assumed requests of a container without requests, for comparing nodes. */
 export const ASSUMED: Readonly<Record<string, Quantity>> = {
   cpu: newMilliQuantity(100, 'DecimalSI'),
   memory: newQuantity(200 * 1024 * 1024, 'BinarySI'),
@@ -24,7 +25,7 @@ export const ASSUMED: Readonly<Record<string, Quantity>> = {
 const most = (...all: readonly Quantity[]): Quantity =>
   all.reduce((a, b) => (a.cmp(b) >= 0 ? a : b), ZERO);
 
-/** The most that runs at one time, step by step through the pod's life. */
+/** Returns the maximum over the steps of the pod's life. */
 function sumOf(pod: Pod, of: (container: Asking) => Quantity): Quantity {
   const inits = pod.spec.initContainers ?? [];
   const sidecarsUpTo = (end: number): Quantity =>
@@ -40,7 +41,7 @@ function sumOf(pod: Pod, of: (container: Asking) => Quantity): Quantity {
   );
 }
 
-/** `missing`: what a container counts that does not ask. */
+/** Returns the request. `missing`: the value for containers without a request. */
 export function slowRequest(pod: Pod, resource: string, missing: Quantity = ZERO): Quantity {
   const infeasible = (pod.status.conditions ?? []).some(
     (c) => c.type === 'PodResizePending' && c.reason === 'Infeasible',
@@ -51,7 +52,7 @@ export function slowRequest(pod: Pod, resource: string, missing: Quantity = ZERO
   const { allocatedResources, resources } = pod.status;
   const asked = pod.spec.resources?.requests;
   const reported = resources !== undefined || allocatedResources !== undefined;
-  // If anything is asked for the pod as a whole, so is what its status has as a whole.
+  // Values at pod level count if the spec or the status has them.
   const asWhole =
     asked?.[resource] !== undefined || (Object.keys(asked ?? {}).length > 0 && reported);
   if (asWhole) {
@@ -78,7 +79,10 @@ export function slowRequest(pod: Pod, resource: string, missing: Quantity = ZERO
 
 const known = new WeakMap<Pod, Map<string, number>>();
 
-/** In thousandths for CPU, else in whole units. `assumed`: with ASSUMED for containers that do not say. */
+/**
+ * Returns the request: in thousandths for CPU, otherwise in whole units. `assumed`: uses ASSUMED
+ * for containers without requests.
+ */
 export function requested(pod: Pod, resource: string, assumed = false): number {
   let ofPod = known.get(pod);
   if (ofPod === undefined) known.set(pod, (ofPod = new Map()));
@@ -91,7 +95,7 @@ export function requested(pod: Pod, resource: string, assumed = false): number {
   return amount;
 }
 
-/** Everything that the pod says something of. */
+/** Returns all resources that the pod mentions. */
 export function resourcesOf(pod: Pod): readonly string[] {
   const { containers, initContainers = [], overhead = {} } = pod.spec;
   return [

@@ -1,5 +1,5 @@
-// The rules of the single plugins put together: which nodes take a pod, what they score, and whom it may push aside. As plain and
-// as slow as the parts; nothing is shared with the scheduler.
+// The combined reference rules: feasible nodes, their scores, and victims of preemption. As plain
+// and slow as its parts; it shares no code with the scheduler.
 
 import type { NodeAffinity } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -44,7 +44,7 @@ const AFFINITY_REFUSALS = {
   existing: refused("node(s) didn't satisfy existing pods anti-affinity rules", false),
 };
 
-/** `withAffinity`: whether affinity between pods is looked at. */
+/** Returns the rejection. `withAffinity`: whether inter-pod affinity is evaluated. */
 function refusalNow(
   pod: Pod,
   node: Node,
@@ -65,8 +65,9 @@ function refusalNow(
 const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
 
 /**
- * `nominated`: pods that are nominated to the node. Those that are as important must fit beside the pod, should they come; what only
- * they say about other pods is left to when they come, as Kubernetes does.
+ * Returns the rejection. `nominated`: pods that are nominated to the node. Pods of equal or higher
+ * priority must fit beside the pod; affinity terms of nominated pods are ignored until they are
+ * bound, as upstream.
  */
 export function refusal(
   pod: Pod,
@@ -96,7 +97,7 @@ function withPods(
   return { ...world, podsOn: (node) => (node === name ? here : world.podsOn(node)) };
 }
 
-/** By plugin, for the nodes that passed. */
+/** Returns the scores by plugin for feasible nodes. */
 export function scoresByPlugin(
   pod: Pod,
   nodes: readonly Node[],
@@ -124,23 +125,25 @@ export function scoresByPlugin(
   };
 }
 
-/** Whom a pod would push off a node. */
+/** The victims of a pod on a node. */
 export interface Preemption {
   readonly node: string;
   readonly victims: readonly Pod[];
-  /** Those of them that a disruption budget does not allow to go. */
+  /** The victims whose eviction violates a disruption budget. */
   readonly violating: readonly Pod[];
 }
 
-/** More important first: by priority, then by who has started first. */
+/** Orders by importance: by priority, then by start time. */
 function byImportance(a: Pod, b: Pod): number {
   const [startA, startB] = [a.status.startTime ?? '~', b.status.startTime ?? '~'];
   return priorityOf(b) - priorityOf(a) || (startA < startB ? -1 : startA > startB ? 1 : 0);
 }
 
 /**
- * For each node where it helps at all, the victims that the rules name: all less important pods go, and then come back as long as
- * the pod still fits, those that budgets protect before the others, the most important first. Undefined if the rules leave it open whom they name, as two are as important.
+ * Returns the victims on each node where preemption helps: all less important pods are removed, and
+ * then added back while the pod still fits, those that budgets protect before the others, the most
+ * important first. Returns undefined if the order of two pods is undefined, because they are
+ * equally important.
  */
 export function preemptions(
   pod: Pod,
@@ -181,7 +184,7 @@ export function preemptions(
   return found;
 }
 
-/** Those of the pods, if all of them went in this order, for which a budget has nothing left. */
+/** Returns the pods that exceed a budget if all pods are evicted in this order. */
 function overdrawing(pods: readonly Pod[], { budgets = [] }: ReferenceWorld): readonly Pod[] {
   const left = budgets.map(({ allowed }) => allowed);
   return pods.filter(({ metadata: { namespace, labels = {} } }) => {
@@ -196,7 +199,7 @@ function overdrawing(pods: readonly Pod[], { budgets = [] }: ReferenceWorld): re
   });
 }
 
-/** What makes one better than another, in the order in which it is looked at: less is better. */
+/** Returns the criteria by which candidates are compared, in order: lower is better. */
 function price({ victims, violating }: Preemption): readonly (number | string)[] {
   const priorities = victims.map(priorityOf);
   const highest = Math.max(...priorities);
@@ -204,7 +207,8 @@ function price({ victims, violating }: Preemption): readonly (number | string)[]
     .filter((victim) => priorityOf(victim) === highest)
     .map(({ status }) => status.startTime ?? '~');
   const earliest = starts.sort()[0] ?? '~';
-  // Times are compared the other way round: those who have not run for long are the ones to go.
+  // Inverted, since later start times are better: pods that have not run for long are evicted
+  // first.
   const inverted = [...earliest]
     .map((char) => String.fromCharCode(200 - char.charCodeAt(0)))
     .join('');
@@ -217,7 +221,7 @@ function price({ victims, violating }: Preemption): readonly (number | string)[]
   ];
 }
 
-/** The best ones; those that are as good as each other. */
+/** Returns the best candidates; several if they are equally good. */
 export function bestOf(candidates: readonly Preemption[]): readonly Preemption[] {
   const less = (a: readonly (number | string)[], b: readonly (number | string)[]): boolean => {
     const at = a.findIndex((value, i) => value !== b[i]);

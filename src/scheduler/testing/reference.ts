@@ -1,13 +1,13 @@
-// What Kubernetes' documentation says about inter-pod affinity and topology spread, written down as plainly as possible: every
-// pod is compared with every node and every other pod. The plugins have to agree with it. Nothing is shared with them.
+// A plain reference implementation of the documented rules for inter-pod affinity and topology
+// spread: every pod is compared with every node and every other pod. The plugins have to agree with
+// it. It shares no code with them.
 
-import type { LabelSelector } from '#api/machinery/meta/v1/index.ts';
+import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
 import type {
   PodAffinityTerm,
   TopologySpreadConstraint,
   WeightedPodAffinityTerm,
 } from '#api/groups/core/v1/index.ts';
-import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import { toleratesAll, wantsNode } from './reference-nodes.ts';
 
@@ -17,12 +17,12 @@ type Spread = Immutable<TopologySpreadConstraint>;
 
 export interface ReferenceWorld {
   readonly nodes: readonly Node[];
-  /** Those on the node of this name. */
+  /** Returns the pods on the node with this name. */
   readonly podsOn: (node: string) => readonly Pod[];
   readonly namespaceLabels: (namespace: string) => Labels;
-  /** What Services select. Default: there are none. */
+  /** Services with their selectors. Default: none. */
   readonly services?: readonly { readonly namespace: string; readonly selector: Labels }[];
-  /** Disruption budgets: how many of the pods selected may go. Default: there are none. */
+  /** Disruption budgets, with the number of selected pods that may be evicted. Default: none. */
   readonly budgets?: readonly {
     readonly namespace: string;
     readonly selector: Labels;
@@ -30,7 +30,10 @@ export interface ReferenceWorld {
   }[];
 }
 
-/** No selector selects nothing, an empty one everything. */
+/**
+ * Reports whether the selector matches. A missing selector matches nothing, an empty one
+ * everything.
+ */
 function selects(selector: Immutable<LabelSelector> | undefined, labels: Labels = {}): boolean {
   if (selector === undefined) return false;
   for (const [key, value] of Object.entries(selector.matchLabels ?? {}))
@@ -50,7 +53,7 @@ function selects(selector: Immutable<LabelSelector> | undefined, labels: Labels 
   });
 }
 
-/** Whether `owner`'s term means `other`. */
+/** Reports whether `owner`'s term selects `other`. */
 function means(owner: Pod, term: Term, other: Pod, world: ReferenceWorld): boolean {
   const { namespaces = [], namespaceSelector } = term;
   const namespace = other.metadata.namespace ?? '';
@@ -88,7 +91,7 @@ const preferredTerms = (
 ): readonly Immutable<WeightedPodAffinityTerm>[] =>
   pod.spec.affinity?.[kind]?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
 
-/** Whether there is any rule that has to do with the pod: its own, or that of a pod which it must not come near. */
+/** Reports whether any rule concerns the pod: its own, or an anti-affinity rule of another pod. */
 export function affinityConcerns(pod: Pod, world: ReferenceWorld): boolean {
   if (requiredTerms(pod, 'podAffinity').length + requiredTerms(pod, 'podAntiAffinity').length > 0)
     return true;
@@ -101,7 +104,7 @@ export function affinityConcerns(pod: Pod, world: ReferenceWorld): boolean {
   );
 }
 
-/** 'ok', or which rule keeps the pod off the node. */
+/** Returns 'ok', or the rule that keeps the pod off the node. */
 export function affinityVerdict(
   pod: Pod,
   node: Node,
@@ -143,7 +146,7 @@ export function affinityVerdict(
   return 'ok';
 }
 
-/** The scores of the nodes, 0…100. */
+/** Returns the scores of the nodes, 0 to 100. */
 export function affinityScores(
   pod: Pod,
   nodes: readonly Node[],
@@ -235,7 +238,10 @@ const SYSTEM_DEFAULTS = [
   { topologyKey: 'topology.kubernetes.io/zone', maxSkew: 5 },
 ];
 
-/** Those of a pod that has none of its own: it is spread among the pods of its Services. */
+/**
+ * Returns the default constraints of a pod without its own: it is spread among the pods of its
+ * Services.
+ */
 function defaultSpread(
   { metadata: { namespace, labels = {} } }: Pod,
   { services = [] }: ReferenceWorld,
@@ -254,7 +260,7 @@ function defaultSpread(
   }));
 }
 
-/** All 0 if the pod is to be spread among nothing. */
+/** Returns scores; all 0 if the pod has no spread constraints. */
 export function spreadScores(pod: Pod, nodes: readonly Node[], world: ReferenceWorld): number[] {
   const own = pod.spec.topologySpreadConstraints ?? [];
   const soft =
@@ -262,7 +268,7 @@ export function spreadScores(pod: Pod, nodes: readonly Node[], world: ReferenceW
       ? defaultSpread(pod, world)
       : own.filter((constraint) => constraint.whenUnsatisfiable === 'ScheduleAnyway');
   if (soft.length === 0) return nodes.map(() => 0);
-  // Nodes without one of the topologies are left out, unless nobody has asked for these topologies.
+  // Nodes without one of the topologies are left out, unless the constraints are defaults.
   const demanded = own.length === 0 ? [] : soft;
   const labelOf = (node: Node, key: string): string | undefined => node.metadata.labels?.[key];
   const complete = (node: Node): boolean =>

@@ -1,4 +1,4 @@
-// Informers that know given objects and hear of no change: for plugins that look things up.
+// Informers with fixed objects and without changes, for plugins that look objects up.
 
 import { createClient } from '#client/create-client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
@@ -10,12 +10,15 @@ import { RecordingLogger } from './handle.ts';
 
 export interface StaticInformers {
   readonly informers: SharedInformerFactory;
-  /** Those of informers that were asked for since are filled too. */
+  /** Starts the informers, including those that were requested since. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** `objects`: by the collection's path, such as /api/v1/namespaces. What is not in it is empty. */
+/**
+ * Creates the informers. `objects`: by the collection's path, such as /api/v1/namespaces. A missing
+ * collection is empty.
+ */
 export function staticInformers(
   objects: Readonly<Record<string, readonly unknown[]>>,
 ): StaticInformers {

@@ -1,4 +1,4 @@
-// Volumes, claims and classes for tests, as informers hand them out.
+// Volumes, claims and classes for tests, in the form of informers.
 
 import type {
   PersistentVolume as CoreVolume,
@@ -28,11 +28,11 @@ export interface VolumeOptions {
   readonly storage?: string;
   readonly spec?: Partial<PersistentVolumeSpec>;
   readonly phase?: PersistentVolumeStatus['phase'];
-  /** Only nodes with this hostname can use it. */
+  /** Only nodes with this hostname can use the volume. */
   readonly host?: string;
 }
 
-/** Without options: 1Gi, of the class `late`, available everywhere. */
+/** Returns a volume. Without options: 1Gi, of the class `late`, available everywhere. */
 export function makeVolume(name: string, options: VolumeOptions = {}): PersistentVolume {
   const volume: CoreVolume = {
     apiVersion: 'v1',
@@ -69,13 +69,13 @@ export interface ClaimOptions {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly spec?: Partial<PersistentVolumeClaimSpec>;
   readonly phase?: CoreClaim['status']['phase'];
-  /** Bound to the volume of that name. */
+  /** Bound to the volume with this name. */
   readonly volume?: string;
   readonly deleting?: boolean;
   readonly owner?: string;
 }
 
-/** Without options: 1Gi, of the class `late`, not bound. */
+/** Returns a claim. Without options: 1Gi, of the class `late`, unbound. */
 export function makeClaim(name: string, options: ClaimOptions = {}): PersistentVolumeClaim {
   const { annotations, owner, volume } = options;
   const claim: CoreClaim = {
@@ -109,7 +109,7 @@ export function makeClaim(name: string, options: ClaimOptions = {}): PersistentV
   return claim;
 }
 
-/** Waits for the first consumer unless `more` says otherwise. */
+/** Returns a class, which waits for the first consumer unless `more` overrides it. */
 export function makeClass(
   name: string,
   provisioner: string,
@@ -127,7 +127,7 @@ export function makeClass(
   return storageClass;
 }
 
-/** Volumes of a pod that mount these claims. */
+/** Returns the volumes of a pod that mounts these claims. */
 export function mounting(...claims: string[]): { volumes: Volume[] } {
   return {
     volumes: claims.map((claimName, i) => ({

@@ -1,5 +1,5 @@
-// A program for the crash test: writes to the store in a directory from several loops until it is killed, and prints every write
-// that was acknowledged, one JSON array a line: [revision, key, value or null].
+// A program for the crash test: writes to the store in a directory from several loops until it is
+// killed. It prints every acknowledged write as one line of JSON: [revision, key, value or null].
 
 import { writeSync } from 'node:fs';
 import { systemClock } from '#machinery/clock.ts';
@@ -13,7 +13,7 @@ const dataDir = process.argv[2];
 if (dataDir === undefined) throw new Error('usage: crash-writer.ts DIRECTORY');
 const storage = await openEmbeddedStorage({ clock: systemClock, logger: silentLogger, dataDir });
 
-/** Each key is written by one loop only. */
+/** Writes without end. Only this loop writes its keys. */
 async function writeForEver(loop: number): Promise<never> {
   for (let count = 0; ; count++) {
     const key = `/crash/${loop}/${count % KEYS_PER_LOOP}`;

@@ -10,13 +10,10 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { storageConformance } from '../conformance.ts';
-import type { Revision, Storage } from '../interface.ts';
-import { StorageError } from '../interface.ts';
-import type { EmbeddedStorageConfig } from './index.ts';
-import { openEmbeddedStorage } from './index.ts';
+import { type Revision, type Storage, StorageError } from '../interface.ts';
+import { type EmbeddedStorageConfig, openEmbeddedStorage } from './index.ts';
 import { DATABASE_FILE } from './log-database.ts';
-import type { Database } from './sqlite.ts';
-import { loadSqlite } from './sqlite.ts';
+import { type Database, loadSqlite } from './sqlite.ts';
 
 storageConformance('embedded', async (options) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'storage-'));
@@ -79,7 +76,10 @@ describe('embedded storage', () => {
     ).revision;
   }
 
-  /** Opens the closed database as some other program would. What it reads may keep its lock until this process ends. */
+  /**
+   * Opens the closed database as another program would, and applies `change`. The database file may
+   * stay locked until this process ends.
+   */
   async function tamper(dataDir: string, change: (database: Database) => void): Promise<void> {
     const { DatabaseSync } = await loadSqlite();
     const database = new DatabaseSync(join(dataDir, DATABASE_FILE));
@@ -87,7 +87,7 @@ describe('embedded storage', () => {
     database.close();
   }
 
-  test('keeps its files from other users', async () => {
+  test('keeps its files unreadable for other users', async () => {
     const dataDir = join(await newDirectory(), 'a', 'b');
     const storage = await open(dataDir);
     await put(storage, '/a/x', '1');
@@ -99,13 +99,13 @@ describe('embedded storage', () => {
     expect(modes).toEqual([0o700, 0o600, 0o600]);
   });
 
-  test('is opened once at a time, and says by whom', async () => {
+  test('is open in one process at a time, and names that process', async () => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir);
     const error = await refusal(open(dataDir));
     expect(error.reason).toBe('Unavailable');
     expect(error.message).toContain(`${dataDir} is in use by this process itself`);
-    // The attempt has not loosened the lock.
+    // The failed attempt did not release the lock.
     expect((await refusal(open(dataDir))).reason).toBe('Unavailable');
     await writeFile(join(dataDir, 'storage.pid'), '4242\n');
     expect((await refusal(open(dataDir))).message).toContain('in use by process 4242');
@@ -115,7 +115,7 @@ describe('embedded storage', () => {
     expect(await again.count('/a/')).toBe(1);
   });
 
-  test('loses nothing that was acknowledged when the process is killed', async () => {
+  test('keeps every acknowledged write when the process is killed', async () => {
     const dataDir = await newDirectory();
     const acknowledged = new Map<Revision, { key: string; value: string | null }>();
     let begin = 1;
@@ -134,7 +134,8 @@ describe('embedded storage', () => {
       });
       const current = await storage.currentRevision();
       expect(current).toBeGreaterThanOrEqual(Math.max(...acknowledged.keys()));
-      // What is on disk is what was told, plus what was never heard of: at most one write of each loop and round.
+      // The disk has every acknowledged write, and at most one unacknowledged write of each loop
+      // and round.
       const history: { revision: Revision; key: string; value: string | null }[] = [];
       for await (const event of storage.watch('/crash/', {
         afterRevision: 1,
@@ -152,13 +153,13 @@ describe('embedded storage', () => {
       expect(history.map((event) => event.revision)).toEqual(
         Array.from({ length: current - 1 }, (_, i) => i + 2),
       );
-      const found = history.filter((event) => acknowledged.has(event.revision));
-      expect(found).toEqual(
+      const acknowledgedEvents = history.filter((event) => acknowledged.has(event.revision));
+      expect(acknowledgedEvents).toEqual(
         [...acknowledged]
           .sort(([a], [b]) => a - b)
           .map(([revision, write]) => ({ revision, ...write })),
       );
-      expect(history.length - found.length).toBeLessThanOrEqual(16 * (round + 1));
+      expect(history.length - acknowledgedEvents.length).toBeLessThanOrEqual(16 * (round + 1));
       const last = new Map(history.map((event) => [event.key, event.value]));
       const { items } = await storage.list('/crash/');
       const expected = [...last]
@@ -170,37 +171,37 @@ describe('embedded storage', () => {
     }
   });
 
-  test('refuses writes when there is no space, loses none, and goes on when there is', async () => {
+  test('rejects writes without space, keeps acknowledged ones, and accepts writes again later', async () => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir, { maxBytes: 1024 * 1024 });
     const value = Buffer.alloc(10_000, 'x');
-    const made = new Map<string, Revision>();
+    const acknowledged = new Map<string, Revision>();
     let full: StorageError | undefined;
     while (full === undefined) {
       const batch = Array.from({ length: 8 }, async (_, i) => {
         const key = `/a/${i}`;
         const revision = await put(storage, key, value);
-        made.set(key, Math.max(revision, made.get(key) ?? 0));
+        acknowledged.set(key, Math.max(revision, acknowledged.get(key) ?? 0));
       });
       const outcomes = await Promise.allSettled(batch);
       for (const outcome of outcomes)
         if (outcome.status === 'rejected') full = outcome.reason as StorageError;
     }
     expect(full).toMatchObject({ name: 'StorageError', reason: 'NoSpace' });
-    // What fails for eight together may still do for one.
+    // A batch of eight writes may fail where a single write still fits.
     full = undefined;
     while (full === undefined) {
       const outcome = await put(storage, '/a/0', value).catch((error: unknown) => error);
-      if (typeof outcome === 'number') made.set('/a/0', outcome);
+      if (typeof outcome === 'number') acknowledged.set('/a/0', outcome);
       else full = outcome as StorageError;
     }
     expect(full.reason).toBe('NoSpace');
     expect((await refusal(storage.health())).reason).toBe('NoSpace');
-    // Reads go on, and show exactly what was acknowledged.
+    // Reads still work, and show exactly the acknowledged writes.
     const { items, revision } = await storage.list('/a/');
-    expect(new Map(items.map((kv) => [kv.key, kv.modRevision]))).toEqual(made);
-    expect(revision).toBe(Math.max(...made.values()));
-    // Room is made by forgetting history.
+    expect(new Map(items.map((kv) => [kv.key, kv.modRevision]))).toEqual(acknowledged);
+    expect(revision).toBe(Math.max(...acknowledged.values()));
+    // Compaction frees space.
     await storage.compact(revision);
     await storage.health();
     expect(await put(storage, '/a/0', value)).toBe(revision + 1);
@@ -213,7 +214,7 @@ describe('embedded storage', () => {
     ]);
   });
 
-  test('goes on with a compaction that a crash interrupted', async () => {
+  test('resumes a compaction that a crash interrupted', async () => {
     const dataDir = await newDirectory();
     let storage = await open(dataDir);
     for (let i = 0; i < 20; i++) await put(storage, `/a/${i % 4}`, String(i));
@@ -221,7 +222,8 @@ describe('embedded storage', () => {
     const last = await put(storage, '/a/1', 'last');
     const state = (await storage.list('/a/')).items.map((kv) => [kv.key, kv.modRevision]);
     await storage.close();
-    // As if it had ended after the first rows: of /a/0 the deletion is still there, but not all that it deleted.
+    // Simulates a crash after the first deleted rows: the deletion of /a/0 is on disk, but not all
+    // rows that it made obsolete are deleted.
     await tamper(dataDir, (database) => {
       database.exec(`DELETE FROM log WHERE revision < 8;
         UPDATE meta SET value = ${revision} WHERE name = 'compacted_revision';
@@ -271,14 +273,15 @@ describe('embedded storage', () => {
         );
         sizes.push(files.reduce((sum, size) => sum + size, 0));
       }
-      // Each round writes 4 MB. The first rounds fill the log up to where it begins anew.
+      // Each round writes 4 MB. The first rounds fill the log up to the point where it is reused
+      // from its start.
       expect(Math.max(...sizes.slice(4))).toBeLessThanOrEqual(1.2 * Math.max(...sizes.slice(0, 4)));
       expect(sizes.at(-1)).toBeLessThan(24e6);
       expect(await storage.count('/a/')).toBe(100);
     },
   );
 
-  test('gives the room of what was deleted back to the disk', async () => {
+  test('returns the space of deleted rows to the file system', async () => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir);
     const value = Buffer.alloc(8000, 'x');
@@ -305,11 +308,12 @@ describe('embedded storage', () => {
     const again = await open(dataDir);
     const took = systemClock.monotonic() - began;
     expect(await again.count('/a/')).toBe(100_000);
-    // One second or less where nothing else runs (bench/storage): this is only to notice if it takes many times as long.
+    // Opening takes at most one second on an idle machine (bench/storage). This limit only detects
+    // a multiple of that.
     expect(took).toBeLessThan(8000);
   });
 
-  test('opens what an older version wrote, and watches over it from then on', async () => {
+  test('opens a store of an older format, and checks it from then on', async () => {
     const dataDir = await newDirectory();
     let storage = await open(dataDir);
     for (let i = 0; i < 20; i++) await put(storage, `/a/${i % 4}`, String(i));
@@ -328,7 +332,7 @@ describe('embedded storage', () => {
     expect(await refusal(open(dataDir))).toMatchObject({ reason: 'Corrupt' });
   });
 
-  test('refuses a log that ends before what was acknowledged', async () => {
+  test('rejects a log that ends before the last acknowledged write', async () => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir);
     for (let i = 0; i < 5; i++) await put(storage, `/a/${i}`, 'x');
@@ -341,8 +345,8 @@ describe('embedded storage', () => {
     expect(error.message).toContain('cox snapshot restore');
   });
 
-  describe('refuses a directory that it cannot trust', () => {
-    /** A store with some history, closed. */
+  describe('rejects a directory that it cannot trust', () => {
+    /** Returns the directory of a closed store with some history. */
     async function filled(): Promise<string> {
       const dataDir = await newDirectory();
       const storage = await open(dataDir);
@@ -401,7 +405,7 @@ describe('embedded storage', () => {
       expect(error.message).toMatch(/restore a snapshot/);
     });
 
-    test('a file that is no database', async () => {
+    test('a file that is not a database', async () => {
       const dataDir = await newDirectory();
       await writeFile(
         join(dataDir, DATABASE_FILE),
@@ -412,12 +416,12 @@ describe('embedded storage', () => {
       expect(await readFile(join(dataDir, DATABASE_FILE), 'utf8')).toContain('not a database');
     });
 
-    test('some other program’s database', async () => {
+    test('the database of another program', async () => {
       const dataDir = await newDirectory();
       await tamper(dataDir, (database) => database.exec('CREATE TABLE theirs (a)'));
       const error = await refusal(open(dataDir));
       expect(error).toMatchObject({ reason: 'Corrupt' });
-      expect(error.message).toContain('some other program');
+      expect(error.message).toContain('another program');
     });
 
     test('a format of the future', async () => {
@@ -439,7 +443,7 @@ describe('embedded storage', () => {
       },
     );
 
-    test('one that is a file', async () => {
+    test('a path that is a file', async () => {
       const path = join(await newDirectory(), 'file');
       await writeFile(path, '');
       const error = await refusal(open(path));
@@ -455,7 +459,9 @@ function text(value: Uint8Array): string {
 
 type Line = [revision: Revision, key: string, value: string | null];
 
-/** Runs the crash writer, kills it without warning after so many acknowledgements, and answers all that it printed. */
+/**
+ * Runs the crash writer, kills it after `count` acknowledgements, and returns all that it printed.
+ */
 async function writeUntilKilled(dataDir: string, count: number): Promise<Line[]> {
   const program = fileURLToPath(new URL('./crash-writer.ts', import.meta.url));
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
@@ -467,7 +473,7 @@ async function writeUntilKilled(dataDir: string, count: number): Promise<Line[]>
   const closed = once(child, 'close');
   const lines: Line[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
-    // The last line may be cut off by the kill: then it was not acknowledged.
+    // The kill may cut off the last line, which then does not count as acknowledged.
     if (!line.endsWith(']')) continue;
     lines.push(JSON.parse(line) as Line);
     if (lines.length === count) child.kill('SIGKILL');

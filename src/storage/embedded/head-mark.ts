@@ -1,11 +1,13 @@
-// The mark of how far writes have been acknowledged, in a small file beside the database.
+// The head mark: the last acknowledged revision, in a small file beside the database.
 //
-// SQLite takes a write-ahead log to end at the first frame that does not match its checksum: after a crash that is right, since
-// only what was never synced can be torn. But a frame that was synced and rotted later looks the same, and everything after it
-// would silently be gone. The mark tells the two apart: it is written after the sync of what it names, so wherever it is found,
-// that was on the disk.
+// SQLite ends its write-ahead log at the first frame whose checksum does not match. After a crash
+// that is right, since only unsynced frames can be torn. But a frame that was synced and damaged
+// later looks the same, and every later frame would be lost silently. The mark distinguishes the
+// two cases: it is written after its revision was synced, so a mark proves that the revision was on
+// disk.
 //
-// It is not synced itself. An older mark, or one that was torn, only notices less.
+// The mark itself is not synced. An older or torn mark detects less damage, but never reports any
+// by mistake.
 
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,21 +33,22 @@ export class HeadMark {
     );
   }
 
-  /** The revision marked; undefined if there is no mark, or only a part of one. */
+  /** Returns the marked revision; undefined if the file is empty or damaged. */
   read(): Revision | undefined {
     if (readSync(this.#file, this.#bytes, 0, MARK_BYTES, 0) < MARK_BYTES) return undefined;
     if (this.#bytes.readUInt32LE(8) !== crc32(this.#bytes.subarray(0, 8))) return undefined;
     return this.#bytes.readDoubleLE(0);
   }
 
-  /** Call after everything up to the revision was synced. */
+  /** Marks the revision. Call it after everything up to the revision was synced. */
   write(revision: Revision): void {
     this.#bytes.writeDoubleLE(revision, 0);
     this.#bytes.writeUInt32LE(crc32(this.#bytes.subarray(0, 8)), 8);
     try {
       writeSync(this.#file, this.#bytes, 0, MARK_BYTES, 0);
     } catch {
-      // The disk may be full, of the mark's own file system block even. The writes are safe, and the older mark is still true.
+      // The disk may be too full even for the mark. The writes are safe, and the older mark is
+      // still true.
     }
   }
 

@@ -1,13 +1,12 @@
-// The default engine: the in-memory core, with a durable log in SQLite that a worker thread writes. See README.md in src/storage.
+// The default engine: the in-memory core, with a durable log in SQLite that a worker thread writes.
+// See README.md in src/storage.
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { workerSource } from '#machinery/worker-source.ts';
-import { StorageError } from '../interface.ts';
-import type { Storage } from '../interface.ts';
-import type { EngineConfig, EngineOptions } from '../mvcc/engine.ts';
-import { MvccEngine } from '../mvcc/engine.ts';
+import { type Storage, StorageError } from '../interface.ts';
+import { type EngineConfig, type EngineOptions, MvccEngine } from '../mvcc/engine.ts';
 import { load } from './load.ts';
 import { DATABASE_FILE } from './log-database.ts';
 import type { WorkerConfig } from './protocol.ts';
@@ -16,21 +15,28 @@ import { serveSnapshots } from './snapshot-socket.ts';
 import { WorkerLog } from './worker-log.ts';
 
 export interface EmbeddedStorageConfig extends EngineOptions {
-  /** The directory of the store, for nothing else; created (mode 0700) if it does not exist. */
+  /**
+   * The directory of the store; nothing else may use it. Created with mode 0700 if it does not
+   * exist.
+   */
   readonly dataDir: string;
-  /** The database refuses to grow beyond this many bytes, with NoSpace. Default: no limit but the disk's. */
+  /**
+   * The maximum size of the database in bytes; larger writes fail with NoSpace. Default: the disk's
+   * space.
+   */
   readonly maxBytes?: number;
 }
 
 /**
- * Opens the store in the directory, or makes an empty one there. Throws StorageError: Unavailable (somebody has it open, or no
- * access), Corrupt (damaged, of another program, or of a newer version), NoSpace.
+ * Opens the store in the directory, or creates an empty one there. Throws StorageError: Unavailable
+ * (another process has it open, or access is denied), Corrupt (damaged, not a store, or of a newer
+ * version), NoSpace.
  */
 export async function openEmbeddedStorage(config: EmbeddedStorageConfig): Promise<Storage> {
   return await openEmbeddedEngine(config);
 }
 
-/** As openEmbeddedStorage, for what takes snapshots itself. */
+/** Opens the store like openEmbeddedStorage, and returns the engine, which can take snapshots. */
 export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise<MvccEngine> {
   const { dataDir, maxBytes, logger, clock } = config;
   const source = workerSource(
@@ -42,7 +48,7 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
     workerData,
     execArgv: source.execArgv,
     name: 'storage',
-    // The thread keeps next to nothing; its young generation need not grow as the main thread's does.
+    // The thread keeps almost no objects, so it needs no large young generation.
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
   const began = clock.monotonic();
@@ -84,14 +90,14 @@ class EmbeddedEngine extends MvccEngine {
     this.#dataDir = dataDir;
   }
 
-  /** The size of the database and its write-ahead log. */
+  /** Returns the size of the database and its write-ahead log, in bytes. */
   async sizeBytes(): Promise<number> {
     const sizes = await Promise.all(
       [DATABASE_FILE, `${DATABASE_FILE}-wal`].map((name) =>
         stat(join(this.#dataDir, name)).then(
           ({ size }) => size,
           (error: unknown) => {
-            // The log is not always there.
+            // The write-ahead log may not exist.
             if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
             throw new StorageError(
               'Unavailable',

@@ -1,9 +1,8 @@
-// The start of the embedded engine: makes the in-memory state from the rows that the worker reads.
+// Starts the embedded engine: builds the in-memory state from the rows that the worker reads.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Worker } from 'node:worker_threads';
-import type { Revision } from '../interface.ts';
-import { StorageError } from '../interface.ts';
+import { type Revision, StorageError } from '../interface.ts';
 import type { Expiration } from '../mvcc/expiry.ts';
 import { MvccStore } from '../mvcc/store.ts';
 import { corrupt } from './corrupt.ts';
@@ -14,13 +13,16 @@ import { readWrites } from './record.ts';
 export interface Loaded {
   readonly store: MvccStore;
   readonly expirations: readonly Expiration[];
-  /** Rows that a compaction had not come to when the process ended, in the order in which to delete them. */
+  /**
+   * The revisions of rows that a compaction had not deleted when the process ended, in the order in
+   * which they must be deleted.
+   */
   readonly obsolete: readonly Revision[];
 }
 
 /**
- * Takes what the worker sends until it has sent everything. Rejects, once the thread has ended and so holds nothing any more,
- * with the StorageError that says why it could not.
+ * Receives the worker's messages until it has sent every row. Rejects with a StorageError when
+ * loading fails; by then the thread has ended and released the lock.
  */
 export function load(worker: Worker, dataDir: string): Promise<Loaded> {
   return new Promise((resolve, reject) => {
@@ -40,7 +42,7 @@ export function load(worker: Worker, dataDir: string): Promise<Loaded> {
           try {
             rows.take(message.records);
           } catch (error) {
-            // Each row is whole, but together they make no sense.
+            // Each row is intact, but the rows contradict each other.
             refusal = corrupt(dataDir, errorMessage(error));
             void worker.terminate();
           }
@@ -63,7 +65,7 @@ export function load(worker: Worker, dataDir: string): Promise<Loaded> {
   });
 }
 
-/** Rows in order of revision, becoming a store. */
+/** Collects rows in order of revision into a store. */
 class Rows {
   readonly #store: MvccStore;
   readonly #expirations = new Map<string, Expiration>();

@@ -1,4 +1,4 @@
-// Whether a store is open in some process.
+// Finds out which process has a store open.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,9 +6,10 @@ import { DATABASE_FILE, holder } from './log-database.ts';
 import { type Database, loadSqlite, sqliteFailure } from './sqlite.ts';
 
 /**
- * Returns a description of the process that has the store in `dataDir` open ("process 4711"), or undefined if none has. A store that is
- * missing, damaged or unreadable is open in none. Must not be called in the process that has the store open: when this closes its
- * file, the system drops that process's lock.
+ * Returns a description of the process that has the store in `dataDir` open ("process 4711"), or
+ * undefined if none has. A store that is missing, damaged or unreadable counts as not open. Must
+ * not be called in the process that has the store open: closing this function's file would release
+ * that process's lock.
  */
 export async function storeHolder(dataDir: string): Promise<string | undefined> {
   const path = join(dataDir, DATABASE_FILE);

@@ -1,10 +1,12 @@
 // The durable log on disk: one SQLite table with a row per revision.
 //
-// A write appends a row; what a row replaces is deleted when its history is compacted. So the newest row of a key is its
-// current value, and the rows after the compaction revision are the history. The state lives in memory: nothing here is ever
-// looked up by key, so the only index is the revision, and a commit touches few pages.
+// A write appends a row. The row that it replaces is deleted when its history is compacted. So the
+// newest row of a key is its current value, and the rows after the compaction revision are the
+// history. The state lives in memory: nothing is looked up by key here, so the only index is the
+// revision, and a commit touches few pages.
 //
-// Runs in the worker thread. Its errors are StorageError, except those of `commit`, `compact` and `probe`, which come from SQLite.
+// Runs in the worker thread. Its errors are StorageError, except those of `commit`, `compact` and
+// `probe`, which come from SQLite.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import {
@@ -19,43 +21,55 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Revision } from '../interface.ts';
-import { StorageError } from '../interface.ts';
+import { type Revision, StorageError } from '../interface.ts';
 import { corrupt } from './corrupt.ts';
 import { HeadMark } from './head-mark.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { isIntact, sealRecords } from './record.ts';
-import type { Database } from './sqlite.ts';
-import { loadSqlite, sqliteFailure } from './sqlite.ts';
+import { type Database, loadSqlite, sqliteFailure } from './sqlite.ts';
 
 export const DATABASE_FILE = 'storage.db';
-/** Has the process id of the owner of the database, for messages. The lock itself is SQLite's. */
+/**
+ * The file with the process id of the database's owner, for messages. SQLite holds the lock itself.
+ */
 const PID_FILE = 'storage.pid';
 
-/** Marks the file as ours («Cox1» in ASCII). */
+/** Marks the file as a Coxswain store («Cox1» in ASCII). */
 const APPLICATION_ID = 0x436f7831;
-/** The version of the tables. Higher ones are refused; 1 did not count the rows that are kept. */
+/**
+ * The version of the tables. A higher version is rejected. Version 1 did not count the kept rows.
+ */
 const FORMAT_VERSION = 2;
 const PAGE_BYTES = 4096;
 /**
- * Pages in the write-ahead log, about, before it is copied into the database. That takes some 10 µs a page, in which nothing is committed:
- * in small pieces it is over before the writers that go on meanwhile have to wait.
+ * The approximate number of pages in the write-ahead log at which it is copied into the database.
+ * Copying takes about 10 µs a page, and blocks commits. Small pieces end before the waiting writers
+ * notice.
  */
 const CHECKPOINT_PAGES = 500;
-/** Pages that a transaction writes beside those that its rows fill: the path to them, and the tables' own. */
+/**
+ * Pages that a transaction writes beside its rows' own: the path to them in the tree, and the pages
+ * of the table of constants.
+ */
 const TRANSACTION_PAGES = 4;
-/** Sums of revisions are kept modulo this, so that they stay exact. */
+/** Sums of revisions are kept modulo this number, so that they stay exact. */
 const SUM_MODULUS = 2 ** 48;
-/** Rows are handed over in pieces of at most this many bytes (but for one large record), which stay in memory while one of their values does. */
+/**
+ * The maximum size of a piece in which rows are handed over (one larger record is a piece of its
+ * own). A piece stays in memory as long as one of its values does.
+ */
 const LOAD_PIECE_BYTES = 256 * 1024;
-/** Rows looked at together when the pieces are cut. */
+/** The number of rows that are looked at together when the pieces are cut. */
 const LOAD_ROWS = 1024;
-/** Free pages given back to the file system with each compaction request, at least, and for each row that it deletes. */
+/**
+ * The minimum number of free pages that each compaction request returns to the file system. It also
+ * returns one for each deleted row.
+ */
 const VACUUM_PAGES = 256;
 const VACUUM_PAGES_PER_ROW = 1;
-/** Fewer free pages than this are kept for rows to come. */
+/** Up to this many free pages are kept for later rows. */
 const SPARE_PAGES = 4096;
-/** With room for this much, the store counts as able to write. */
+/** The store counts as writable if it has room for this many bytes. */
 const PROBE_BYTES = 4 * PAGE_BYTES;
 
 const SCHEMA = `
@@ -73,7 +87,7 @@ const SCHEMA = `
   );
 `;
 
-/** From format 1 to 2. */
+/** Migrates the tables from format 1 to 2. */
 const COUNT_KEPT = `
   INSERT INTO meta SELECT 'kept_rows', count(*) FROM log
     WHERE revision <= (SELECT value FROM meta WHERE name = 'compacted_revision');
@@ -82,7 +96,7 @@ const COUNT_KEPT = `
 
 interface RowSize {
   readonly revision: Revision;
-  /** The length of its record. */
+  /** The length of the row's record. */
   readonly bytes: number;
 }
 
@@ -91,7 +105,7 @@ type Statement = ReturnType<Database['prepare']>;
 interface Kept {
   readonly upTo: Revision;
   readonly rows: number;
-  /** Modulo SUM_MODULUS. */
+  /** The sum of the revisions, modulo SUM_MODULUS. */
   readonly sum: number;
 }
 
@@ -104,11 +118,17 @@ export class LogDatabase {
   readonly #setMeta: Statement;
   readonly #head: HeadMark;
   readonly compactedRevision: Revision;
-  /** The compaction revision, and of the rows up to it how many there are and the sum of their revisions: none goes unnoticed. */
+  /**
+   * The compaction revision, with the number of the rows up to it and the sum of their revisions. A
+   * missing row is detected by them.
+   */
   #kept: Kept;
-  /** Pages written to the write-ahead log, about, since it was last copied. */
+  /** The approximate number of pages written to the write-ahead log since it was last copied. */
   #logPages = 0;
-  /** A write has failed for another reason than lack of space: what the disk has is not known, and it is left alone. */
+  /**
+   * A write has failed for a reason other than lack of space. The state on disk is unknown, so
+   * nothing more is written.
+   */
   #failed = false;
 
   private constructor(database: Database, dataDir: string) {
@@ -116,7 +136,8 @@ export class LogDatabase {
     this.#dataDir = dataDir;
     this.#insert = database.prepare('INSERT INTO log VALUES (?, ?)');
     this.#delete = database.prepare('DELETE FROM log WHERE revision = ?');
-    // Text in SQLite may be any bytes, and only text can be concatenated. 40 times faster than to fetch each row.
+    // SQLite concatenates only text, and its text may be any bytes. One concatenation is 40 times
+    // as fast as fetching each row.
     this.#concatenate = database.prepare(
       "SELECT CAST(group_concat(CAST(record AS TEXT), '') AS BLOB) AS records FROM " +
         '(SELECT record FROM log WHERE revision BETWEEN ? AND ? ORDER BY revision)',
@@ -147,15 +168,16 @@ export class LogDatabase {
       writeFileSync(join(dataDir, PID_FILE), `${process.pid}\n`, { mode: 0o600 });
       return new LogDatabase(opened, dataDir);
     } catch (error) {
-      // It holds a lock, and has no other owner that would close it.
+      // The database holds a lock, and no other code would close it.
       database?.close();
       throw openError(error, dataDir);
     }
   }
 
   /**
-   * Fills an empty database with the newest records of keys, in order of revision and sealed, as the state at `revision`: no
-   * revision before it can be read. Only what is finished is kept.
+   * Returns functions that fill an empty database with the newest record of each key, in order of
+   * revision and sealed, as the state at `revision`. Earlier revisions cannot be read. Only
+   * `finish` makes the records durable.
    */
   restore(): {
     add(revision: Revision, record: Uint8Array): void;
@@ -176,7 +198,8 @@ export class LogDatabase {
         this.#setMeta.run(rows, 'kept_rows');
         this.#setMeta.run(sum, 'kept_sum');
         this.#database.exec('COMMIT');
-        // The lock goes with the write-ahead log and the next access, without waiting for the thread to end (see close).
+        // Leaving WAL mode releases the lock at the next access, before the thread ends (see
+        // close).
         this.#database.exec(
           'PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM meta',
         );
@@ -192,22 +215,22 @@ export class LogDatabase {
         'SELECT revision, length(record) AS bytes FROM log WHERE revision > ? ORDER BY revision LIMIT ?',
       );
       let last = 0;
-      const found = { rows: 0, sum: 0 };
+      const present = { rows: 0, sum: 0 };
       for (;;) {
         const rows = sizes.all(last, LOAD_ROWS) as RowSize[];
         this.#checkGaps(last, rows);
         for (const { revision } of rows) {
           if (revision > this.compactedRevision) break;
-          found.rows++;
-          found.sum = (found.sum + revision) % SUM_MODULUS;
+          present.rows++;
+          present.sum = (present.sum + revision) % SUM_MODULUS;
         }
         for (let begin = 0, end = 0; begin < rows.length; begin = end) {
           let bytes = 0;
           while (
             end < rows.length &&
-            (end === begin || bytes + (rows[end] as RowSize).bytes <= LOAD_PIECE_BYTES)
+            (end === begin || bytes + rows[end]!.bytes <= LOAD_PIECE_BYTES)
           ) {
-            bytes += (rows[end] as RowSize).bytes;
+            bytes += rows[end]!.bytes;
             end++;
           }
           handOver(this.#readPiece(rows.slice(begin, end), bytes));
@@ -215,14 +238,17 @@ export class LogDatabase {
         last = rows.at(-1)?.revision ?? last;
         if (rows.length < LOAD_ROWS) break;
       }
-      this.#checkKept(found);
+      this.#checkKept(present);
       this.#checkHead(Math.max(last, this.compactedRevision));
     } catch (error) {
       throw openError(error, this.#dataDir);
     }
   }
 
-  /** After the compaction revision there is a row for every revision. `last`: the revision before these rows. */
+  /**
+   * Checks that there is a row for every revision after the compaction revision. `last`: the
+   * revision before these rows.
+   */
   #checkGaps(last: Revision, rows: readonly RowSize[]): void {
     let before = Math.max(last, this.compactedRevision);
     for (const { revision } of rows) {
@@ -233,12 +259,12 @@ export class LogDatabase {
     }
   }
 
-  #checkKept(found: { readonly rows: number; readonly sum: number }): void {
+  #checkKept(present: { readonly rows: number; readonly sum: number }): void {
     const { upTo, rows, sum } = this.#kept;
-    if (found.rows === rows && found.sum === sum) return;
+    if (present.rows === rows && present.sum === sum) return;
     throw corrupt(
       this.#dataDir,
-      `of the ${rows} rows up to revision ${upTo}, ${found.rows} are there, or others than there should be`,
+      `of the ${rows} rows up to revision ${upTo}, ${present.rows} are present, or the wrong ones`,
     );
   }
 
@@ -252,12 +278,12 @@ export class LogDatabase {
     );
   }
 
-  /** The records of these rows, which are all that there are between the first and the last of them. */
+  /**
+   * Returns the records of these rows, which must be all rows between the first and the last of
+   * them.
+   */
   #readPiece(rows: readonly RowSize[], bytes: number): Uint8Array<ArrayBuffer> {
-    const records = this.#concatenation(
-      (rows[0] as RowSize).revision,
-      (rows.at(-1) as RowSize).revision,
-    );
+    const records = this.#concatenation(rows[0]!.revision, rows.at(-1)!.revision);
     if (records.length !== bytes)
       throw corrupt(
         this.#dataDir,
@@ -277,7 +303,7 @@ export class LogDatabase {
     const { records } = this.#concatenate.get(first, last) as { readonly records: unknown };
     if (!(records instanceof Uint8Array))
       throw corrupt(this.#dataDir, `the rows of revisions ${first} to ${last} have no data`);
-    // It must have its buffer for itself, to be handed over.
+    // The records need a buffer of their own, which is transferred to the main thread.
     return records.buffer instanceof ArrayBuffer && records.buffer.byteLength === records.length
       ? new Uint8Array(records.buffer)
       : new Uint8Array(records);
@@ -295,11 +321,11 @@ export class LogDatabase {
     this.#head.write(last);
   }
 
-  /** Deletes rows that nothing needs any more. The order matters only between calls. */
+  /** Deletes obsolete rows in one transaction. Their order matters only between calls. */
   compact(compactedRevision: Revision, obsolete: Float64Array): void {
     let kept = this.#kept;
     this.#transaction(() => {
-      // After the old compaction revision there was a row for every revision.
+      // Every revision after the old compaction revision has a row.
       const { upTo } = this.#kept;
       let rows = this.#kept.rows + (compactedRevision - upTo);
       let sum = this.#kept.sum + sumOfRange(upTo + 1, compactedRevision);
@@ -315,7 +341,8 @@ export class LogDatabase {
       this.#setMeta.run(kept.sum, 'kept_sum');
     }, PAGE_BYTES * obsolete.length);
     this.#kept = kept;
-    // Where writes go on at the same rate, the rows to come need the free pages again: only a surplus is given back.
+    // If writes go on at the same rate, later rows need the free pages again. Only a surplus is
+    // returned.
     const free = readNumber(this.#database, 'PRAGMA freelist_count');
     if (free > SPARE_PAGES && free > readNumber(this.#database, 'PRAGMA page_count') / 2) {
       const pages = Math.max(VACUUM_PAGES, VACUUM_PAGES_PER_ROW * obsolete.length);
@@ -323,7 +350,7 @@ export class LogDatabase {
     }
   }
 
-  /** Throws what a commit would throw now. */
+  /** Throws the error that a commit would throw now. */
   probe(): void {
     this.#transaction(
       () => this.#database.exec(`INSERT INTO probe VALUES (zeroblob(${PROBE_BYTES}))`),
@@ -333,9 +360,10 @@ export class LogDatabase {
   }
 
   /**
-   * Copies the write-ahead log into the database once it is long, so that it can begin anew. SQLite would do that by itself
-   * inside a commit, but would say nothing when it fails: a sync of the database that failed, and worked when it was tried
-   * again, may have lost what it was to keep. Throws what SQLite throws, but for lack of space: the log only grows until there is some.
+   * Copies the write-ahead log into the database if it has grown long, so that it can restart from
+   * its beginning. SQLite could do so itself inside a commit, but would not report a failure: after
+   * a failed sync of the database, data may be lost even if a later sync succeeds. Throws SQLite's
+   * errors, except lack of space: then the log only grows until there is space.
    */
   checkpointIfDue(): void {
     if (this.#logPages < CHECKPOINT_PAGES) return;
@@ -352,8 +380,8 @@ export class LogDatabase {
   }
 
   /**
-   * No other call may follow. On some versions of Node the lock is released only when the thread ends, since statements cannot
-   * be disposed of.
+   * Closes the database. No other call may follow. On some versions of Node the lock is released
+   * only when the thread ends, since statements cannot be finalized.
    */
   close(): void {
     try {
@@ -365,7 +393,7 @@ export class LogDatabase {
     }
   }
 
-  /** `bytes`: how much it writes, about. */
+  /** Runs the function in a transaction. `bytes`: about how many bytes it writes. */
   #transaction(run: () => void, bytes: number): void {
     this.#logPages += TRANSACTION_PAGES + Math.ceil(bytes / PAGE_BYTES);
     this.#database.exec('BEGIN IMMEDIATE');
@@ -376,8 +404,8 @@ export class LogDatabase {
       try {
         this.#database.exec('ROLLBACK');
       } catch {
-        // After some errors SQLite has rolled back by itself, and there is no transaction any more. If there were one, the next
-        // BEGIN would fail.
+        // After some errors SQLite has rolled back by itself, so there may be no transaction to
+        // roll back. If one were still open, the next BEGIN would fail.
       }
       if (sqliteFailure(error) !== 'NoSpace') this.#failed = true;
       throw error;
@@ -385,7 +413,10 @@ export class LogDatabase {
   }
 }
 
-/** Creates the file, readable by this user only, if there is none. Never opens an existing one: closing it would release SQLite's lock. */
+/**
+ * Creates the file, readable by this user only, if it does not exist. Never opens an existing file:
+ * closing it would release SQLite's lock.
+ */
 function createPrivately(path: string, dataDir: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
@@ -399,7 +430,8 @@ function createPrivately(path: string, dataDir: string): void {
 }
 
 function openTables(database: Database, dataDir: string, maxBytes: number | undefined): Database {
-  // The lock is taken by the first access and held until the database is closed. It also spares the shared-memory file.
+  // The first access takes the lock and holds it until the database is closed. Exclusive locking
+  // also makes the shared-memory file unnecessary.
   database.exec(
     `PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`,
   );
@@ -409,7 +441,7 @@ function openTables(database: Database, dataDir: string, maxBytes: number | unde
   if (tables > 0 && applicationId !== APPLICATION_ID) {
     throw new StorageError(
       'Corrupt',
-      `${join(dataDir, DATABASE_FILE)} is some other program's database: choose another data directory`,
+      `${join(dataDir, DATABASE_FILE)} is the database of another program: choose another data directory`,
     );
   }
   if (version > FORMAT_VERSION) {
@@ -442,15 +474,16 @@ function modulo(sum: number): number {
   return ((sum % SUM_MODULUS) + SUM_MODULUS) % SUM_MODULUS;
 }
 
-/** first + … + last, modulo SUM_MODULUS; 0 for an empty range. */
+/** Returns first + … + last, modulo SUM_MODULUS; 0 for an empty range. */
 function sumOfRange(first: Revision, last: Revision): number {
   const count = last - first + 1;
-  // One of the two factors is even. They may be large, and only whole numbers below 2^53 are exact.
+  // One of the two factors is even and is halved. The factors may be large, and only integers below
+  // 2^53 are exact.
   const [half, other] = count % 2 === 0 ? [count / 2, first + last] : [count, (first + last) / 2];
   return Number((BigInt(half) * BigInt(other)) % BigInt(SUM_MODULUS));
 }
 
-/** The one number that the query answers. */
+/** Returns the first column of the query's only row, which must be a number. */
 function readNumber(database: Database, sql: string): number {
   const row: unknown = database.prepare(sql).get();
   const value: unknown =
@@ -460,7 +493,7 @@ function readNumber(database: Database, sql: string): number {
   return value;
 }
 
-/** The StorageError for whatever was thrown while the database was opened or read. */
+/** Returns the StorageError for an error that was thrown while the database was opened or read. */
 function openError(error: unknown, dataDir: string): StorageError {
   if (error instanceof StorageError) return error;
   const message = errorMessage(error);
@@ -515,7 +548,7 @@ export function holder(dataDir: string): string {
     if (pid === process.pid) return 'this process itself';
     if (pid > 0) return `process ${pid}`;
   } catch {
-    // It is only a hint: the owner of the lock may not have written it yet.
+    // The file is only a hint: the owner of the lock may not have written it yet.
   }
   return 'another process';
 }

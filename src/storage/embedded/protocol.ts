@@ -1,35 +1,41 @@
-// The messages between the main thread and the worker that owns the database. One request at a time: the next one is sent
-// when the one before is answered, so answers need no numbers.
+// The messages between the main thread and the worker that owns the database. One request is in
+// flight at a time, so responses need no numbers.
 
 import type { Revision, StorageErrorReason } from '../interface.ts';
 
-/** The worker's `workerData`. */
+/** The value of the worker's `workerData`. */
 export interface WorkerConfig {
   readonly dataDir: string;
-  /** The database refuses to grow beyond this many bytes (its log not counted); absent: no limit. */
+  /** The maximum size of the database in bytes, without its log. Absent: no limit. */
   readonly maxBytes: number | undefined;
 }
 
 export type Request =
-  /** Commit these records in one transaction. */
+  /** Commits these records in one transaction. */
   | { readonly type: 'commit'; readonly records: Uint8Array }
-  /** Delete the rows of these revisions, and remember the compaction revision, in one transaction. */
+  /** Deletes the rows of these revisions and stores the compaction revision, in one transaction. */
   | {
       readonly type: 'compact';
       readonly compactedRevision: Revision;
       readonly obsolete: Float64Array;
     }
-  /** Commit something harmless. */
+  /** Commits a harmless change, to find out whether commits work. */
   | { readonly type: 'probe' }
-  /** Close the database and end. */
+  /** Closes the database and ends the thread. */
   | { readonly type: 'close' };
 
-/** How a request went. After any failure but NoSpace the database must not be written any more. */
+/**
+ * The outcome of a request. After a failure other than NoSpace the database must not be written any
+ * more.
+ */
 export type Response =
   | { readonly type: 'done' }
   | { readonly type: 'failed'; readonly reason: StorageErrorReason; readonly message: string };
 
-/** Sent by the worker before the first request: the rows in order of revision, in pieces, then `loaded`; or the error of opening. */
+/**
+ * The messages that the worker sends before the first request: the rows in order of revision, in
+ * pieces, then `loaded`; or the error of opening.
+ */
 export type LoadMessage =
   | { readonly type: 'opened'; readonly compactedRevision: Revision }
   | { readonly type: 'rows'; readonly records: Uint8Array }

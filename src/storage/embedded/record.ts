@@ -1,5 +1,5 @@
-// A record: one write as bytes. It is what travels to the worker (many, one after the other in one buffer, which is handed over
-// without a copy), what is a row on disk, and what travels back when the store is opened.
+// A record: one write as bytes. Records are sent to the worker (many in one buffer, which is
+// transferred without a copy), are the rows on disk, and are sent back when the store is opened.
 //
 //   0  u32  CRC-32 of everything after it; 0 until the worker seals the record
 //   4  u32  bytes of the key
@@ -9,7 +9,7 @@
 //  28  f64  when the key expires, wall-clock ms since the epoch; 0: never
 //  36       the key in UTF-8, then the value
 //
-// All little-endian.
+// All numbers are little-endian.
 
 import { crc32 } from 'node:zlib';
 import type { KeyValue, Revision } from '../interface.ts';
@@ -27,24 +27,25 @@ export class RecordWriter {
   #length = 0;
 
   constructor(capacity: number) {
-    // All that is handed over is written before; and it is handed over with its memory, which must be nobody else's.
+    // Every byte that is handed over is written first. The buffer is transferred, so it must not be
+    // part of Node's pool.
     this.#bytes = Buffer.allocUnsafeSlow(capacity);
     this.#view = new DataView(this.#bytes.buffer);
   }
 
-  /** Bytes written. */
+  /** The number of bytes written so far. */
   get length(): number {
     return this.#length;
   }
 
   static readonly HEADER_BYTES = HEADER_BYTES;
 
-  /** As many bytes as a write takes. */
+  /** Returns the exact number of bytes that a write takes. */
   static exactSizeOf(write: PendingWrite): number {
     return HEADER_BYTES + Buffer.byteLength(write.key) + (write.kv?.value.length ?? 0);
   }
 
-  /** At most this many bytes for a write. */
+  /** Returns an upper bound of the bytes that a write takes, without encoding its key. */
   static sizeOf(write: PendingWrite): number {
     return HEADER_BYTES + 3 * write.key.length + (write.kv?.value.length ?? 0);
   }
@@ -66,7 +67,10 @@ export class RecordWriter {
     this.#length = keyBegin + keyBytes + (value?.length ?? 0);
   }
 
-  /** The records, a view of a buffer that may be larger. The writer must not be used afterwards. */
+  /**
+   * Returns the records, a view of a buffer that may be larger. The writer must not be used
+   * afterwards.
+   */
   finish(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -81,7 +85,10 @@ export class RecordWriter {
   }
 }
 
-/** Completes the records in the buffer with their checksums; answers each with its revision, as a view of the buffer. */
+/**
+ * Writes the checksums of the records in the buffer. Yields each record with its revision, as a
+ * view of the buffer.
+ */
 export function* sealRecords(
   buffer: Uint8Array,
 ): Generator<{ readonly revision: Revision; readonly record: Uint8Array }> {
@@ -94,7 +101,7 @@ export function* sealRecords(
   }
 }
 
-/** Whether these bytes are the sealed record of this revision, undamaged. */
+/** Reports whether these bytes are the undamaged, sealed record of this revision. */
 export function isIntact(record: Uint8Array, revision: Revision): boolean {
   if (record.length < HEADER_BYTES) return false;
   const view = viewOf(record);
@@ -102,7 +109,7 @@ export function isIntact(record: Uint8Array, revision: Revision): boolean {
   return recordBytes(view, 0) === record.length && view.getFloat64(12, true) === revision;
 }
 
-/** The writes that the records in the buffer are. Their values are views of it. */
+/** Yields the writes in the buffer. Their values are views of the buffer. */
 export function* readWrites(buffer: Uint8Array): Generator<PendingWrite> {
   const view = viewOf(buffer);
   for (let at = 0; at < buffer.length;) {
@@ -125,12 +132,15 @@ function viewOf(buffer: Uint8Array): DataView {
   return new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
-/** The length of the record at the beginning of the buffer, which has at least its header. */
+/**
+ * Returns the length of the record at the beginning of the buffer, which must contain at least the
+ * header.
+ */
 export function recordLength(buffer: Uint8Array): number {
   return recordBytes(viewOf(buffer), 0);
 }
 
-/** The length of the record that begins here, as its header has it. */
+/** Returns the length of the record at `at`, computed from its header. */
 function recordBytes(view: DataView, at: number): number {
   const valueBytes = view.getUint32(at + 8, true);
   return HEADER_BYTES + view.getUint32(at + 4, true) + (valueBytes === NO_VALUE ? 0 : valueBytes);

@@ -1,17 +1,16 @@
 // A snapshot of a store as a file: the newest value of every key at one revision, without history.
 //
-//   COXSNAP1              8 bytes
-//   u32                   bytes of the header that follows, little-endian
-//   the header            JSON, see SnapshotHeader
-//   the records           one for each key, in order of revision, as they are on disk (record.ts), each with its checksum
-//   SHA-256               of everything before
+//   COXSNAP1     8 bytes
+//   u32          bytes of the header that follows, little-endian
+//   the header   JSON, see SnapshotHeader
+//   the records  one for each key, in order of revision, as on disk (record.ts), with checksums
+//   SHA-256      of everything before
 //
-// A snapshot is only trusted once all of it was read and the hash is right.
+// A snapshot is valid only if all of it can be read and the hash matches.
 
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import type { Revision } from '../interface.ts';
-import { StorageError } from '../interface.ts';
+import { type Revision, StorageError } from '../interface.ts';
 import type { PendingWrite } from '../mvcc/commit-log.ts';
 import { isIntact, RecordWriter, recordLength, sealRecords } from './record.ts';
 
@@ -23,9 +22,9 @@ const MAX_HEADER_BYTES = 64 * 1024;
 export interface SnapshotHeader {
   readonly revision: Revision;
   readonly keys: number;
-  /** All records together. */
+  /** The length of all records together. */
   readonly recordBytes: number;
-  /** Wall-clock ms since the epoch. */
+  /** The wall-clock time in ms since the epoch. */
   readonly createdAt: number;
 }
 
@@ -37,12 +36,12 @@ export interface Snapshot {
 }
 
 export interface SnapshotStatus extends SnapshotHeader {
-  /** SHA-256 of the file but for its last 32 bytes, which are this; in hexadecimal. */
+  /** The SHA-256 of the file without its last 32 bytes, which contain this hash. In hexadecimal. */
   readonly hash: string;
   readonly fileBytes: number;
 }
 
-/** The bytes of the file, in pieces. */
+/** Yields the bytes of the file, in pieces. */
 export function* encodeSnapshot(snapshot: Snapshot, createdAt: number): Generator<Buffer> {
   const { revision, writes } = snapshot;
   let recordBytes = 0;
@@ -73,8 +72,9 @@ export function* encodeSnapshot(snapshot: Snapshot, createdAt: number): Generato
 }
 
 /**
- * Reads the whole file, and hands over its records one by one. Throws StorageError Corrupt if it is no snapshot, or not all of
- * it is there, or not as it was written: what was handed over before is then worth nothing.
+ * Reads the whole file and passes each record to `onRecord`. Throws StorageError Corrupt if the
+ * file is not a snapshot, is incomplete, or was changed. The records that were passed before the
+ * error must then be discarded.
  */
 export async function readSnapshot(
   file: FileHandle,
@@ -117,9 +117,9 @@ export async function readSnapshot(
   }
   if (reader.left !== 0) throw damaged('there is more in it than its header says');
   const expected = reader.digest();
-  const found = Buffer.alloc(HASH_BYTES);
-  await file.read(found, 0, HASH_BYTES, size - HASH_BYTES);
-  if (!found.equals(expected)) throw damaged('it does not match its checksum');
+  const stored = Buffer.alloc(HASH_BYTES);
+  await file.read(stored, 0, HASH_BYTES, size - HASH_BYTES);
+  if (!stored.equals(expected)) throw damaged('it does not match its checksum');
   return { ...header, hash: expected.toString('hex'), fileBytes: size };
 }
 
@@ -140,14 +140,14 @@ function parseHeader(text: string): SnapshotHeader | undefined {
   }
 }
 
-/** Takes a file in order, and hashes what was taken. */
+/** Reads a file in order, and hashes the bytes that were taken. */
 class Reader {
   readonly #file: FileHandle;
   readonly #hash = createHash('sha256');
   readonly #end: number;
   #position = 0;
   #buffer: Buffer = Buffer.alloc(0);
-  /** Bytes that are not taken yet. */
+  /** The number of bytes that are not taken yet. */
   left: number;
 
   constructor(file: FileHandle, end: number) {
@@ -156,7 +156,7 @@ class Reader {
     this.left = end;
   }
 
-  /** The next bytes; undefined if there are not so many. */
+  /** Returns the next bytes; undefined if the file has fewer. */
   async take(bytes: number): Promise<Buffer | undefined> {
     if (!(await this.#fill(bytes))) return undefined;
     const taken = this.#buffer.subarray(0, bytes);

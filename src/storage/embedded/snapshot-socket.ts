@@ -1,9 +1,9 @@
-// Snapshots of a store that is in use: its owner sends one to each connection to a socket beside it. The socket
-// belongs to the owner of the store alone, as the store does; there is nothing else to ask it.
+// Serves snapshots of a store that is open: its owner sends one to each connection to a Unix socket
+// in the store's directory. Only the user that owns the store can connect. The socket serves
+// nothing else.
 
 import { chmodSync, rmSync } from 'node:fs';
-import type { Server } from 'node:net';
-import { createConnection, createServer } from 'node:net';
+import { createConnection, createServer, type Server } from 'node:net';
 import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -12,17 +12,23 @@ import type { Logger } from '#machinery/log.ts';
 
 export const SNAPSHOT_SOCKET = 'snapshot.sock';
 
-/** The longest path of a socket that every system takes. */
+/** The longest socket path, in bytes, that every supported system accepts. */
 const MAX_PATH_BYTES = 103;
 
-/** The socket's path, as short as it can be said; undefined if even that is too long. */
+/**
+ * Returns the socket's path, relative if the absolute path is too long; undefined if both are too
+ * long.
+ */
 function socketPath(dataDir: string): string | undefined {
   const path = join(dataDir, SNAPSHOT_SOCKET);
   const paths = [path, relative(process.cwd(), path)];
   return paths.find((each) => Buffer.byteLength(each) <= MAX_PATH_BYTES);
 }
 
-/** `encode`: the bytes of a snapshot of this moment. Answers how to stop. */
+/**
+ * Serves snapshots, and returns a function that stops the server. `encode` returns the bytes of a
+ * snapshot of the current state.
+ */
 export function serveSnapshots(config: {
   readonly dataDir: string;
   readonly logger: Logger;
@@ -39,7 +45,7 @@ export function serveSnapshots(config: {
     );
     return () => {};
   }
-  // The process that made it is gone: the store has one owner, which is this process.
+  // The socket file is left from a process that has ended: this process owns the store now.
   rmSync(path, { force: true });
   const server: Server = createServer((socket) => {
     pipeline(Readable.from(encode(), { objectMode: false }), socket).catch((error: unknown) => {
@@ -49,9 +55,10 @@ export function serveSnapshots(config: {
   server.on('error', (err) =>
     logger.warn('snapshots cannot be taken while the store is in use', { dataDir, err }),
   );
-  // The directory is closed to other users. The mode is for directories with other permissions.
+  // Other users cannot enter the directory. The mode protects the socket if the directory has other
+  // permissions.
   server.listen(path, () => chmodSync(path, 0o600));
-  // It does not keep a process running.
+  // The server does not keep the process running.
   server.unref();
   return () => {
     server.close();
@@ -67,7 +74,7 @@ export async function fetchSnapshot(dataDir: string): Promise<Readable | undefin
   return await new Promise((resolve, reject) => {
     socket.once('connect', () => resolve(socket));
     socket.once('error', (err: NodeJS.ErrnoException) => {
-      // No socket, or one whose owner was killed.
+      // The socket does not exist, or its owner was killed.
       if (err.code === 'ENOENT' || err.code === 'ECONNREFUSED') resolve(undefined);
       else reject(err);
     });

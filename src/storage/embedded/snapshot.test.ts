@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
-import type { Storage } from '../interface.ts';
-import { StorageError } from '../interface.ts';
+import { type Storage, StorageError } from '../interface.ts';
 import { openEmbeddedStorage } from './index.ts';
 import { restoreSnapshot, saveSnapshot, snapshotStatus } from './snapshot.ts';
 
@@ -37,7 +36,7 @@ describe('snapshots', () => {
     return error;
   };
 
-  /** A store with 30 keys, some updated, some deleted, one that expires. */
+  /** Returns a store with 30 keys: some are updated, some deleted, one expires. */
   async function fill(): Promise<Storage> {
     storage = await openEmbeddedStorage({ ...config, dataDir: join(dir, 'store') });
     for (let i = 0; i < 30; i++) await storage.create(`/a/${i}`, bytes(`value ${i}`));
@@ -51,11 +50,12 @@ describe('snapshots', () => {
     return storage;
   }
 
-  test('are taken while writers run, of one moment, and restored', async () => {
+  test('are taken during writes, show one revision, and can be restored', async () => {
     const running = await fill();
     const file = join(dir, 'file.snap');
     const stop = new AbortController();
-    // Two keys always change in this order: a snapshot that mixed moments would have the second ahead of the first.
+    // The two keys change in this order. A snapshot that mixed revisions could have the second
+    // ahead of the first.
     const writer = (async () => {
       for (let i = 0; !stop.signal.aborted; i++) {
         for (const key of ['/b/first', '/b/second']) {
@@ -78,7 +78,7 @@ describe('snapshots', () => {
         Number(Buffer.from(kv.value).toString()),
       );
       if (first !== undefined) expect([first, first - 1]).toContain(second ?? first - 1);
-      // Nothing from before can be read, everything after can.
+      // Revisions before the snapshot cannot be read; later ones can.
       expect((await refused(restored.list('/a/', { revision: status.revision - 1 }))).reason).toBe(
         'Expired',
       );
@@ -89,13 +89,13 @@ describe('snapshots', () => {
     } finally {
       await restored.close();
     }
-    // What compaction did to the restored rows is counted right.
+    // Compaction counts the restored rows correctly.
     const again = await openEmbeddedStorage({ ...config, dataDir: join(dir, 'restored') });
     expect(await again.get('/a/new')).toBeDefined();
     await again.close();
   });
 
-  test('are taken of a store that nobody uses, and restored to a later revision', async () => {
+  test('are taken of a closed store, and restored to a later revision', async () => {
     const running = await fill();
     const expected = await state(running);
     await running.close();
@@ -111,18 +111,18 @@ describe('snapshots', () => {
     expect(await storage.count('/a/')).toBe(expected.length + 1);
   });
 
-  test('are refused with any byte changed, or any of them missing, and leave nothing behind', async () => {
+  test('are rejected with any byte changed or missing, and leave no files behind', async () => {
     await (await fill()).close();
     const file = join(dir, 'file.snap');
     await saveSnapshot({ ...config, dataDir: join(dir, 'store'), file });
-    const whole = await readFile(file);
+    const original = await readFile(file);
     const damaged = join(dir, 'damaged.snap');
-    for (let at = 0; at < whole.length; at += 7) {
-      const changed = Buffer.from(whole);
+    for (let at = 0; at < original.length; at += 7) {
+      const changed = Buffer.from(original);
       changed[at] = (changed[at] ?? 0) ^ 0x10;
       await writeFile(damaged, changed);
       expect(await refused(snapshotStatus(damaged))).toMatchObject({ reason: 'Corrupt' });
-      await writeFile(damaged, whole.subarray(0, at));
+      await writeFile(damaged, original.subarray(0, at));
       expect(await refused(snapshotStatus(damaged))).toMatchObject({ reason: 'Corrupt' });
     }
     const error = await refused(
@@ -132,7 +132,7 @@ describe('snapshots', () => {
     expect((await readdir(dir)).sort()).toEqual(['damaged.snap', 'file.snap', 'store']);
   });
 
-  test('say that there is no store', async () => {
+  test('report a store that does not exist', async () => {
     const error = await refused(
       saveSnapshot({ ...config, dataDir: join(dir, 'none'), file: join(dir, 'x') }),
     );

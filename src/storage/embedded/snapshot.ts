@@ -1,4 +1,4 @@
-// Saving and restoring snapshots: what the `cox snapshot` command does, on directories and files.
+// Saves and restores snapshots, for the `cox snapshot` command.
 
 import { createWriteStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
@@ -9,16 +9,15 @@ import type { EngineOptions } from '../mvcc/engine.ts';
 import { StorageError } from '../interface.ts';
 import { openEmbeddedEngine } from './index.ts';
 import { DATABASE_FILE, LogDatabase } from './log-database.ts';
-import type { SnapshotStatus } from './snapshot-file.ts';
-import { encodeSnapshot, readSnapshot } from './snapshot-file.ts';
+import { encodeSnapshot, readSnapshot, type SnapshotStatus } from './snapshot-file.ts';
 import { fetchSnapshot } from './snapshot-socket.ts';
 
 export type { SnapshotStatus } from './snapshot-file.ts';
 
 /**
- * Writes a snapshot of the store in the directory to the file, which is there only once all of it is on the disk and was read
- * back. The store may be in use, by this version or by one that serves snapshots as this does. Throws StorageError, and the
- * errors of the file system.
+ * Writes a snapshot of the store in the directory to the file. The file appears only after all of
+ * it was written, synced and read back. The store may be open, in this version or in another that
+ * serves the same snapshot socket. Throws StorageError, and the errors of the file system.
  */
 export async function saveSnapshot(
   config: Pick<EngineOptions, 'clock' | 'logger'> & {
@@ -56,15 +55,19 @@ export async function saveSnapshot(
   }
 }
 
-/** Reads all of the snapshot. Throws StorageError Corrupt if it cannot be used, and the errors of the file system. */
+/**
+ * Reads and checks the whole snapshot. Throws StorageError Corrupt if it cannot be used, and the
+ * errors of the file system.
+ */
 export async function snapshotStatus(file: string): Promise<SnapshotStatus> {
   return await withFile(file, (handle) => readSnapshot(handle, file));
 }
 
 /**
- * Makes a store of the snapshot in a directory that does not exist. `bumpRevision`: the store begins so many revisions later
- * than the snapshot, so that no client knows of a revision that is yet to come. Throws as snapshotStatus does; the directory
- * then does not exist.
+ * Restores the snapshot into a directory that must not exist yet. `bumpRevision`: the number of
+ * revisions by which the store begins after the snapshot, so that no client has seen a revision
+ * that the restored store assigns later. Throws the errors of snapshotStatus; no directory is left
+ * then.
  */
 export async function restoreSnapshot(config: {
   readonly file: string;
@@ -108,7 +111,7 @@ async function withFile<T>(file: string, use: (handle: FileHandle) => Promise<T>
   }
 }
 
-/** Returns the names of the files in a directory. */
+/** Flushes the file to the disk. */
 async function syncFile(path: string): Promise<void> {
   await withFile(path, (handle) => handle.sync());
 }

@@ -1,4 +1,4 @@
-// SQLite: built into Node where Node has it, from a package with the same API elsewhere.
+// Loads SQLite: from Node if it has it built in, else from a package with the same API.
 
 import { isBuiltin } from 'node:module';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
@@ -11,7 +11,7 @@ interface Sqlite {
 }
 
 export async function loadSqlite(): Promise<Sqlite> {
-  // Not a literal: bundlers and older type definitions do not know this module.
+  // The name is not a literal, because bundlers and older type definitions do not have this module.
   const builtin: string = 'node:sqlite';
   const module: unknown = isBuiltin(builtin)
     ? await import(builtin)
@@ -31,7 +31,10 @@ const SQLITE_CONSTRAINT = 19;
 const SQLITE_MISMATCH = 20;
 const SQLITE_NOTADB = 26;
 
-/** What SQLite says for some of these codes: the package that stands in for an older Node has no code with the errors of a query. */
+/**
+ * Codes by message: the package that is used on older versions of Node throws query errors without
+ * a code.
+ */
 const CODE_OF_MESSAGE: ReadonlyMap<string, number> = new Map([
   ['database is locked', SQLITE_BUSY],
   ['attempt to write a readonly database', SQLITE_READONLY],
@@ -43,8 +46,8 @@ const CODE_OF_MESSAGE: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * What an error that SQLite threw means; undefined if it did not come from SQLite. `ReadOnly`: the file must not be written, or
- * says so itself, where it is damaged.
+ * Classifies an error that SQLite threw; undefined if it did not come from SQLite. `ReadOnly`: the
+ * file is not writable, or it is damaged so that it marks itself read-only.
  */
 export function sqliteFailure(
   error: unknown,

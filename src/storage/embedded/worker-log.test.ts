@@ -4,10 +4,9 @@ import type { StorageError } from '../interface.ts';
 import type { CommitSink, PendingWrite } from '../mvcc/commit-log.ts';
 import type { Request, Response } from './protocol.ts';
 import { readWrites } from './record.ts';
-import type { WorkerPort } from './worker-log.ts';
-import { WorkerLog } from './worker-log.ts';
+import { WorkerLog, type WorkerPort } from './worker-log.ts';
 
-/** A worker that answers when the test says so. */
+/** A worker that responds when the test calls `answer`. */
 class FakeWorker extends EventEmitter implements WorkerPort {
   readonly requests: Request[] = [];
 
@@ -23,7 +22,7 @@ class FakeWorker extends EventEmitter implements WorkerPort {
     this.answer({ type: 'failed', reason, message: 'it went wrong' });
   }
 
-  /** What the requests so far ask for, in short form. */
+  /** The requests so far, in short form. */
   get asked(): string[] {
     return this.requests.map((request) => {
       switch (request.type) {
@@ -42,18 +41,18 @@ class RecordingSink implements CommitSink {
   readonly received: string[] = [];
 
   committed(writes: readonly PendingWrite[]): void {
-    this.#tell('committed', writes);
+    this.#record('committed', writes);
   }
 
   rolledBack(writes: readonly PendingWrite[], error: StorageError): void {
-    this.#tell(`rolled back (${error.reason})`, writes);
+    this.#record(`rolled back (${error.reason})`, writes);
   }
 
   failed(writes: readonly PendingWrite[], error: StorageError): void {
-    this.#tell(`failed (${error.reason})`, writes);
+    this.#record(`failed (${error.reason})`, writes);
   }
 
-  #tell(what: string, writes: readonly PendingWrite[]): void {
+  #record(what: string, writes: readonly PendingWrite[]): void {
     this.received.push([what, ...writes.map((write) => write.revision)].join(' '));
   }
 }
@@ -89,7 +88,7 @@ async function reason(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('WorkerLog', () => {
-  test('commits together what comes together, one batch at a time', async () => {
+  test('commits concurrent writes together, one batch at a time', async () => {
     const { worker, sink, append } = setup();
     append(2);
     append();
@@ -103,7 +102,7 @@ describe('WorkerLog', () => {
     expect(worker.asked).toHaveLength(1);
     expect(sink.received).toEqual([]);
     worker.answer();
-    // The next batch is on its way at once.
+    // The next batch is sent at once.
     expect(worker.asked.slice(1)).toEqual(['commit 5 6 7']);
     expect(sink.received).toEqual(['committed 2 3 4']);
     worker.answer();
@@ -112,7 +111,7 @@ describe('WorkerLog', () => {
     expect(worker.asked).toHaveLength(2);
   });
 
-  test('tells of a large batch over several turns, in order, while the disk has the next one', async () => {
+  test('publishes a large batch over several turns, in order, while the disk writes the next one', async () => {
     const { worker, sink, log, append } = setup();
     append(70);
     await turn();
@@ -130,7 +129,7 @@ describe('WorkerLog', () => {
     expect(counts()).toEqual([24, 24, 24, 1]);
     const revisions = sink.received.flatMap((received) => received.split(' ').slice(1).map(Number));
     expect(revisions).toEqual(Array.from({ length: 73 }, (_, i) => i + 2));
-    // Then it is as it was.
+    // The log then works as before.
     worker.answer();
     expect(sink.received.at(-1)).toBe('committed 75');
     const closed = log.close();
@@ -141,24 +140,27 @@ describe('WorkerLog', () => {
   test.each([
     ['finds no space', (worker: FakeWorker) => worker.fail('NoSpace'), 'rolled back (NoSpace) 72'],
     ['fails', (worker: FakeWorker) => worker.fail('Unavailable'), 'failed (Unavailable) 72'],
-  ])('tells what is committed before it says that the next batch %s', async (_, fail, last) => {
-    const { worker, sink, append } = setup();
-    append(70);
-    await turn();
-    append();
-    worker.answer();
-    fail(worker);
-    expect(sink.received.map((received) => received.split(' ').length)).toEqual([
-      25,
-      47,
-      last.split(' ').length,
-    ]);
-    expect(sink.received.at(-1)).toBe(last);
-    await turn();
-    expect(sink.received).toHaveLength(3);
-  });
+  ])(
+    'publishes a committed batch before it reports that the next batch %s',
+    async (_, fail, last) => {
+      const { worker, sink, append } = setup();
+      append(70);
+      await turn();
+      append();
+      worker.answer();
+      fail(worker);
+      expect(sink.received.map((received) => received.split(' ').length)).toEqual([
+        25,
+        47,
+        last.split(' ').length,
+      ]);
+      expect(sink.received.at(-1)).toBe(last);
+      await turn();
+      expect(sink.received).toHaveLength(3);
+    },
+  );
 
-  test('bounds a batch, but never a single value', async () => {
+  test('bounds a batch, but accepts a single large value', async () => {
     const { worker, append } = setup();
     append(3, 3 * 1024 * 1024);
     append(1, 20 * 1024 * 1024);
@@ -168,7 +170,7 @@ describe('WorkerLog', () => {
     expect(worker.asked).toEqual(['commit 2 3', 'commit 4', 'commit 5', 'commit 6']);
   });
 
-  test('gives back everything that is pending when a batch finds no space, and goes on', async () => {
+  test('rolls back everything pending when a batch finds no space, and continues', async () => {
     const { worker, sink, append } = setup();
     append(2);
     await turn();
@@ -207,7 +209,7 @@ describe('WorkerLog', () => {
     expect(sink.received).toHaveLength(1);
   });
 
-  test('commits what was appended before it closes', async () => {
+  test('commits appended writes before it closes', async () => {
     const { worker, sink, log, append } = setup();
     append();
     await turn();
@@ -225,7 +227,7 @@ describe('WorkerLog', () => {
     expect(sink.received).toEqual(['committed 2', 'committed 3']);
   });
 
-  test('deletes rows a few at a time, in turn with writes', async () => {
+  test('deletes rows in small pieces, alternating with writes', async () => {
     const { worker, log, append } = setup();
     const rows = Array.from({ length: 600 }, (_, i) => i + 1000);
     const first = reason(log.compact(700, rows));
@@ -241,7 +243,7 @@ describe('WorkerLog', () => {
       'commit 2',
       'compact to 700: 256 rows from 1256',
       'commit 3 4',
-      // What is left of one goes together with the next.
+      // The rest of one compaction is sent together with the next.
       'compact to 800: 90 rows from 1512',
       'commit 5 6',
       'commit 7',
@@ -266,7 +268,7 @@ describe('WorkerLog', () => {
     }
     worker.answer();
     const compacting = (): string[] => worker.asked.filter((text) => text.startsWith('compact'));
-    // In the order of the calls.
+    // Compactions are sent in the order of the calls.
     expect(compacting()).toEqual([
       'compact to 700: 256 rows from 1000',
       'compact to 900: 800 rows from 1256',
@@ -282,7 +284,7 @@ describe('WorkerLog', () => {
     expect(await Promise.all(compactions)).toEqual(['done', 'done', 'done']);
   });
 
-  test('keeps the rows of a compaction without space for the next one, in their order', async () => {
+  test('keeps the rows of a compaction without space for the next one, in order', async () => {
     const { worker, log } = setup();
     const rows = Array.from({ length: 300 }, (_, i) => i + 1000);
     const outcomes = [log.compact(700, rows), log.compact(800, [5, 6])].map(reason);
@@ -301,7 +303,7 @@ describe('WorkerLog', () => {
     );
   });
 
-  test('tells how a probe went', async () => {
+  test('reports the outcome of a probe', async () => {
     const { worker, log } = setup();
     const bad = reason(log.probe());
     await turn();

@@ -1,32 +1,43 @@
-// The main thread's end of the worker: sends batches of writes, one at a time, and tells the engine what became of them.
+// The main thread's side of the worker: sends batches of writes, one at a time, and reports their
+// outcome to the engine.
 //
-// Group commit: whatever is appended while a batch is being committed goes together into the next one, so the more writers
-// there are, the more writes share one sync of the disk. Nothing is ever sent a second time: a failed batch is the engine's.
+// Group commit: all writes that are appended while a batch is being committed form the next batch.
+// The more writers there are, the more writes share one sync of the disk. No write is sent twice: a
+// failed batch is handed back to the engine.
 
-import type { Revision } from '../interface.ts';
-import { StorageError } from '../interface.ts';
+import { type Revision, StorageError } from '../interface.ts';
 import type { CommitLog, CommitSink, PendingWrite } from '../mvcc/commit-log.ts';
 import type { Request, Response } from './protocol.ts';
 import { RecordWriter } from './record.ts';
 
-/** No batch takes more than this many bytes (but for one large value), so that no single commit takes long. */
+/**
+ * The maximum size of a batch in bytes (one larger value is a batch of its own), so that no single
+ * commit takes long.
+ */
 const MAX_BATCH_BYTES = 8 * 1024 * 1024;
-/** Rows deleted in one transaction when history is compacted, if writes are few: no write waits for more than these. */
+/**
+ * Rows that one transaction of a compaction deletes when there are few writes. No write waits for
+ * more deletions.
+ */
 const COMPACT_ROWS = 256;
-/** If writes are many, so many rows are deleted for each one that was committed before, so that the deletions keep up. */
+/**
+ * Rows that are deleted for each write of the batch before, when there are many writes, so that
+ * deletions keep up.
+ */
 const COMPACT_ROWS_PER_WRITE = 2;
 
 /**
- * Writes that are told in one turn of the event loop: whoever waited for one often begins another piece of work at once, and what
- * 64 writers begin together keeps everybody else waiting. While the others wait for their turn, the disk has the next batch.
+ * Writes that are published in one turn of the event loop. Each waiting writer often starts its
+ * next work at once, and the work of 64 writers in one turn would delay everything else. While the
+ * remaining writes wait, the disk already has the next batch.
  */
-const TOLD_PER_TURN = 24;
+const PUBLISHED_PER_TURN = 24;
 
-/** Rows that are to be deleted for a call of compact(). */
+/** Rows to delete for one call of compact(). */
 interface Compaction {
   readonly compactedRevision: Revision;
   readonly obsolete: readonly Revision[];
-  /** How many of them are deleted. */
+  /** How many of the rows are deleted so far. */
   deleted: number;
   readonly resolve: () => void;
   readonly reject: (error: StorageError) => void;
@@ -48,7 +59,7 @@ interface Probe {
 /** The request that the worker is processing. */
 type InFlight<W> =
   | { readonly type: 'commit'; readonly writes: readonly W[] }
-  /** As many rows of each, in their order. */
+  /** The number of rows taken from each compaction, in order. */
   | {
       readonly type: 'compact';
       readonly parts: readonly { readonly compaction: Compaction; readonly rows: number }[];
@@ -62,29 +73,37 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   /** Writes that are not sent yet, in order of revision. */
   #queue: W[] = [];
   #inFlight: InFlight<W> | undefined;
-  /** Writes that are committed and not yet published, in order of revision. They are published in the next turns. */
-  #untold: W[] = [];
-  /** In the order of the calls: older rows have to go first, so that a crash in between never leaves a value that was replaced. */
+  /**
+   * Writes that are committed and not published yet, in order of revision. The next turns publish
+   * them.
+   */
+  #unpublished: W[] = [];
+  /**
+   * Compactions in the order of the calls. Older rows must be deleted first, so that a crash in
+   * between never leaves a replaced value.
+   */
   #compactions: Compaction[] = [];
-  /** Rows of a compaction that found no space; they go before those of the next one. */
+  /**
+   * Rows of a compaction that found no space. They are deleted before those of the next compaction.
+   */
   #leftOver: readonly Revision[] = [];
   #probes: Probe[] = [];
   #sendScheduled = false;
-  /** A deletion of rows has had its turn since the last commit: then it is the writes' turn. */
+  /** Rows were deleted since the last commit, so writes go next. */
   #compactedLast = false;
-  /** Writes of the last batch. */
+  /** The number of writes in the last batch. */
   #lastBatch = 0;
   #failure: StorageError | undefined;
   #closing: Promise<void> | undefined;
   readonly #exited: Promise<void>;
 
-  /** The worker has loaded; from now on it is this log's own. */
+  /** Takes over the worker, which has loaded; nothing else may use it from now on. */
   constructor(worker: WorkerPort, sink: CommitSink<W>) {
     this.#worker = worker;
     this.#sink = sink;
     worker.on('message', (response: Response) => this.#answered(response));
     worker.on('messageerror', (error) =>
-      this.#fail('an answer of the storage thread could not be read', error),
+      this.#fail('a response of the storage thread could not be read', error),
     );
     worker.on('error', (error) => this.#fail('the storage thread failed', error));
     this.#exited = new Promise((resolve) => {
@@ -97,7 +116,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
 
   append(write: W): void {
     if (this.#failure !== undefined)
-      throw new Error('worker log: a write was appended after the failure was told');
+      throw new Error('worker log: a write was appended after the failure was reported');
     this.#queue.push(write);
     this.#schedule();
   }
@@ -126,12 +145,15 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#exited.then(() => this.#tellAll());
+    this.#closing ??= this.#exited.then(() => this.#publishAll());
     this.#schedule();
     return this.#closing;
   }
 
-  /** Sends when everything that this turn of the event loop brings has been appended, so that it shares a commit. */
+  /**
+   * Schedules sending for the end of this turn of the event loop, so that all writes of the turn
+   * share a commit.
+   */
   #schedule(): void {
     if (this.#sendScheduled || this.#inFlight !== undefined) return;
     this.#sendScheduled = true;
@@ -147,7 +169,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     const probe = this.#probes.shift();
     if (probe !== undefined) this.#send({ type: 'probe', probe }, { type: 'probe' });
     else if (this.#queue.length > 0 && (!compactions || this.#compactedLast)) this.#sendBatch();
-    // Rows that are not deleted when the store is closed are found again when it is opened.
+    // Rows that are left when the store is closed are found again when it is opened.
     else if (compactions && this.#closing === undefined) this.#sendCompaction();
     else if (this.#queue.length > 0) this.#sendBatch();
     else if (this.#closing !== undefined) {
@@ -175,7 +197,9 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     this.#send({ type: 'commit', writes }, { type: 'commit', records }, [records.buffer]);
   }
 
-  /** The rows of several compactions go together, as of the last one. */
+  /**
+   * Sends rows of several compactions in one request, with the compaction revision of the last one.
+   */
   #sendCompaction(): void {
     const most = Math.max(COMPACT_ROWS, COMPACT_ROWS_PER_WRITE * this.#lastBatch);
     const rows: Revision[] = [];
@@ -205,12 +229,12 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
 
   #answered(response: Response): void {
     const done = this.#inFlight;
-    if (done === undefined) throw new Error('the storage thread answered without being asked');
+    if (done === undefined) throw new Error('the storage thread responded without a request');
     if (response.type === 'failed' && response.reason !== 'NoSpace') {
       this.#fail(`the store could not be written: ${response.message}`, undefined);
       return;
     }
-    // 'close' stays in flight: the thread ends, and nothing is sent any more.
+    // 'close' stays in flight: the thread ends, and nothing more is sent.
     if (done.type === 'close') return;
     this.#inFlight = undefined;
     const full =
@@ -220,12 +244,12 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     switch (done.type) {
       case 'commit':
         if (full !== undefined) {
-          this.#tellAll();
+          this.#publishAll();
           // Writes that were checked against the failed batch fail with it.
           this.#sink.rolledBack([...done.writes, ...this.#queue.splice(0)], full);
           break;
         }
-        // The next batch goes first, so that the disk works while this one is published.
+        // The next batch is sent first, so that the disk works while this one is published.
         this.#sendNext();
         this.#committed(done.writes);
         break;
@@ -241,20 +265,20 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   }
 
   #committed(writes: readonly W[]): void {
-    const begun = this.#untold.length > 0;
-    this.#untold = begun ? this.#untold.concat(writes) : [...writes];
-    if (!begun) this.#tellSome();
+    const begun = this.#unpublished.length > 0;
+    this.#unpublished = begun ? this.#unpublished.concat(writes) : [...writes];
+    if (!begun) this.#publishSome();
   }
 
-  #tellSome(): void {
-    const writes = this.#untold.slice(0, TOLD_PER_TURN);
-    this.#untold = this.#untold.slice(TOLD_PER_TURN);
-    if (this.#untold.length > 0) setImmediate(() => this.#tellSome());
+  #publishSome(): void {
+    const writes = this.#unpublished.slice(0, PUBLISHED_PER_TURN);
+    this.#unpublished = this.#unpublished.slice(PUBLISHED_PER_TURN);
+    if (this.#unpublished.length > 0) setImmediate(() => this.#publishSome());
     if (writes.length > 0) this.#sink.committed(writes);
   }
 
-  #tellAll(): void {
-    const writes = this.#untold.splice(0);
+  #publishAll(): void {
+    const writes = this.#unpublished.splice(0);
     if (writes.length > 0) this.#sink.committed(writes);
   }
 
@@ -277,15 +301,17 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     }
   }
 
-  /** Nothing can be written any more; the outcome of what is in flight is unknown. */
+  /**
+   * Fails everything: no more writes are possible, and the outcome of those in flight is unknown.
+   */
   #fail(problem: string, cause: unknown): void {
     if (this.#failure !== undefined) return;
     const detail = cause instanceof Error ? `${problem}: ${cause.message}` : problem;
-    this.#failure = new StorageError('Unavailable', `${detail}; restart to go on`, { cause });
+    this.#failure = new StorageError('Unavailable', `${detail}; restart the server`, { cause });
     const inFlight = this.#inFlight;
     this.#inFlight = undefined;
     const writes = this.#queue.splice(0);
-    this.#tellAll();
+    this.#publishAll();
     this.#sink.failed(
       inFlight?.type === 'commit' ? [...inFlight.writes, ...writes] : writes,
       this.#failure,
@@ -293,7 +319,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     if (inFlight?.type === 'probe') inFlight.probe.reject(this.#failure);
     for (const probe of this.#probes.splice(0)) probe.reject(this.#failure);
     for (const compaction of this.#compactions.splice(0)) compaction.reject(this.#failure);
-    // A thread that ended does not mind; one that lives releases the lock.
+    // A thread that has ended ignores this; a live thread releases the lock.
     this.#send({ type: 'close' }, { type: 'close' });
   }
 }

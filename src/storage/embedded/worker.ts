@@ -1,35 +1,36 @@
-// The worker thread's entry: owns the database and does what the main thread asks (protocol.ts), in order.
+// The entry point of the worker thread: it owns the database and executes the main thread's
+// requests (protocol.ts) in order.
 
 import { errorMessage } from '#machinery/error-message.ts';
-import type { MessagePort } from 'node:worker_threads';
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { StorageError } from '../interface.ts';
 import { LogDatabase } from './log-database.ts';
 import type { LoadMessage, Request, Response, WorkerConfig } from './protocol.ts';
 import { sqliteFailure } from './sqlite.ts';
 
 async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
-  const tell = (message: LoadMessage | Response, transfer: ArrayBuffer[] = []): void =>
+  const send = (message: LoadMessage | Response, transfer: ArrayBuffer[] = []): void =>
     port.postMessage(message, transfer);
   let database: LogDatabase;
   try {
     database = await LogDatabase.open(config);
-    tell({ type: 'opened', compactedRevision: database.compactedRevision });
-    database.load((records) => tell({ type: 'rows', records }, [records.buffer]));
+    send({ type: 'opened', compactedRevision: database.compactedRevision });
+    database.load((records) => send({ type: 'rows', records }, [records.buffer]));
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    // The thread has nothing to listen to and ends, which closes the database.
-    tell({ type: 'refused', reason: error.reason, message: error.message });
+    // The thread has no listener, so it ends, which closes the database.
+    send({ type: 'refused', reason: error.reason, message: error.message });
     return;
   }
   port.on('message', (request: Request) => {
-    tell(answer(database, request));
-    // After the response, so that no writer waits for it. An error ends the thread, and so the store.
+    send(answer(database, request));
+    // The checkpoint follows the response, so that no writer waits for it. An error ends the
+    // thread, and with it the store.
     if (request.type !== 'close') database.checkpointIfDue();
     // Without a listener the port does not keep the thread alive.
     if (request.type === 'close') port.close();
   });
-  tell({ type: 'loaded' });
+  send({ type: 'loaded' });
 }
 
 function answer(database: LogDatabase, request: Request): Response {

@@ -1,4 +1,5 @@
-// Reads and checks an EncryptionConfiguration (apiserver.config.k8s.io/v1): which resources are encrypted, and with which keys.
+// Reads and validates an EncryptionConfiguration (apiserver.config.k8s.io/v1): which resources are
+// encrypted, and with which keys.
 
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -10,39 +11,45 @@ export interface EncryptionKey {
 
 export type ProviderConfiguration =
   | { readonly type: 'aesgcm' | 'aescbc' | 'secretbox'; readonly keys: readonly EncryptionKey[] }
-  /** Not encrypted. */
+  /** Values are stored unencrypted. */
   | { readonly type: 'identity' };
 
-/** The resources, and how they are written (the first provider, with its first key) and read (any of them). */
+/**
+ * A set of resources with its providers. The first provider encrypts, with its first key; every
+ * provider decrypts.
+ */
 export interface ResourceConfiguration {
   readonly resources: readonly GroupResource[];
   readonly providers: readonly ProviderConfiguration[];
 }
 
-/** '*' stands for all resources of a group, or for all groups. */
+/** A resource; '*' means all resources of a group, or all groups. */
 export interface GroupResource {
   readonly group: string;
   readonly resource: string;
 }
 
-/** The first entry that names a resource counts. */
+/** Entries in order; the first entry that matches a resource applies. */
 export type EncryptionConfiguration = readonly ResourceConfiguration[];
 
 const VERSIONS: Readonly<Record<string, string>> = {
   EncryptionConfiguration: 'apiserver.config.k8s.io/v1',
-  // What the file was called at first.
+  // The kind's name in early versions.
   EncryptionConfig: 'v1',
 };
 const AES_KEY_BYTES = [16, 24, 32];
 const SECRETBOX_KEY_BYTES = [32];
 const PROVIDERS = ['aesgcm', 'aescbc', 'secretbox', 'identity', 'kms'];
-/** Kept in the store, but not by a name in the API. */
+/** Objects in the store that are not resources of the API. */
 const NOT_RESOURCES = ['apiserveripinfo', 'serviceipallocations', 'servicenodeportallocations'];
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `text`: such as 'secrets', 'deployments.apps', '*.apps', '*.' (all of the core group), '*.*'. */
+/**
+ * Parses text such as 'secrets', 'deployments.apps', '*.apps', '*.' (all of the core group) or
+ * '*.*'.
+ */
 function parseGroupResource(text: string): GroupResource {
   const dot = text.indexOf('.');
   return dot < 0
@@ -50,7 +57,9 @@ function parseGroupResource(text: string): GroupResource {
     : { group: text.slice(dot + 1), resource: text.slice(0, dot) };
 }
 
-/** Reads the file's content, parsed from YAML or JSON. Throws FieldErrorsError with everything that is wrong with it. */
+/**
+ * Reads the file's content, which is parsed YAML or JSON. Throws FieldErrorsError with every error.
+ */
 export function readEncryptionConfiguration(content: unknown): EncryptionConfiguration {
   const errors: FieldErrorList = [];
   const root = fieldsOf(
@@ -95,7 +104,8 @@ function readResources(value: unknown, path: FieldPath, errors: FieldErrorList):
     errors.push(field.invalid(path, texts, 'the same resource cannot be specified multiple times'));
   if (resources.some((one, i) => resources.some((other, j) => i !== j && overlap(one, other)))) {
     const detail =
-      "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked";
+      "using overlapping resources such as 'secrets' and '*.' in the same resource list is not " +
+      'allowed as they will be masked';
     errors.push(field.invalid(path, texts, detail));
   }
   for (const [i, text] of texts.entries()) {
@@ -105,7 +115,7 @@ function readResources(value: unknown, path: FieldPath, errors: FieldErrorList):
   return resources;
 }
 
-/** Whether the first makes the second needless; the same twice is told otherwise. */
+/** Reports whether the first resource covers the second. Equal resources are a different error. */
 function overlap(one: GroupResource, other: GroupResource): boolean {
   if (one.group === other.group && one.resource === other.resource) return false;
   if (one.group === '*' && one.resource === '*') return true;
@@ -120,7 +130,10 @@ function resourceProblem(text: string): string | undefined {
   if (NOT_RESOURCES.includes(text))
     return 'resources which do not have REST API/s cannot be encrypted';
   if (group === 'events.k8s.io')
-    return "'*.events.k8s.io' objects are stored using the 'events' API group in etcd. Use 'events' instead in the config file";
+    return (
+      "'*.events.k8s.io' objects are stored using the 'events' API group in etcd. Use " +
+      "'events' instead in the config file"
+    );
   if (group === 'extensions')
     return "'extensions' group has been removed and cannot be used for encryption";
   if (group === '*' && resource !== '*')
@@ -196,7 +209,7 @@ function readKeys(
   return (keys ?? []).flatMap((item, i) => readKey(item, lengths, keysPath.index(i), errors));
 }
 
-/** `lengths`: of the secret, in bytes. */
+/** Reads a key. `lengths`: the allowed lengths of the secret, in bytes. */
 function readKey(
   value: unknown,
   lengths: readonly number[],
@@ -227,7 +240,7 @@ function readKey(
   return [{ name, secret }];
 }
 
-/** Absent and null are an empty list. */
+/** Returns the items of a list. Absent and null count as an empty list. */
 function listOf(
   value: unknown,
   path: FieldPath,
@@ -246,7 +259,7 @@ function fieldsOf(
   errors: FieldErrorList,
 ): Fields | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    // The value may be a secret that was put in the wrong place.
+    // The error omits the value, which may be a misplaced secret.
     errors.push(field.typeInvalid(path, field.omitValue, 'must be an object'));
     return undefined;
   }

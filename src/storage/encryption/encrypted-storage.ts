@@ -1,40 +1,45 @@
-// Encryption at rest: a storage whose values are encrypted in the storage below it. Everything else is that one's.
+// Encryption at rest: a storage that encrypts its values and stores them in another storage, whose
+// contract it keeps.
 //
-// A value that was written with an older key is stale: an update that leaves it as it is writes it again, with the key of now,
-// so that `kubectl get -o json … | kubectl replace -f -` rotates keys, as it does in Kubernetes.
+// A value that was written with an older key is stale. An update that leaves a stale value
+// unchanged writes it again with the current key. So `kubectl get -o json … | kubectl replace -f -`
+// rotates keys, as in Kubernetes.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import type {
-  GetOptions,
-  IndexDefinition,
-  KeyValue,
-  ListOptions,
-  ListResult,
-  Revision,
-  Storage,
-  StorageEvent,
-  StorageIndex,
-  UpdateDecision,
-  UpdateResult,
-  WatchOptions,
+import {
+  type GetOptions,
+  type IndexDefinition,
+  type KeyValue,
+  type ListOptions,
+  type ListResult,
+  type Revision,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+  type StorageIndex,
+  type UpdateDecision,
+  type UpdateResult,
+  type WatchOptions,
 } from '../interface.ts';
-import { StorageError } from '../interface.ts';
 import type { Transformer } from './transformer.ts';
 
 export interface EncryptedStorageConfig {
-  /** Where the values are stored; closed with this. */
+  /** The storage of the encrypted values. Closing this storage closes it. */
   readonly storage: Storage;
-  /** How the values of a key are written and read. */
+  /** Returns the transformer for the values of a key. */
   readonly transformerFor: (key: string) => Transformer;
 }
 
 export class EncryptedStorage implements Storage {
   readonly #storage: Storage;
   readonly #transformerFor: (key: string) => Transformer;
-  /** Values that were read before: the same object below is the same here. */
+  /**
+   * Decrypted values by their encrypted ones, so that the same encrypted object yields the same
+   * decrypted object.
+   */
   readonly #opened = new WeakMap<KeyValue, KeyValue>();
-  /** The values among them that should be written again at the next update. */
+  /** Decrypted values that the next update should write again. */
   readonly #stale = new WeakSet<KeyValue>();
   readonly requestProgress?: () => void;
   readonly sizeBytes?: () => Promise<number>;
@@ -43,8 +48,7 @@ export class EncryptedStorage implements Storage {
     this.#storage = config.storage;
     this.#transformerFor = config.transformerFor;
     const { storage } = config;
-    if (storage.sizeBytes !== undefined)
-      this.sizeBytes = () => (storage.sizeBytes as () => Promise<number>)();
+    if (storage.sizeBytes !== undefined) this.sizeBytes = () => storage.sizeBytes!();
     if (storage.requestProgress !== undefined)
       this.requestProgress = () => storage.requestProgress?.();
   }
@@ -77,7 +81,7 @@ export class EncryptedStorage implements Storage {
     const result = await this.#storage.guaranteedUpdate(
       key,
       async (stored) => {
-        // A guess comes from here, and is open already.
+        // `guess` came from this storage, so it is decrypted already.
         const current = stored === undefined || stored === guess ? stored : this.#open(stored);
         const decided = await update(current);
         const decision: UpdateDecision =

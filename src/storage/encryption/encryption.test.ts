@@ -22,7 +22,9 @@ const file = (providers: object[], resources: string[] = ['secrets']): object =>
   resources: [{ resources, providers }],
 });
 
-/** The resources of the tests: /registry/RESOURCE/… or /registry/GROUP/RESOURCE/… */
+/**
+ * Returns the resource of a key of the tests: /registry/RESOURCE/… or /registry/GROUP/RESOURCE/…
+ */
 function resourceOf(key: string): { group: string; resource: string } | undefined {
   const [, , first = '', second = ''] = key.split('/');
   return first.includes('.') ? { group: first, resource: second } : { group: '', resource: first };
@@ -76,16 +78,17 @@ describe('encryption at rest', () => {
     expect(text(previous)).toBe('hidden');
   });
 
-  test('reads what another implementation of the format wrote', async () => {
+  test('reads values that another implementation wrote', async () => {
     const below = memory();
-    // AES-256-CBC of 'hidden' with the key '1' × 32 and an initialization vector of zeros, by openssl enc.
+    // AES-256-CBC of 'hidden' with the key '1' × 32 and an initialization vector of zeros, made by
+    // openssl enc.
     const sealed = Buffer.concat([
       Buffer.alloc(16),
       Buffer.from('4ff188388cb7346a938158f9bd38594f', 'hex'),
     ]);
     await below.create(key, Buffer.concat([bytes('k8s:enc:aescbc:v1:one:'), sealed]));
     expect(text(await encrypted(below, file([cbc(one)])).get(key))).toBe('hidden');
-    // Sealed by golang.org/x/crypto/nacl/secretbox, with a nonce of zeros.
+    // Made by golang.org/x/crypto/nacl/secretbox, with a nonce of zeros.
     const boxed = Buffer.concat([
       Buffer.alloc(24),
       Buffer.from('b0b026742b96e116d01b051210a074f349abeb3b1037', 'hex'),
@@ -98,7 +101,7 @@ describe('encryption at rest', () => {
     ).rejects.toThrow(/authentication failed/);
   });
 
-  test('leaves other resources alone', async () => {
+  test('does not touch other resources', async () => {
     const below = memory();
     const storage = encrypted(below, file([gcm(one)], ['secrets', '*.apps']));
     await storage.create('/registry/configmaps/default/a', bytes('plain'));
@@ -109,7 +112,7 @@ describe('encryption at rest', () => {
     expect(text(await below.get('/registry/pods/default/a'))).toContain('k8s:enc:aesgcm:v1:one:');
   });
 
-  test('rotates keys: the first writes, all read, and an update that changes nothing writes again', async () => {
+  test('rotates keys: the first key writes, all keys read, an unchanged update writes again', async () => {
     const below = memory();
     await encrypted(below, file([identity])).create(key, bytes('value'));
     const keep = (): { action: 'keep' } => ({ action: 'keep' });
@@ -121,7 +124,7 @@ describe('encryption at rest', () => {
       const storage = encrypted(below, file([...providers]));
       const before = await storage.get(key);
       expect(text(before)).toBe('value');
-      // With a guess, as from a cache, or without.
+      // The second half of the cases passes a guess, as a cache does.
       const { kv, revision } = await storage.guaranteedUpdate(key, keep, { guess: before });
       expect(text(kv)).toBe('value');
       expect(revision).toBeGreaterThan(before?.modRevision ?? 0);
@@ -159,7 +162,7 @@ describe('encryption at rest', () => {
     expect(text(await below.get(key))).toContain('k8s:enc:');
   });
 
-  test('notices a value that was moved to another key, or changed', async () => {
+  test('rejects a value that was moved to another key, or changed', async () => {
     const below = memory();
     const storage = encrypted(below, file([gcm(one)]));
     await storage.create(key, bytes('value'));
@@ -177,7 +180,7 @@ describe('encryption at rest', () => {
   });
 });
 
-describe('an EncryptionConfiguration is refused', () => {
+describe('an invalid EncryptionConfiguration is rejected', () => {
   const broken = (change: object): object => ({ ...file([gcm(one)]), ...change });
   test.each([
     ['no object', 'text', ': Invalid value: must be an object'],
@@ -240,7 +243,8 @@ describe('an EncryptionConfiguration is refused', () => {
     [
       'a short secret',
       file([gcm({ name: 'x', secret: secretOf('x', 5) })]),
-      'keys[0].secret: Invalid value: "REDACTED": secret is not of the expected length, got 5, expected one of [16 24 32]',
+      'keys[0].secret: Invalid value: "REDACTED": secret is not of the expected length, got 5, ' +
+        'expected one of [16 24 32]',
     ],
     [
       'a secret that is too short for secretbox',

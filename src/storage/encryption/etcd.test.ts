@@ -1,18 +1,16 @@
-// Encryption at rest in front of etcd: the same contract, and what etcd itself is given to keep.
+// Encryption at rest on etcd: the storage contract, and the bytes that etcd stores.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';
-import type { HarnessOptions } from '../conformance.ts';
-import { storageConformance } from '../conformance.ts';
+import { type HarnessOptions, storageConformance } from '../conformance.ts';
 import { openEtcdStorage } from '../etcd/index.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from '../etcd/testing/etcd-process.ts';
-import type { EtcdProcess } from '../etcd/testing/etcd-process.ts';
+import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from '../etcd/testing/etcd-process.ts';
 import type { KeyValue, Storage, StorageEvent } from '../interface.ts';
 import { encryptedStorage, readEncryptionConfiguration } from './index.ts';
 
-/** A minute of the suite is a second of etcd, which knows no shorter lease. */
+/** A minute of the suite is a second of etcd, whose shortest lease is one second. */
 const TIME_SCALE = 60;
 
 const keyOf = (name: string, letter: string): object => ({
@@ -38,7 +36,7 @@ if (!hasEtcd()) {
   });
   afterAll(() => etcd.stop());
 
-  /** One etcd serves all tests, one after the other: each has a prefix of its own. */
+  /** One etcd serves all tests, one after the other. Each test has its own prefix. */
   const newPrefix = (): string => `/test-${++prefixes}`;
   const plain = (prefix: string, options: HarnessOptions = {}): Promise<Storage> =>
     openEtcdStorage({
@@ -51,7 +49,7 @@ if (!hasEtcd()) {
       compactionIntervalMs: 0,
       ...options,
     });
-  /** A server of its own, with these providers. */
+  /** Opens a server's storage with these providers. */
   const encrypted = async (
     prefix: string,
     providers: readonly object[],
@@ -90,7 +88,7 @@ if (!hasEtcd()) {
     const KEYS = ['/secrets/ns/a', '/secrets/ns/b', '/secrets/ns/c'];
     const keep = (): { action: 'keep' } => ({ action: 'keep' });
 
-    test('server by server, while every one reads what any has written', async () => {
+    test('server by server; each one reads what any other has written', async () => {
       const prefix = newPrefix();
       const stored = await plain(prefix);
       const opened: Storage[] = [stored];
@@ -102,8 +100,9 @@ if (!hasEtcd()) {
       try {
         for (const key of KEYS)
           await (await server(identity)).create(key, bytes(`value of ${key}`));
-        // As Kubernetes has it be done: first every server can read with the new key, then they write with it, then all is
-        // written again, then the old key goes.
+        // The order of steps that Kubernetes documents: every server can read with the new key;
+        // then the servers write with it; then all values are written again; then the old key is
+        // removed.
         const steps: [first: object[], second: object[], writesWith: string][] = [
           [[gcm(one), identity], [identity, gcm(one)], 'k8s:enc:aesgcm:v1:one:'],
           [[gcm(two, one)], [gcm(one, two)], 'k8s:enc:aesgcm:v1:two:'],
@@ -116,7 +115,7 @@ if (!hasEtcd()) {
             const before = await ahead.get(key);
             const { revision } = await ahead.guaranteedUpdate(key, keep);
             expect(revision).toBeGreaterThan(before?.modRevision ?? 0);
-            // Written once: there is nothing left to do.
+            // The value was written again already, so nothing is left to do.
             expect((await ahead.guaranteedUpdate(key, keep)).revision).toBe(revision);
             expect(text(await stored.get(key)).startsWith(mark)).toBe(true);
             expect(text(await stored.get(key))).not.toContain('value of');
@@ -134,7 +133,7 @@ if (!hasEtcd()) {
         expect((await last.list('/secrets/')).items.map(text)).toEqual(
           KEYS.map((key) => `value of ${key}`),
         );
-        await expect((await server(gcm(one))).get(KEYS[0] as string)).rejects.toMatchObject({
+        await expect((await server(gcm(one))).get(KEYS[0]!)).rejects.toMatchObject({
           reason: 'Corrupt',
         });
       } finally {
@@ -142,7 +141,7 @@ if (!hasEtcd()) {
       }
     });
 
-    test('an update that two servers make with different keys is made by both, one after the other', async () => {
+    test('concurrent updates of two servers with different keys are both made, one after the other', async () => {
       const prefix = newPrefix();
       const [a, b] = [
         await encrypted(prefix, [gcm(one, two)]),

@@ -1,4 +1,5 @@
-// Encryption at rest, as Kubernetes' EncryptionConfiguration has it. See README.md in src/storage.
+// Encryption at rest, as configured by Kubernetes' EncryptionConfiguration. See README.md in
+// src/storage.
 
 import type { Random } from '#machinery/random.ts';
 import type { Storage } from '../interface.ts';
@@ -15,12 +16,15 @@ export {
 export interface EncryptionConfig {
   readonly storage: Storage;
   readonly configuration: EncryptionConfiguration;
-  /** Returns the resource of the object at a key; undefined for keys that belong to no resource and are never encrypted. */
+  /**
+   * Returns the resource of the object at a key; undefined for keys of no resource, which are never
+   * encrypted.
+   */
   readonly resourceOf: (key: string) => GroupResource | undefined;
   readonly random: Random;
 }
 
-/** The storage, with its values encrypted as the configuration says. */
+/** Returns the storage with its values encrypted according to the configuration. */
 export function encryptedStorage({
   storage,
   configuration,

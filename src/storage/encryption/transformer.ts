@@ -1,10 +1,11 @@
-// Values as they are stored, encrypted as Kubernetes does it: `k8s:enc:PROVIDER:v1:KEYNAME:` and then what the provider makes of
-// the value. What one server wrote the other reads.
+// The format of encrypted values, the same as Kubernetes': `k8s:enc:PROVIDER:v1:KEYNAME:` and then
+// the provider's output. Both implementations read each other's values.
 //
-//   aesgcm   nonce (12 bytes), ciphertext, tag (16 bytes); the key of the store is authenticated with it
-//   aescbc   initialization vector (16 bytes), ciphertext, padded as PKCS #7 has it; not authenticated, so only for what is there
+//   aesgcm    nonce (12 bytes), ciphertext, tag (16 bytes); the store's key is authenticated, too
+//   aescbc    initialization vector (16 bytes), ciphertext, PKCS #7 padding; not authenticated, so
+//             only for existing data
 //   secretbox nonce (24 bytes), tag (16 bytes), ciphertext: XSalsa20 and Poly1305
-//   identity the value itself
+//   identity  the value itself
 
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
@@ -17,24 +18,27 @@ const TAG_BYTES = 16;
 const BLOCK_BYTES = 16;
 const SECRETBOX_NONCE_BYTES = 24;
 
-/** A value as it is stored, read. */
+/** A stored value, decrypted. */
 export interface Opened {
   readonly value: Uint8Array;
-  /** It was not written as it would be now: with another provider, or another key. */
+  /** The value was written with another provider or key than the one that writes now. */
   readonly stale: boolean;
 }
 
 interface Cipher {
-  /** The prefix of values that this transformer wrote. */
+  /** The prefix of the values that this cipher writes. */
   readonly prefix: Buffer;
-  /** `context`: the key of the store. */
+  /** Encrypts a value. `context`: the key in the store. */
   seal(value: Uint8Array, context: string): Uint8Array;
-  /** `data`: what follows the prefix. Throws if it is not what was sealed. */
+  /**
+   * Decrypts `data`, the bytes after the prefix. Throws if `seal` did not produce them for this
+   * context.
+   */
   open(data: Uint8Array, context: string): Uint8Array;
 }
 
 export class Transformer {
-  /** One for each key of each provider; the first one writes. */
+  /** One cipher for each key of each provider. The first one encrypts. */
   readonly #ciphers: readonly Cipher[];
 
   constructor(providers: readonly ProviderConfiguration[], random: Random) {
@@ -49,7 +53,7 @@ export class Transformer {
       : inOwnMemory([cipher.prefix, cipher.seal(value, context)]);
   }
 
-  /** Throws if nothing that is configured can read it. */
+  /** Decrypts a stored value. Throws if no configured cipher can read it. */
   open(stored: Uint8Array, context: string): Opened {
     let failure: Error | undefined;
     for (const [i, cipher] of this.#ciphers.entries()) {
@@ -57,7 +61,7 @@ export class Transformer {
       try {
         return { value: cipher.open(stored.subarray(cipher.prefix.length), context), stale: i > 0 };
       } catch (error) {
-        // Keys may have the same name.
+        // Another cipher may have the same key name, so the loop goes on.
         failure ??= error instanceof Error ? error : new Error(String(error));
       }
     }
@@ -164,7 +168,10 @@ function secretbox({ name, secret }: EncryptionKey, random: Random): Cipher {
   };
 }
 
-/** Not from Node's pool: what is stored, and what was read of it, lives long, and would keep its whole slab. */
+/**
+ * Concatenates the parts in a buffer outside of Node's pool. Stored and decrypted values live long,
+ * and would keep the pool's whole slab in memory.
+ */
 function inOwnMemory(parts: readonly Uint8Array[]): Buffer {
   const joined = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;

@@ -1,5 +1,6 @@
-// Compaction by one of all servers on the cluster: the first to update a common key does the work of an interval, and
-// compacts what was current an interval ago. The key is the one that kube-apiservers use, so that they take turns with these.
+// Compaction by one of all servers of the cluster. The first server to update a shared key in an
+// interval compacts the revision that was current one interval ago. kube-apiserver uses the same
+// key, so both kinds of servers take turns.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -11,7 +12,7 @@ export interface CompactorConfig {
   readonly connection: EtcdConnection;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: five minutes. History lasts for one to two intervals. */
+  /** The interval in ms. Default: five minutes. History is kept for one to two intervals. */
   readonly intervalMs?: number;
 }
 
@@ -21,9 +22,12 @@ const KEY = new TextEncoder().encode('compact_rev_key');
 export class Compactor {
   readonly #config: CompactorConfig;
   readonly #timer: Timer;
-  /** The version of the key that was last seen: who finds it unchanged moves it on. */
+  /**
+   * The version of the key that this server saw last. The server that finds it unchanged increments
+   * it.
+   */
   #version = 0;
-  /** The revision at that time; 0: there was none. */
+  /** The store's revision at that time; 0: none was recorded. */
   #revision: Revision = 0;
   #running = false;
 
@@ -46,10 +50,11 @@ export class Compactor {
     this.#timer.cancel();
   }
 
-  /** One interval's turn. True if this server compacted. */
+  /** Runs one interval's turn. Returns true if this server compacted. */
   async tick(): Promise<boolean> {
     const { connection, logger } = this.#config;
-    // Nothing depends on the outcome: if the answer is lost the key has a version that this server does not expect, and it waits.
+    // A lost response is harmless: the key then has a version that this server does not expect, and
+    // the server waits for its next turn.
     const response = await connection.send('KV.Txn', {
       compare: [{ result: 0, target: 0, key: KEY, version: this.#version }],
       success: [{ put: { key: KEY, value: new TextEncoder().encode(String(this.#revision)) } }],

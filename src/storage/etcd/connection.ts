@@ -1,19 +1,18 @@
-// The connections to the members of one etcd cluster: calls go to one member until it fails, then to the next. A read that got
-// no answer is sent again; anything that writes is sent once, and its caller has to find out.
+// The connections to the members of one etcd cluster. Calls go to one member until it fails, then
+// to the next. A read without a response is sent again. A write is sent once, and its caller has to
+// find out the outcome.
 
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { StorageError } from '../interface.ts';
 import { detailsOf, failureKind } from './errors.ts';
-import { methodNamed } from './proto.ts';
-import type { EtcdMethod } from './proto.ts';
+import { type EtcdMethod, methodNamed } from './proto.ts';
 import type { Methods, WatchResponse } from './schema.ts';
 
-/** PEM. */
+/** Certificates and keys in PEM. */
 export interface EtcdTls {
-  /** Absent: the certificate authorities that this platform trusts. */
+  /** Certificate authorities. Absent: those that this platform trusts. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -22,13 +21,13 @@ export interface EtcdTls {
 export interface EtcdConnectionConfig {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Such as 'https://10.0.0.1:2379'; at least one. Without a scheme: http. */
+  /** At least one endpoint such as 'https://10.0.0.1:2379'. Without a scheme: http. */
   readonly endpoints: readonly string[];
-  /** For endpoints with https. */
+  /** TLS settings for endpoints with https. */
   readonly tls?: EtcdTls;
-  /** How long one member may take for an answer. Default: 4 s. */
+  /** The timeout of a call to one member, in ms. Default: 4 s. */
   readonly attemptTimeoutMs?: number;
-  /** How long a read is tried, on all members in turn. Default: 15 s. */
+  /** The timeout of a read, over all members in turn, in ms. Default: 15 s. */
   readonly timeoutMs?: number;
 }
 
@@ -47,9 +46,10 @@ const TIMEOUT_MS = 15_000;
 const RETRY_PAUSE_MS = 50;
 const MAX_SEND_BYTES = 16 * 1024 * 1024;
 
-/** Throws TypeError for what is no endpoint. */
+/** Parses an endpoint. Throws TypeError if it is invalid. */
 export function parseEndpoint(text: string): Endpoint {
-  // By hand: to a URL parser :443 is no port of https, and here it is not the default.
+  // A URL parser is of no use: it drops :443 as the default port of https, but the default here is
+  // 2379.
   const [, scheme = 'http', address, port = '2379'] =
     /^(?:(https?):\/\/)?([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?\/?$/i.exec(text) ?? [];
   if (address === undefined) {
@@ -66,7 +66,7 @@ export class EtcdConnection {
   readonly #members: readonly Member[];
   readonly #attemptTimeoutMs: number;
   readonly #timeoutMs: number;
-  /** The place in #members of the one that is asked now. */
+  /** The index in #members of the member that gets calls now. */
   #active = 0;
   #closed = false;
 
@@ -90,14 +90,16 @@ export class EtcdConnection {
         {
           'grpc.max_receive_message_length': -1,
           'grpc.max_send_message_length': MAX_SEND_BYTES,
-          // A member that is paused or cut off does not close its connections: only silence tells.
+          // A member that is paused or cut off does not close its connections. Only keepalives
+          // detect it.
           'grpc.keepalive_time_ms': 10_000,
           'grpc.keepalive_timeout_ms': 4000,
           'grpc.initial_reconnect_backoff_ms': 100,
           'grpc.max_reconnect_backoff_ms': 2000,
-          // A connection of one's own: two engines in one process share nothing.
+          // Two engines in one process do not share connections.
           'grpc.use_local_subchannel_pool': 1,
-          // Nobody looks at these statistics, and what may be sent again is decided here: a tenth of a call's CPU less.
+          // These statistics are not used, and retries are decided here. Turning both off saves a
+          // tenth of the CPU time of a call.
           'grpc.enable_channelz': 0,
           'grpc.enable_retries': 0,
         },
@@ -105,12 +107,15 @@ export class EtcdConnection {
     }));
   }
 
-  /** The whole time that a read is tried. */
+  /** The timeout of a read over all members, in ms. */
   get timeoutMs(): number {
     return this.#timeoutMs;
   }
 
-  /** For what may be carried out more than once. Rejects with the last failure; Closed once the connection is. */
+  /**
+   * Sends a request that may be executed more than once, until it succeeds or the time is over.
+   * Rejects with the last failure; with Closed after close().
+   */
   async read<N extends keyof Methods>(
     name: N,
     request: Methods[N][0],
@@ -130,7 +135,7 @@ export class EtcdConnection {
         )
           throw error;
       }
-      // Every member is asked at once; who has asked them all waits a moment.
+      // Each member is tried without delay. After a round over all members the call waits a moment.
       if (attempt % this.#members.length === 0) await this.#clock.sleep(RETRY_PAUSE_MS);
     }
   }
@@ -144,7 +149,7 @@ export class EtcdConnection {
     if (this.#closed) return Promise.reject(closedError());
     const method = methodNamed(name);
     const active = this.#active;
-    const { client } = this.#members[active] as Member;
+    const { client } = this.#members[active]!;
     return new Promise((resolve, reject) => {
       client.makeUnaryRequest<object, object>(
         method.path,
@@ -165,7 +170,10 @@ export class EtcdConnection {
     });
   }
 
-  /** A stream of watches on one member. It ends with an error when the member has no leader. `failed` is to be called then. */
+  /**
+   * Opens a stream of watches on one member. The stream ends with an error when the member loses
+   * its leader. The caller then calls `failed`.
+   */
   watch(): {
     readonly call: ClientDuplexStream<object, WatchResponse>;
     readonly failed: (error: unknown) => void;
@@ -175,7 +183,7 @@ export class EtcdConnection {
     const active = this.#active;
     const metadata = new Metadata();
     metadata.set('hasleader', 'true');
-    const { client } = this.#members[active] as Member;
+    const { client } = this.#members[active]!;
     const call = client.makeBidiStreamRequest<object, object>(
       method.path,
       method.requestSerialize,
@@ -194,7 +202,7 @@ export class EtcdConnection {
     for (const { client } of this.#members) client.close();
   }
 
-  /** The next member, unless somebody has gone on already. */
+  /** Moves on to the next member, unless another call has already done so. */
   #leave(active: number, error: unknown): void {
     if (this.#closed || this.#active !== active || this.#members.length === 1) return;
     this.#active = (active + 1) % this.#members.length;

@@ -1,25 +1,27 @@
-// What etcd answers when it does not do what it was asked, as the engine's errors: which of them say that nothing happened, and
-// which leave it open whether a write was made.
+// Classifies errors of etcd as the engine's errors: which of them mean that nothing was written,
+// and which leave the outcome of a write open.
 
-import { status } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
+import { type ServiceError, status } from '@grpc/grpc-js';
 import { StorageError } from '../interface.ts';
 
-/** How a call ended that was not answered as wished. */
+/** The way in which a call failed. */
 export type FailureKind =
   /** The revision has been compacted. */
   | 'compacted'
-  /** The revision is still to come. */
+  /** The revision is in the future. */
   | 'future'
-  /** The lease is gone: nothing was written. */
+  /** The lease does not exist any more: nothing was written. */
   | 'no-lease'
   /** There is no space: nothing was written. */
   | 'no-space'
-  /** Refused before anything was done, for now. */
+  /** Rejected temporarily, before anything was done. */
   | 'busy'
-  /** Refused for good: nothing was done. */
+  /** Rejected permanently; nothing was done. */
   | 'refused'
-  /** No answer, or one that does not say whether the request was carried out: maybe it was, maybe it still will be. */
+  /**
+   * No response, or one that does not say whether the request was executed. It may have been, and
+   * it may still be.
+   */
   | 'unknown';
 
 const REFUSALS: ReadonlySet<number> = new Set([
@@ -40,7 +42,7 @@ export function failureKind(error: unknown): FailureKind {
   if (code === status.NOT_FOUND && details.includes('lease')) return 'no-lease';
   if (code === status.RESOURCE_EXHAUSTED) {
     if (details.includes('space')) return 'no-space';
-    // The client's own limits have this code, too; then the answer was thrown away, not the request.
+    // The client's own size limit has this code, too. It rejects the response, not the request.
     return details.startsWith('etcdserver: too many requests')
       ? 'busy'
       : details.startsWith('etcdserver:')
@@ -50,13 +52,13 @@ export function failureKind(error: unknown): FailureKind {
   return code !== undefined && REFUSALS.has(code) ? 'refused' : 'unknown';
 }
 
-/** The message of etcd or of the connection. */
+/** Returns the message of etcd or of the connection. */
 export function detailsOf(error: unknown): string {
   const { details, message } = error as Partial<ServiceError>;
   return details !== undefined && details !== '' ? details : (message ?? String(error));
 }
 
-/** For a write that was certainly not made, or a read. */
+/** Returns the StorageError for a failed read, or for a write that certainly was not made. */
 export function storageErrorOf(error: unknown, key?: string): StorageError {
   if (error instanceof StorageError) return error;
   const reason = failureKind(error) === 'no-space' ? 'NoSpace' : 'Unavailable';

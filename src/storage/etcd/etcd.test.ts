@@ -5,10 +5,9 @@ import { systemRandom } from '#machinery/random.ts';
 import { storageConformance } from '../conformance.ts';
 import type { Storage } from '../interface.ts';
 import { openEtcdStorage } from './index.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from './testing/etcd-process.ts';
-import type { EtcdProcess } from './testing/etcd-process.ts';
+import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from './testing/etcd-process.ts';
 
-/** A minute of the suite is a second of etcd, which knows no shorter lease. */
+/** A minute of the suite is a second of etcd, whose shortest lease is one second. */
 const TIME_SCALE = 60;
 
 if (!hasEtcd()) {
@@ -24,7 +23,7 @@ if (!hasEtcd()) {
   afterAll(() => etcd.stop());
 
   storageConformance('etcd', async (options) => {
-    // One etcd serves all tests, one after the other: each has a prefix of its own.
+    // One etcd serves all tests, one after the other. Each test has its own prefix.
     const prefix = `/test-${++stores}`;
     const open = (): Promise<Storage> =>
       openEtcdStorage({

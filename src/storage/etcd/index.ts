@@ -1,31 +1,30 @@
-// The engine for clusters of more than one server: the storage contract on etcd (3.4 and later). Every read is linearizable,
-// every write one transaction that compares the key's revision (see writer.ts for what happens when its answer is missing).
+// The engine for clusters with more than one server: the storage contract on etcd (3.4 and later).
+// Every read is linearizable. Every write is one transaction that compares the key's revision
+// (writer.ts explains what happens when its response is missing).
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
-import type {
-  GetOptions,
-  IndexDefinition,
-  KeyValue,
-  ListOptions,
-  ListResult,
-  Revision,
-  Storage,
-  StorageEvent,
-  StorageIndex,
-  UpdateDecision,
-  UpdateResult,
-  WatchOptions,
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
+import {
+  type GetOptions,
+  type IndexDefinition,
+  type KeyValue,
+  type ListOptions,
+  type ListResult,
+  type Revision,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+  type StorageIndex,
+  type UpdateDecision,
+  type UpdateResult,
+  type WatchOptions,
 } from '../interface.ts';
-import { StorageError } from '../interface.ts';
 import { listByScan } from '../list-by-scan.ts';
 import { assertKey, assertPrefix } from '../mvcc/key-order.ts';
 import { Compactor } from './compactor.ts';
-import { closedError, EtcdConnection } from './connection.ts';
-import type { EtcdTls } from './connection.ts';
+import { closedError, EtcdConnection, type EtcdTls } from './connection.ts';
 import { detailsOf, failureKind, storageErrorOf } from './errors.ts';
 import { KeySpace } from './keys.ts';
 import { LeasePool } from './leases.ts';
@@ -42,36 +41,44 @@ export interface EtcdStorageConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Such as 'https://10.0.0.1:2379'. */
+  /** Endpoints such as 'https://10.0.0.1:2379'. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls;
-  /** Where the objects are in etcd. Default: '/registry'. No '/' at its end. */
+  /** The prefix of the objects in etcd, without a '/' at its end. Default: '/registry'. */
   readonly prefix?: string;
-  /** The prefix of every key of the store. In etcd, `prefix` replaces it. Default: '/registry'. */
+  /**
+   * The prefix of every key of the store, which `prefix` replaces in etcd. Default: '/registry'.
+   */
   readonly logicalPrefix?: string;
-  /** Events that may wait for a watcher, beyond those from the past that it asked for, before it is cut off. Default: 10,000. */
+  /**
+   * The number of events that may wait for a watcher, beyond the past events that it asked for,
+   * before it is cut off. Default: 10,000.
+   */
   readonly watchBufferEvents?: number;
-  /** 0: this server never compacts. Default: five minutes. */
+  /** The compaction interval in ms. 0: this server never compacts. Default: five minutes. */
   readonly compactionIntervalMs?: number;
-  /** How long one member may take for an answer. Default: 4 s. */
+  /** The timeout of a call to one member, in ms. Default: 4 s. */
   readonly attemptTimeoutMs?: number;
-  /** How long a read is tried, and the start. Default: 15 s. */
+  /** The timeout of a read and of the start, in ms. Default: 15 s. */
   readonly timeoutMs?: number;
 }
 
 const WATCH_BUFFER_EVENTS = 10_000;
-/** A list without limit is read in pages of so many keys, at one revision. */
+/** The page size, in keys, of a list without limit. All pages are read at one revision. */
 const PAGE_KEYS = 5000;
 const HEALTH_TIMEOUT_MS = 2000;
 const RELIST_ATTEMPTS = 5;
 
-/** A state of a key, and the revision at which it was read; no revision: a guess. */
+/** A state of a key, and the revision at which it was read. Without a revision it is a guess. */
 interface Seen {
   readonly kv: KeyValue | undefined;
   readonly revision: Revision | undefined;
 }
 
-/** Throws StorageError (Unavailable) if no member answers in time; TypeError for a wrong endpoint. */
+/**
+ * Connects to etcd and returns the storage. Throws StorageError (Unavailable) if no member responds
+ * in time; TypeError for an invalid endpoint.
+ */
 export async function openEtcdStorage(config: EtcdStorageConfig): Promise<Storage> {
   const connection = new EtcdConnection(config);
   try {
@@ -98,9 +105,9 @@ class EtcdStorage implements Storage {
   readonly #progressKey: Uint8Array;
   readonly #watchers = new Set<Watcher>();
   readonly #turns = new Turns();
-  /** The newest revision that any answer has shown. */
+  /** The newest revision that any response has shown. */
   #latest: Revision = 0;
-  /** The newest compaction that is known of. */
+  /** The newest compaction revision that this process has seen. */
   #oldest: Revision = 0;
   #askingOldest: Promise<void> | undefined;
   #closed = false;
@@ -144,7 +151,8 @@ class EtcdStorage implements Storage {
       try {
         return await this.#listAll(prefix, options);
       } catch (error) {
-        // The revision of the first page was compacted before the last page was read. The caller did not ask for a revision, so the list begins again.
+        // The revision of the first page was compacted before the last page was read. The caller
+        // did not ask for a revision, so the list starts again.
         const lost =
           error instanceof StorageError && error.reason === 'Expired' && !options.revision;
         if (!lost || attempt === RELIST_ATTEMPTS) throw error;
@@ -152,7 +160,7 @@ class EtcdStorage implements Storage {
     }
   }
 
-  /** Without an index of its own: in front of it there is a watch cache. */
+  /** This engine has no indexes of its own: the watch cache in front of it has. */
   addIndex(definition: IndexDefinition): StorageIndex {
     return {
       list: (value, options) =>
@@ -207,7 +215,10 @@ class EtcdStorage implements Storage {
     }
   }
 
-  /** One attempt from what is known (absent: from what is read); answers what is known now if it was beaten. */
+  /**
+   * Tries the update once, starting from a known state (absent: reads it first). Returns the newer
+   * state if another write won.
+   */
   async #tryUpdate(
     key: string,
     update: (current: KeyValue | undefined) => UpdateDecision | Promise<UpdateDecision>,
@@ -230,10 +241,10 @@ class EtcdStorage implements Storage {
     ) {
       let { revision } = seen;
       if (revision === undefined) {
-        // Only what was decided from the present counts.
-        const fresh = await this.#read(key);
-        if (fresh.kv?.modRevision !== current?.modRevision) return { seen: fresh };
-        revision = fresh.revision;
+        // A guess may be stale, so only a decision about the present state counts.
+        const present = await this.#read(key);
+        if (present.kv?.modRevision !== current?.modRevision) return { seen: present };
+        revision = present.revision;
       }
       if (decision === undefined) throw thrown;
       return { result: { kv: current, previous: current, revision } };
@@ -293,7 +304,8 @@ class EtcdStorage implements Storage {
       logger,
       keys: this.#keys,
       prefix,
-      // From what this process knows as now: whatever it writes after the call is later.
+      // The watch starts after the newest revision that this process has seen, so it delivers every
+      // write after this call.
       afterRevision: options.afterRevision || this.#latest,
       progressIntervalMs: options.progressIntervalMs,
       bufferEvents: watchBufferEvents,
@@ -314,7 +326,7 @@ class EtcdStorage implements Storage {
       this.#sawCompaction(revision);
     } catch (error) {
       const kind = failureKind(error);
-      // It has been done already, by this call or another.
+      // The compaction has been done already, by this call or another.
       if (kind === 'compacted') return;
       if (kind === 'future') throw await this.#future(revision);
       throw storageErrorOf(error);
@@ -360,7 +372,7 @@ class EtcdStorage implements Storage {
     if (this.#closed) return;
     this.#closed = true;
     this.#compactor?.stop();
-    // Each takes itself off the set, which iteration allows.
+    // Each watcher removes itself from the set, which is allowed during iteration.
     for (const watcher of this.#watchers) watcher.fail(closedError());
     this.#connection.close();
   }
@@ -414,7 +426,7 @@ class EtcdStorage implements Storage {
     for (;;) {
       const { from, to } = this.#keys.rangeOf(prefix, startAfter);
       const wanted = Math.min(limit - items.length, PAGE_KEYS);
-      // An empty range has no place in the protocol; then only the revision is of interest.
+      // The protocol cannot express an empty range. Only the revision is needed then.
       const empty = Buffer.compare(from, to) >= 0;
       const page = await this.#range({
         key: from,
@@ -466,7 +478,8 @@ class EtcdStorage implements Storage {
   }
 
   async #expired(revision: Revision): Promise<StorageError> {
-    // One question for all who wait. Who came while it was under way may have met a later compaction.
+    // One request serves all callers that wait. A caller that joined a request in flight asks
+    // again, since it may have met a later compaction.
     const joined = this.#askingOldest;
     await (joined ?? this.#askOldest(revision));
     if (joined !== undefined && this.#oldest <= revision) await this.#askOldest(revision);
@@ -477,7 +490,10 @@ class EtcdStorage implements Storage {
     });
   }
 
-  /** etcd says what can still be read only to those who watch. Without an answer, what was known before stays. */
+  /**
+   * Asks etcd for the oldest readable revision, which only watches report. Without a response the
+   * last value stays.
+   */
   #askOldest(after: Revision): Promise<void> {
     this.#askingOldest ??= new Promise<void>((resolve) => {
       const { clock, timeoutMs = HEALTH_TIMEOUT_MS } = this.#config;
@@ -503,13 +519,16 @@ class EtcdStorage implements Storage {
     if (revision > this.#oldest) this.#oldest = revision;
   }
 
-  /** A write that every watch of old members sees: they then know how far they are. */
+  /**
+   * Writes a key that every watch without progress requests sees, so that it learns the current
+   * revision.
+   */
   async #touch(): Promise<void> {
     const lease = await this.#leases.leaseFor(3_600_000);
     const value = new TextEncoder().encode('progress');
     let response: TxnResponse;
     try {
-      // It does not matter whether it is made, or how often: only that one is seen.
+      // The outcome does not matter: one visible write is enough, and several do no harm.
       response = await this.#connection.send('KV.Txn', {
         compare: [],
         success: [{ put: { key: this.#progressKey, value, lease } }],

@@ -1,5 +1,6 @@
-// Where the keys of the store are in etcd: '/registry/…' is under the prefix that the operator chose, and the engine keeps what
-// it needs for itself beside it, out of the way of whoever lists the objects.
+// Maps keys of the store to keys in etcd: '/registry/…' is placed under the prefix that the
+// operator chose. The engine keeps its own keys beside that prefix, where a list of the objects
+// does not see them.
 
 import type { KeyValue } from '../interface.ts';
 import type { EtcdKeyValue } from './schema.ts';
@@ -8,13 +9,13 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export interface KeySpaceConfig {
-  /** The prefix of keys in the store, such as '/registry'; may be ''. */
+  /** The prefix of keys in the store, such as '/registry'. It may be ''. */
   readonly logicalPrefix: string;
-  /** The prefix that replaces it in etcd. Neither ends in '/'. */
+  /** The prefix that replaces it in etcd. Neither prefix ends in '/'. */
   readonly physicalPrefix: string;
 }
 
-/** Bytes [from, to). */
+/** A range of keys: `from` is included, `to` is not. */
 export interface KeyRange {
   readonly from: Uint8Array;
   readonly to: Uint8Array;
@@ -39,9 +40,9 @@ export class KeySpace {
     return this.#logical + decoder.decode(bytes).slice(this.#physical.length);
   }
 
-  /** The keys under the prefix, which ends in '/', and after `startAfter`. */
+  /** Returns the range of the keys under the prefix, which ends in '/', and after `startAfter`. */
   rangeOf(prefix: string, startAfter?: string): KeyRange {
-    // '/' is all there is, when keys begin with more than that.
+    // A prefix that is shorter than the logical prefix, such as '/', covers the whole store.
     const within = `${this.#logical}/`.startsWith(prefix) ? `${this.#logical}/` : prefix;
     const begin = this.encode(within);
     const to = begin.slice();
@@ -53,12 +54,15 @@ export class KeySpace {
     return Buffer.compare(after, to) >= 0 ? { from: to, to } : { from: after, to };
   }
 
-  /** A key of the engine's own: '.' sorts right before '/', so that one range has these and the objects (see everything). */
+  /**
+   * Returns a key of the engine's own. '.' sorts right before '/', so that one range covers these
+   * keys and the objects (see everything).
+   */
   own(name: string): Uint8Array {
     return encoder.encode(`${this.#physical}.coxswain/${name}`);
   }
 
-  /** Every object, and the engine's own keys. */
+  /** The range of every object and of the engine's own keys. */
   get everything(): KeyRange {
     return { from: encoder.encode(`${this.#physical}.`), to: encoder.encode(`${this.#physical}0`) };
   }

@@ -1,5 +1,5 @@
-// Leases, which make keys go by themselves. One for each key would be dear, so keys that are written within a short while and
-// are to live equally long share one, which lives that while longer.
+// Leases, which make keys expire. A lease for each key would be expensive. So keys that are written
+// within a short time and have the same time to live share one, which lasts longer by that time.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
@@ -10,9 +10,15 @@ export interface LeasePoolConfig {
   readonly connection: EtcdConnection;
   readonly clock: Clock;
   readonly random: Random;
-  /** How long a lease takes new keys, at most; never longer than a twentieth of their time. Default: one minute. */
+  /**
+   * The maximum time, in ms, for which a lease takes new keys; never longer than a twentieth of
+   * their time to live. Default: one minute.
+   */
   readonly sharedMs?: number;
-  /** How many keys share a lease at most, so that its end is no avalanche. Default: 1000. */
+  /**
+   * The maximum number of keys that share a lease, so that its end does not delete too many at
+   * once. Default: 1000.
+   */
   readonly maxKeys?: number;
 }
 
@@ -24,19 +30,22 @@ interface Bucket {
 
 const SHARED_MS = 60_000;
 const MAX_KEYS = 1000;
-/** Exact in a JavaScript number. */
+/** Ids stay exact in a JavaScript number. */
 const MAX_ID = 2 ** 52;
 
 export class LeasePool {
   readonly #config: LeasePoolConfig;
-  /** By time to live. */
+  /** The current lease for each time to live, in ms. */
   readonly #buckets = new Map<number, Bucket>();
 
   constructor(config: LeasePoolConfig) {
     this.#config = config;
   }
 
-  /** The lease for one more key. It lasts for `ttlMs` from now at least, and a twentieth (and part of a second) longer at most. */
+  /**
+   * Returns the lease for one more key. It lasts at least `ttlMs` from now, and at most a twentieth
+   * (plus part of a second) longer.
+   */
   async leaseFor(ttlMs: number): Promise<number> {
     const now = this.#config.clock.monotonic();
     let bucket = this.#buckets.get(ttlMs);
@@ -61,7 +70,7 @@ export class LeasePool {
     return await bucket.id;
   }
 
-  /** For a lease that etcd does not know any more: it is not given out again. */
+  /** Forgets a lease that etcd does not have any more, so that it is not used again. */
   async forget(ttlMs: number, id: number): Promise<void> {
     const bucket = this.#buckets.get(ttlMs);
     if (
@@ -74,7 +83,8 @@ export class LeasePool {
   }
 
   async #grant(ttl: number): Promise<number> {
-    // The number is chosen here, so that a grant whose answer was lost is made once, however often it is sent.
+    // The client chooses the id, so that a grant whose response was lost is made once, however
+    // often it is sent.
     const id = 1 + this.#config.random.int(MAX_ID);
     try {
       const granted = await this.#config.connection.read('Lease.LeaseGrant', { ttl, id });

@@ -1,23 +1,20 @@
-// What is behind the suite: failures. A proxy between the engine and a real etcd loses requests or answers at will.
+// Tests of failures, which the conformance suite cannot cause. A proxy between the engine and a
+// real etcd loses requests or responses.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { StorageError } from '../interface.ts';
-import type { Storage } from '../interface.ts';
+import { type Storage, StorageError } from '../interface.ts';
 import { Compactor } from './compactor.ts';
 import { EtcdConnection, parseEndpoint } from './connection.ts';
-import { openEtcdStorage } from './index.ts';
-import type { EtcdStorageConfig } from './index.ts';
+import { type EtcdStorageConfig, openEtcdStorage } from './index.ts';
 import { LeasePool } from './leases.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from './testing/etcd-process.ts';
-import type { EtcdProcess } from './testing/etcd-process.ts';
+import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from './testing/etcd-process.ts';
 import { LossyProxy } from './testing/lossy-proxy.ts';
 import { hasProgressRequests } from './version.ts';
 
@@ -43,7 +40,7 @@ describe('endpoints', () => {
   );
 });
 
-describe('versions whose progress can be trusted', () => {
+describe('versions of etcd with reliable progress', () => {
   test.each([
     ['3.4.23', false],
     ['3.4.31', true],
@@ -89,7 +86,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     return proxy;
   };
 
-  test('finds out that a write was made whose answer was lost', async () => {
+  test('detects that a write was made although its response was lost', async () => {
     const proxy = await proxied();
     const prefix = '/lost-answers';
     const direct = await open({ prefix });
@@ -100,14 +97,14 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     proxy.losesAnswers = true;
     const created = await storage.create('/p/a', bytes('1'));
     expect(created.modRevision).toBe(before + 1);
-    // One write for the object, and one at most for the fence: nothing was written twice.
+    // One write is the object's, and at most one the fence's: nothing was written twice.
     expect(await direct.get('/p/a')).toMatchObject({
       createRevision: created.modRevision,
       modRevision: created.modRevision,
     });
   });
 
-  test('makes sure that a write which was held up never comes, and only then makes it', async () => {
+  test('makes sure that a delayed write never executes, and only then writes again', async () => {
     const proxy = await proxied();
     const prefix = '/held-up';
     const direct = await open({ prefix });
@@ -122,7 +119,8 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     });
     const { kv } = await creating;
     await direct.delete('/p/a');
-    // Now the key is as the first request expects it. It is not carried out all the same: its fence stands.
+    // The key is again as the first request expects it. The request still fails, because the fence
+    // changed the slot.
     proxy.release();
     await direct.create('/p/after', bytes('1'));
     await systemClock.sleep(100);
@@ -131,7 +129,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     expect(seen).toEqual([undefined]);
   });
 
-  test('says so when it cannot find out, and is not healthy', async () => {
+  test('reports an outcome that it cannot determine, and is unhealthy', async () => {
     const lonely = await startEtcd();
     opened.push({ close: () => lonely.stop() });
     const storage = await open({
@@ -149,7 +147,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     await storage.health();
   });
 
-  test('goes on with a watch where it was after the member was killed', async () => {
+  test('resumes a watch after the member was killed', async () => {
     const member = await startEtcd();
     opened.push({ close: () => member.stop() });
     const storage = await open({ endpoints: [member.endpoint] });
@@ -165,7 +163,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     stream.stop();
   });
 
-  test('goes on with watches from 100 revisions ago to 100 from now, each where it was, when connections break', async () => {
+  test('resumes watches from up to 100 revisions in the past or future when connections break', async () => {
     const proxy = await proxied();
     const prefix = '/reconnected';
     const direct = await open({ prefix });
@@ -207,7 +205,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     expect(await tooOld).toMatchObject({ reason: 'Expired' });
   });
 
-  test('puts together what etcd sends in parts', async () => {
+  test('reassembles fragments of a watch response', async () => {
     const storage = await open();
     const begin = await storage.currentRevision();
     const value = new Uint8Array(1_000_000).fill(7);
@@ -223,7 +221,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     expect(received).toEqual(revisions);
   });
 
-  test('shares leases among keys that live equally long', async () => {
+  test('shares leases among keys with the same time to live', async () => {
     const connection = new EtcdConnection({
       clock: systemClock,
       logger: silentLogger,
@@ -239,11 +237,11 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const leases = await Promise.all(Array.from({ length: 7 }, () => pool.leaseFor(3_600_000)));
     expect(new Set(leases).size).toBe(3);
     expect(await pool.leaseFor(60_000)).not.toBe(leases[6]);
-    await pool.forget(3_600_000, leases[6] as number);
+    await pool.forget(3_600_000, leases[6]!);
     expect(await pool.leaseFor(3_600_000)).not.toBe(leases[6]);
   });
 
-  test('is compacted by one server of many, to what was current an interval ago', async () => {
+  test('is compacted by one of several servers, to the revision of one interval ago', async () => {
     const storage = await open();
     const config = { clock: systemClock, logger: silentLogger, intervalMs: 3_600_000 };
     const compactors = [0, 1].map(() => {
@@ -267,9 +265,9 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     });
   });
 
-  test('says what can still be read though etcd is too slow to tell', async () => {
+  test('reports the oldest readable revision although etcd is too slow to return it', async () => {
     let slow = false;
-    // Nothing is answered before the time for it is over.
+    // No request times out earlier than it should.
     const clock: Clock = {
       ...systemClock,
       setTimer: (delayMs, callback) =>
@@ -285,7 +283,8 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
       reason: 'Expired',
       revision: second,
     });
-    // What another did is not known; an error that names no revision is better than one that names a wrong one.
+    // The engine has not seen the other client's compaction. An error without a revision is better
+    // than one with a wrong revision.
     await other.compact(third);
     await expect(storage.list('/p/', { revision: second })).rejects.toMatchObject({
       reason: 'Expired',
@@ -297,7 +296,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
       await expect(tried).rejects.toMatchObject({ reason: 'Expired', revision: third });
   });
 
-  test('keeps objects where tools look for them', async () => {
+  test('stores objects under the keys where tools expect them', async () => {
     const storage = await open({ prefix: '/custom', logicalPrefix: '/registry' });
     await storage.create('/registry/pods/default/web', bytes('{}'));
     const raw = await open({ prefix: '', logicalPrefix: '' });
@@ -309,7 +308,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     ]);
   });
 
-  test('speaks TLS, with a certificate of its own', async ({ skip }) => {
+  test('uses TLS with a client certificate', async ({ skip }) => {
     const dir = mkdtempSync(join(tmpdir(), 'coxswain-etcd-tls-'));
     opened.push({ close: () => rmSync(dir, { recursive: true, force: true }) });
     const file = (name: string): string => join(dir, name);
@@ -343,9 +342,10 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
         'subjectAltName=IP:127.0.0.1',
       );
       openssl(
-        ...'x509 -req -in one.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out one.crt -days 1 -copy_extensions copy'.split(
-          ' ',
-        ),
+        ...(
+          'x509 -req -in one.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out one.crt ' +
+          '-days 1 -copy_extensions copy'
+        ).split(' '),
       );
     } catch {
       return skip('there is no openssl here: apt-get install openssl');

@@ -1,4 +1,4 @@
-// The schema as gRPC method definitions. Built from schema.ts; nothing is listed here.
+// The schema as gRPC method definitions, built from schema.ts.
 
 import type { MethodDefinition } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
@@ -52,7 +52,7 @@ const definition = fromJSON(
   },
 ) as unknown as Record<string, Record<string, EtcdMethod>>;
 
-/** `name`: service and method, such as 'KV.Range'. */
+/** Returns the method with this name: service and method, such as 'KV.Range'. */
 export function methodNamed(name: string): EtcdMethod {
   const [serviceName, methodName] = name.split('.') as [string, string];
   const method = definition[`etcdserverpb.${serviceName}`]?.[methodName];

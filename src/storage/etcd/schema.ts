@@ -1,9 +1,13 @@
-// What of etcd's v3 protocol the engine speaks: messages with their field numbers, and services. Fields that nothing here reads
-// (cluster and member numbers, which do not fit a JavaScript number, among them) are left out: decoders skip them.
+// The part of etcd's v3 protocol that the engine uses: messages with their field numbers, and
+// services. Fields that the engine does not read are left out, and decoders skip them. Among them
+// are the ids of clusters and members, which do not fit a JavaScript number.
 
-/** A field: [number, type, its oneof if it is of one]. `[]` after a type: repeated. */
+/**
+ * A field: its number, its type, and the name of its oneof if it belongs to one. `[]` after a type:
+ * repeated.
+ */
 export type FieldSpec = readonly [id: number, type: string, oneof?: string];
-/** [request, response, whether both directions are streams]. */
+/** A method: its request, its response, and whether both are streams. */
 export type MethodSpec = readonly [request: string, response: string, stream?: 'stream'];
 
 export const PACKAGES: Readonly<
@@ -25,7 +29,7 @@ export const PACKAGES: Readonly<
         version: [4, 'int64'],
         value: [5, 'bytes'],
       },
-      // type: 0 put, 1 delete.
+      // `type`: 0 is put, 1 is delete.
       Event: { type: [1, 'int32'], kv: [2, 'KeyValue'], prevKv: [3, 'KeyValue'] },
     },
   },
@@ -58,7 +62,8 @@ export const PACKAGES: Readonly<
         put: [2, 'PutResponse', 'response'],
         deleteRange: [3, 'DeleteRangeResponse', 'response'],
       },
-      // result: 0 equal. target: 0 version, 1 create revision, 2 mod revision.
+      // `result`: 0 is equal. `target`: 0 is the version, 1 the create revision, 2 the mod
+      // revision.
       Compare: {
         result: [1, 'int32'],
         target: [2, 'int32'],
@@ -125,7 +130,7 @@ export const PACKAGES: Readonly<
   },
 };
 
-/** As decoded: every field is there, but absent messages are null. */
+/** A decoded message: every field is present, but absent messages are null. */
 export interface EtcdKeyValue {
   readonly key: Uint8Array;
   readonly value: Uint8Array;
@@ -153,9 +158,9 @@ export interface RangeResponse {
 }
 
 export interface Compare {
-  /** 0: equal. */
+  /** 0 means equal. */
   readonly result: 0;
-  /** 0: version, 2: mod revision. */
+  /** 0 is the version, 2 the mod revision. */
   readonly target: 0 | 2;
   readonly key: Uint8Array;
   readonly version?: number;
@@ -199,7 +204,7 @@ export interface WatchResponse {
   }[];
 }
 
-/** Unary methods by name, with what goes in and out. */
+/** Unary methods by name, with their requests and responses. */
 export interface Methods {
   readonly 'KV.Range': readonly [RangeRequest, RangeResponse];
   readonly 'KV.Txn': readonly [TxnRequest, TxnResponse];

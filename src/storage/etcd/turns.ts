@@ -1,11 +1,11 @@
-// Turns of those who want to change the same key: whoever was beaten once waits for the others of this process, instead of
-// being beaten by them again and again over the network.
+// Queues the writers of this process that change the same key. A writer that lost to another one
+// waits for its turn, instead of losing again and again over the network.
 
 export class Turns {
   /** The last waiting writer of each key. */
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Resolves when it is this one's turn, with what ends it. */
+  /** Resolves when it is the caller's turn, with a function that ends the turn. */
   async take(key: string): Promise<() => void> {
     const before = this.#last.get(key);
     let end!: () => void;

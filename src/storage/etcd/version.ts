@@ -1,9 +1,15 @@
-// Which features the versions of etcd have.
+// The features that a version of etcd has.
 
-/** The patch of a minor version since which an answer to a request for progress never overtakes the events that it covers. */
+/**
+ * For each minor version, the first patch in which a response to a progress request never overtakes
+ * the events that it covers.
+ */
 const PROGRESS_SINCE_PATCH: Readonly<Record<number, number>> = { 4: 31, 5: 13 };
 
-/** Whether requests for progress can be trusted, by the version that a member says. */
+/**
+ * Reports whether progress requests are reliable in this version, which a member reports in its
+ * status.
+ */
 export function hasProgressRequests(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split(/[.+-]/).map(Number);
   return (

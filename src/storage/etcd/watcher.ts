@@ -1,14 +1,13 @@
-// One watch of the store on etcd: a stream of its own, which is opened again on another member when it breaks, from the revision
-// that was seen in full. Parts of a message that etcd cut in pieces are put together first, since a revision is told as a whole.
+// One watch of the store on etcd: a stream of its own. When it breaks, it is opened again on
+// another member, from the last revision that was received completely. Fragments of a response are
+// joined first, since a revision is published as a whole.
 
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { WatchQueue } from '#machinery/watch.ts';
-import type { Revision, StorageEvent } from '../interface.ts';
-import { StorageError } from '../interface.ts';
-import { closedError } from './connection.ts';
-import type { EtcdConnection } from './connection.ts';
+import { type Revision, StorageError, type StorageEvent } from '../interface.ts';
+import { closedError, type EtcdConnection } from './connection.ts';
 import { detailsOf } from './errors.ts';
 import type { KeySpace } from './keys.ts';
 import type { WatchResponse } from './schema.ts';
@@ -21,11 +20,11 @@ export interface WatcherConfig {
   readonly prefix: string;
   readonly afterRevision: Revision;
   readonly progressIntervalMs: number | undefined;
-  /** Events that may wait beyond those from the past. */
+  /** The number of events that may wait for the consumer, beyond past events. */
   readonly bufferEvents: number;
   /**
-   * Whether the members answer requests for progress in the order of events. If not, progress is made by a write: `touch` writes
-   * a key of the engine's own, which this watch then sees.
+   * Whether members respond to progress requests in the order of events. If not, the watch calls
+   * `touch`, which writes a key of the engine's own that the watch sees.
    */
   readonly progressRequests: boolean;
   readonly touch: () => Promise<void>;
@@ -36,7 +35,9 @@ type EtcdEvent = WatchResponse['events'][number];
 
 const RECONNECT_MS = 100;
 const MAX_RECONNECT_MS = 2000;
-/** Members drop a request for progress while they send what is past. */
+/**
+ * Members drop a progress request while they send past events, so it is repeated after this time.
+ */
 const ASK_AGAIN_MS = 100;
 
 export class Watcher {
@@ -44,15 +45,18 @@ export class Watcher {
   readonly #config: WatcherConfig;
   readonly #prefixBytes: Uint8Array;
   #call: ClientDuplexStream<object, WatchResponse> | undefined;
-  /** The revision up to which everything was delivered. */
+  /** The revision up to which all events were delivered. */
   #seen: Revision;
-  /** The current revision when the watch began: events up to it are from the past. Undefined: it has not begun. */
+  /**
+   * The current revision when the watch began; events up to it are past events. Undefined: the
+   * watch has not begun.
+   */
   #begun: Revision | undefined;
   #pastEvents = 0;
   #parts: EtcdEvent[] = [];
   #pauseMs = RECONNECT_MS;
-  #toldProgress = false;
-  /** Progress was requested, and has not been delivered since. */
+  #progressReceived = false;
+  /** Progress was requested, and has not been delivered yet. */
   #asked = false;
   readonly #timers = new Set<Timer>();
 
@@ -64,7 +68,7 @@ export class Watcher {
     this.#open();
     const { progressIntervalMs, clock } = config;
     if (progressIntervalMs !== undefined) {
-      // A consumer that has events to read is not idle, and must not drown in progress.
+      // A consumer with unread events is not idle, and does not need progress.
       this.#timers.add(
         clock.setInterval(
           progressIntervalMs,
@@ -118,7 +122,7 @@ export class Watcher {
         startRevision: this.#seen + 1,
         prevKv: true,
         fragment: true,
-        // From time to time by itself, too: it keeps the place to resume from young.
+        // etcd also sends progress from time to time, which keeps the resume revision recent.
         progressNotify: true,
       },
     });
@@ -134,7 +138,7 @@ export class Watcher {
       this.#pauseMs = RECONNECT_MS;
       this.#begun ??= revision;
       if (this.#config.progressIntervalMs === undefined) return;
-      // Nothing can be missing where nothing has happened since.
+      // Nothing was written since the last event, so none can be missing.
       if (this.#seen >= revision) this.#progress(revision);
       else this.#askForProgress();
       return;
@@ -150,24 +154,26 @@ export class Watcher {
     for (const [index, event] of events.entries()) {
       if (this.queue.ended) return;
       const next = events[index + 1];
-      this.#tell(
+      this.#publish(
         event,
         next !== undefined && next.kv.modRevision === event.kv.modRevision && this.#concerns(next),
       );
     }
     const last = events.at(-1);
     if (last === undefined) return;
-    const known = this.#seen;
-    this.#seen = Math.max(known, last.kv.modRevision);
-    // The engine's own key, or another prefix: all earlier events have been delivered.
-    if (last.kv.modRevision > known && !this.#concerns(last)) this.#progress(last.kv.modRevision);
+    const seenBefore = this.#seen;
+    this.#seen = Math.max(seenBefore, last.kv.modRevision);
+    // The last event is outside the prefix or the engine's own key, so all earlier events have been
+    // delivered.
+    if (last.kv.modRevision > seenBefore && !this.#concerns(last))
+      this.#progress(last.kv.modRevision);
   }
 
   #concerns(event: EtcdEvent): boolean {
     return startsWith(event.kv.key, this.#prefixBytes);
   }
 
-  #tell(event: EtcdEvent, more: boolean): void {
+  #publish(event: EtcdEvent, more: boolean): void {
     const { keys, prefix } = this.#config;
     const revision = event.kv.modRevision;
     if (revision <= this.#seen) return;
@@ -208,12 +214,15 @@ export class Watcher {
     if (revision < this.#config.afterRevision) return;
     this.#seen = Math.max(this.#seen, revision);
     if (this.#config.progressIntervalMs === undefined) return;
-    this.#toldProgress = true;
+    this.#progressReceived = true;
     this.#asked = false;
     this.queue.push({ type: 'progress', revision });
   }
 
-  /** Requests progress, if the watch has any: once for all callers in the meantime. */
+  /**
+   * Requests progress if the watch has a progress interval. Callers share one request until
+   * progress is delivered.
+   */
   requestProgress(): void {
     if (this.#config.progressIntervalMs === undefined || this.#asked) return;
     this.#asked = true;
@@ -229,13 +238,13 @@ export class Watcher {
     if (!this.#config.progressRequests) {
       this.#config.touch().catch((error: unknown) => {
         this.#config.logger.debug('etcd: progress request failed', { cause: detailsOf(error) });
-        if (!this.#toldProgress) this.#later(MAX_RECONNECT_MS, () => this.#askForProgress());
+        if (!this.#progressReceived) this.#later(MAX_RECONNECT_MS, () => this.#askForProgress());
       });
       return;
     }
     call.write({ progress: {} });
-    if (!this.#toldProgress)
-      this.#later(ASK_AGAIN_MS, () => !this.#toldProgress && this.#askForProgress());
+    if (!this.#progressReceived)
+      this.#later(ASK_AGAIN_MS, () => !this.#progressReceived && this.#askForProgress());
   }
 
   #canceled(response: WatchResponse): void {
@@ -245,7 +254,7 @@ export class Watcher {
       this.fail(new StorageError('Expired', message, { revision: compactRevision }));
       return;
     }
-    // A member that has no leader, for example. Refusals for good (no permission) end the watch.
+    // For example, a member without a leader. Permanent errors (permission denied) end the watch.
     if (/permission|invalid|token/i.test(cancelReason))
       this.fail(new StorageError('Unavailable', `etcd: ${cancelReason}`));
     else
@@ -267,7 +276,7 @@ export class Watcher {
   #end(): void {
     const call = this.#call;
     this.#call = undefined;
-    // Later errors are ignored, but must not be uncaught.
+    // Later errors of the stream are ignored, but need a listener.
     call?.on('error', () => undefined);
     call?.cancel();
     for (const timer of this.#timers) timer.cancel();
@@ -278,7 +287,7 @@ export class Watcher {
 
 function startsWith(key: Uint8Array, prefix: Uint8Array): boolean {
   if (key.length < prefix.length) return false;
-  // From the end: keys of one store differ there.
+  // Compares from the end, where keys of one store differ.
   for (let i = prefix.length - 1; i >= 0; i--) if (key[i] !== prefix[i]) return false;
   return true;
 }

@@ -1,14 +1,18 @@
-// Writes whose outcome is always found out.
+// Writes whose outcome is always determined.
 //
-// A transaction that is sent may go unanswered, and then nobody knows whether it was carried out, or still will be: it may wait
-// in a member that was cut off. To send it again blindly could write twice; to look at the key is not enough either, since
-// others write the same key, even the same value. So every transaction also writes a **slot**, a key of this process alone,
-// under the condition that the slot is as this process left it. When an answer is missing, the slot is written again under the
-// same condition, a **fence**: if that succeeds, the transaction was not carried out and never will be, since its condition cannot
-// hold any more. If it fails, the slot says who was there first.
+// A transaction may get no response. Then it is unknown whether it was executed, or will be: it may
+// be waiting in a member that was cut off. Sending it again blindly could write twice. Reading the
+// key is not enough either, since other clients write the same key, even the same value.
 //
-// A slot serves one transaction at a time; there are as many as there are transactions under way. They have a lease, so that
-// nothing stays of a process that is gone. A slot that has disappeared is never used again: with it a condition would be gone.
+// So every transaction also writes a **slot**, a key that only this process uses, on condition that
+// the slot is unchanged. If a response is missing, the slot is written again under the same
+// condition, a **fence**. If the fence succeeds, the transaction was not executed and never will
+// be, since its condition cannot hold any more. If the fence fails, the slot shows whether the
+// transaction wrote it.
+//
+// A slot serves one transaction at a time, so there are as many slots as concurrent transactions.
+// Slots have a lease, so that nothing is left of a process that has ended. A slot that has
+// disappeared is never used again, since an old transaction could find its condition true.
 
 import type { Clock } from '#machinery/clock.ts';
 import { StorageError } from '../interface.ts';
@@ -17,19 +21,19 @@ import { detailsOf, failureKind, storageErrorOf } from './errors.ts';
 import type { LeasePool } from './leases.ts';
 import type { EtcdKeyValue, RequestOp, TxnRequest, TxnResponse } from './schema.ts';
 
-/** One change of one key, if the key is as it was seen. */
+/** A change of one key, on condition that the key is unchanged since it was read. */
 export interface Write {
   readonly key: Uint8Array;
-  /** 0: the key must not exist. */
+  /** The key's modRevision; 0: the key must not exist. */
   readonly expectedRevision: number;
-  /** Undefined: delete. */
+  /** The new value. Undefined: delete the key. */
   readonly value: Uint8Array | undefined;
   readonly ttlMs: number | undefined;
 }
 
 export type WriteOutcome =
   | { readonly written: true; readonly revision: number }
-  /** Another write was first; `current` is the present state of the key. */
+  /** Another write was first. `current` is the present state of the key. */
   | {
       readonly written: false;
       readonly current: EtcdKeyValue | undefined;
@@ -40,15 +44,18 @@ export interface WriterConfig {
   readonly connection: EtcdConnection;
   readonly clock: Clock;
   readonly leases: LeasePool;
-  /** The key of the slot with this number. */
+  /** Returns the key of the slot with this number. */
   readonly slotKey: (number: number) => Uint8Array;
-  /** How long to go on finding out what became of a transaction. Default: 30 s. */
+  /**
+   * The time for which the writer tries to determine the outcome of a transaction, in ms. Default:
+   * 30 s.
+   */
   readonly settleMs?: number;
 }
 
 interface Slot {
   readonly key: Uint8Array;
-  /** Its revision when it was last seen; 0: it has not been written yet. */
+  /** The slot's revision when it was last read; 0: it has not been written yet. */
   revision: number;
 }
 
@@ -71,12 +78,15 @@ export class Writer {
     this.#config = config;
   }
 
-  /** Transactions whose answer was missing, since the start. */
+  /** The number of transactions without a response since the start. */
   get unsettled(): number {
     return this.#unsettled;
   }
 
-  /** Throws StorageError: NoSpace (not written), Unavailable (not written, or not to be found out: the message says which), Closed. */
+  /**
+   * Writes the key. Throws StorageError: NoSpace (not written), Unavailable (the message says
+   * whether it was not written or the outcome is unknown), Closed.
+   */
   async write(write: Write): Promise<WriteOutcome> {
     const slot = this.#free.pop() ?? { key: this.#config.slotKey(this.#slots++), revision: 0 };
     // Only a slot whose state is known is used again.
@@ -133,7 +143,7 @@ export class Writer {
       }
       const [current, found] = response.responses.map((each) => each.range?.kvs[0]);
       if ((found?.modRevision ?? 0) !== slot.revision) {
-        // Its lease is over (this process slept for long). Another takes its place.
+        // The slot's lease has expired (this process slept for long). Another slot replaces it.
         slot = { key: this.#config.slotKey(this.#slots++), revision: 0 };
         continue;
       }
@@ -148,7 +158,10 @@ export class Writer {
     }
   }
 
-  /** The revision at which the transaction with this mark was carried out; undefined: it was not, and never will be. */
+  /**
+   * Returns the revision at which the transaction with this mark was executed. Undefined: it was
+   * not, and never will be.
+   */
   async #settle(slot: Slot, mark: string, cause: unknown): Promise<number | undefined> {
     const { connection, clock, leases } = this.#config;
     this.#unsettled++;
@@ -166,11 +179,11 @@ export class Writer {
           slot.revision = response.header.revision;
           return undefined;
         }
-        const found = response.responses[0]?.range?.kvs[0];
-        if (found === undefined) break;
-        slot.revision = found.modRevision;
-        const text = decoder.decode(found.value);
-        if (text === mark) return found.modRevision;
+        const slotValue = response.responses[0]?.range?.kvs[0];
+        if (slotValue === undefined) break;
+        slot.revision = slotValue.modRevision;
+        const text = decoder.decode(slotValue.value);
+        if (text === mark) return slotValue.modRevision;
         if (text === fence) return undefined;
         break;
       } catch (error) {
@@ -179,7 +192,7 @@ export class Writer {
         await clock.sleep(SETTLE_PAUSE_MS);
       }
     }
-    // The slot is not used again: what may still come finds it as it was.
+    // The slot is not used again, so the condition of the delayed transaction cannot be affected.
     throw new StorageError(
       'Unavailable',
       `etcd: ${detailsOf(cause)}; it is not known whether the write was made, look before you write again`,

@@ -1,11 +1,10 @@
-// The engine for tests and simulation: everything in memory, gone when the process ends.
+// The engine for tests and simulation: everything is in memory, and gone when the process ends.
 
 import type { Storage } from '../interface.ts';
-import type { EngineOptions } from '../mvcc/engine.ts';
-import { MvccEngine } from '../mvcc/engine.ts';
+import { type EngineOptions, MvccEngine } from '../mvcc/engine.ts';
 import { MvccStore } from '../mvcc/store.ts';
 
-/** Fields and defaults: see EngineOptions and HistoryLimits. */
+/** See EngineOptions and HistoryLimits for the fields and their defaults. */
 export type MemoryStorageConfig = EngineOptions;
 
 export function createMemoryStorage(config: MemoryStorageConfig): Storage {

@@ -61,7 +61,7 @@ describe('CountedTree', () => {
     expect(tree.size).toBe(0);
   });
 
-  test('does what a sorted map does', () => {
+  test('behaves like a sorted map', () => {
     const key = fc.oneof(
       fc.nat({ max: 400 }).map((n) => `/p/${n}`),
       fc.constantFrom('/p/\uff5e', '/p/\u{1f600}', '/p/\ue000', '/p/é'),

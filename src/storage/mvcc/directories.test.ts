@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
 import { Directories } from './directories.ts';
 
-test('has the prefixes that keys have, and no others', () => {
+test('has exactly the prefixes of its keys', () => {
   const random = new SeededRandom('directories');
   const directories = new Directories();
   const keys = new Set<string>();
@@ -23,7 +23,8 @@ test('has the prefixes that keys have, and no others', () => {
     'a/',
   ];
   for (let step = 0; step < 2000; step++) {
-    const key = `${random.int(8) === 0 ? '' : '/'}${Array.from({ length: 1 + random.int(4) }, () => parts[random.int(parts.length)]).join('/')}`;
+    const names = Array.from({ length: 1 + random.int(4) }, () => parts[random.int(parts.length)]);
+    const key = `${random.int(8) === 0 ? '' : '/'}${names.join('/')}`;
     if (keys.has(key)) {
       directories.delete(key);
       keys.delete(key);
@@ -40,6 +41,6 @@ test('has the prefixes that keys have, and no others', () => {
   expect(directories.has('/')).toBe(false);
 });
 
-test('a key that is not there is a programmer’s error', () => {
+test('deleting a missing key throws, since it is a bug of the caller', () => {
   expect(() => new Directories().delete('/a/b')).toThrow('/a/b is not in its directory');
 });

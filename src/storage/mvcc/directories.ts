@@ -1,26 +1,27 @@
-// Which directories have keys, for those who ask about one that has none: whether a namespace has a quota is asked at each create, and
-// hardly any has. To look for the first key in the tree is to compare it with a score of others all over the memory.
+// The directories that have keys, for fast lists of an empty directory: each create asks whether
+// its namespace has quotas, and most namespaces have none. Without this set, such a list would
+// compare keys in many places of the tree.
 
-/** The content of a directory: keys, and subdirectories that are not empty. */
+/** A directory. Its members are its keys and its non-empty subdirectories. */
 interface Directory {
-  /** Ends in '/'. */
+  /** The path, which ends in '/'. */
   readonly path: string;
   members: number;
 }
 
-/** Returns the directories above a key. For '/a/b/c': '/', '/a/' and '/a/b/'. */
+/** The set of directories that contain a key. The key '/a/b/c' is in '/', '/a/' and '/a/b/'. */
 export class Directories {
-  /** None without members. */
+  /** The directories by path; each has at least one member. */
   readonly #byPath = new Map<string, Directory>();
-  /** The one whose key came last: the next one is often in it, too. */
+  /** The directory of the last added key, because the next key is often in it, too. */
   #last: Directory | undefined;
 
-  /** False only if no key begins with the prefix, which ends in '/'. */
+  /** Reports whether any key begins with the prefix, which ends in '/'. */
   has(prefix: string): boolean {
     return this.#byPath.has(prefix);
   }
 
-  /** Adds a key that does not exist yet. */
+  /** Adds a key, which must not exist yet. */
   add(key: string): void {
     const last = this.#last;
     const length = key.lastIndexOf('/') + 1;
@@ -29,7 +30,7 @@ export class Directories {
     else this.#last = length === 0 ? undefined : this.#enter(key.slice(0, length));
   }
 
-  /** Removes a key that exists. */
+  /** Removes a key, which must exist. */
   delete(key: string): void {
     for (let path = key.slice(0, key.lastIndexOf('/') + 1); path !== ''; path = parentOf(path)) {
       const directory = this.#byPath.get(path);
@@ -40,11 +41,11 @@ export class Directories {
     }
   }
 
-  /** One more is in the directory. */
+  /** Adds a member to the directory, and creates the directory if needed. */
   #enter(path: string): Directory {
     let directory = this.#byPath.get(path);
     if (directory === undefined) {
-      // A copy: what is cut out of a key would keep it.
+      // Copies the path, because a substring would keep the whole key in memory.
       directory = { path: Buffer.from(path, 'utf8').toString('utf8'), members: 0 };
       this.#byPath.set(directory.path, directory);
       const parent = parentOf(directory.path);
@@ -55,7 +56,7 @@ export class Directories {
   }
 }
 
-/** The directory that a directory is in; '': it is in none. */
+/** Returns the parent of a directory; '' if it has none. */
 function parentOf(path: string): string {
   return path.length < 2 ? '' : path.slice(0, path.lastIndexOf('/', path.length - 2) + 1);
 }

@@ -1,20 +1,23 @@
-// What the conformance suite cannot see: writes that are pending, commits that fail, history that is forgotten by itself.
+// Tests that the conformance suite cannot do: pending writes, failed commits, automatic compaction.
 
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
-import type { KeyValue, Revision, StorageErrorReason } from '../interface.ts';
-import { StorageError } from '../interface.ts';
+import {
+  type KeyValue,
+  type Revision,
+  StorageError,
+  type StorageErrorReason,
+} from '../interface.ts';
 import type { CommitLog, CommitSink } from './commit-log.ts';
-import type { EngineOptions, EngineWrite } from './engine.ts';
-import { MvccEngine } from './engine.ts';
+import { type EngineOptions, type EngineWrite, MvccEngine } from './engine.ts';
 import { MvccStore } from './store.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (kv: KeyValue | undefined): string | undefined =>
   kv === undefined ? undefined : new TextDecoder().decode(kv.value);
 
-/** A log that commits when the test says so. */
+/** A log that commits when the test calls it. */
 class ManualLog implements CommitLog<EngineWrite> {
   readonly sink: CommitSink<EngineWrite>;
   waiting: EngineWrite[] = [];
@@ -61,7 +64,7 @@ function setup(options: Partial<EngineOptions> = {}) {
   return { engine, log, clock, logger };
 }
 
-/** What became of a promise so far, once everything that can run has run. */
+/** Returns the state of a promise after all tasks that can run have run. */
 async function outcome(promise: Promise<unknown>): Promise<unknown> {
   const settled = promise.then(
     () => 'done',
@@ -74,7 +77,7 @@ async function outcome(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('pending writes', () => {
-  test('are seen by nobody until they are committed, and by everybody then', async () => {
+  test('are invisible until they are committed, and visible to all readers then', async () => {
     const { engine, log } = setup();
     const stream = engine.watch('/p/');
     const created = engine.create('/p/a', bytes('1'));
@@ -95,7 +98,7 @@ describe('pending writes', () => {
     }
   });
 
-  test('are built upon by later writes of the same key, without waiting', async () => {
+  test('can be followed by writes of the same key, without waiting', async () => {
     const { engine, log } = setup();
     const append = (what: string) =>
       engine.guaranteedUpdate('/p/a', (current) => ({
@@ -117,7 +120,7 @@ describe('pending writes', () => {
     expect(text((await writes[2])?.previous)).toBe('ab');
   });
 
-  test('hold back every answer that is based on them', async () => {
+  test('delay every result that depends on them', async () => {
     const { engine, log } = setup();
     const created = engine.create('/p/a', bytes('1'));
     const again = engine.create('/p/a', bytes('2'));
@@ -145,7 +148,7 @@ describe('pending writes', () => {
 });
 
 describe('a commit without space', () => {
-  test('takes back what was pending, and lets whoever waited for it look again', async () => {
+  test('rolls pending writes back, and evaluates the waiting operations again', async () => {
     const { engine, log } = setup();
     const first = engine.create('/p/kept', bytes('1'));
     log.commit();
@@ -166,7 +169,7 @@ describe('a commit without space', () => {
     expect(await outcome(created)).toBe('NoSpace');
     expect(await outcome(updated)).toBe('NoSpace');
     expect(text((await kept).kv)).toBe('1');
-    // The second creator found nothing there, and tries itself; so the deleter waits for it.
+    // The second creator found no key, and creates it. So the deleter waits for that write.
     expect(await outcome(again)).toBe('waiting');
     expect(await outcome(missing)).not.toBe('done');
     expect(await engine.currentRevision()).toBe(2);
@@ -179,7 +182,7 @@ describe('a commit without space', () => {
     expect(text(await engine.get('/p/kept'))).toBe('1');
   });
 
-  test('does not keep expired keys for ever', async () => {
+  test('does not keep expired keys forever', async () => {
     const { engine, log, clock } = setup();
     const created = engine.create('/p/a', bytes('1'), { ttlMs: 1000 });
     log.commit();
@@ -196,7 +199,7 @@ describe('a commit without space', () => {
 });
 
 describe('a failed commit', () => {
-  test('ends all writing, and no reading', async () => {
+  test('ends all writes, and no reads', async () => {
     const received: string[] = [];
     const { engine, log, logger } = setup({ onFailure: (error) => received.push(error.message) });
     const first = engine.create('/p/a', bytes('1'));
@@ -229,7 +232,7 @@ describe('a failed commit', () => {
 });
 
 describe('health', () => {
-  test('is bad while the disk does not answer', async () => {
+  test('is bad while the disk does not respond', async () => {
     const { engine, log, clock } = setup();
     const created = engine.create('/p/a', bytes('1'));
     await clock.advance('5s');
@@ -263,7 +266,7 @@ describe('history', () => {
     expect(await outcome(engine.get('/p/a', { revision: first }))).toBe('Expired');
     expect(await engine.get('/p/a', { revision: second })).toMatchObject({ modRevision: second });
     expect(log.compacted.flatMap((each) => each.obsolete)).toEqual([first]);
-    // Nothing is left to forget, and nothing ticks.
+    // No history is left to forget, and no timer runs.
     await clock.advance('5m');
     expect(clock.pendingTimers).toBe(0);
     await write();
@@ -292,7 +295,7 @@ describe('history', () => {
 });
 
 describe('watchers', () => {
-  test('cost a write nothing if their prefix is not the key’s, and leave nothing behind', async () => {
+  test('do not slow down writes outside their prefix, and leave nothing behind', async () => {
     const clock = new VirtualClock();
     const engine = new MvccEngine({
       clock,
@@ -304,7 +307,7 @@ describe('watchers', () => {
       engine.watch(`/other/${i}/`, { progressIntervalMs: 60_000 }),
     );
     for (let i = 0; i < 10; i++) await engine.create(`/p/${i}`, bytes('1'));
-    // None of them was cut off, since none got any event.
+    // No other watcher was cut off, since none got any event.
     for (const stream of others) {
       const iterator = stream[Symbol.asyncIterator]();
       expect((await iterator.next()).value).toEqual({ type: 'progress', revision: 1 });

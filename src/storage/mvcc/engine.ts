@@ -1,43 +1,41 @@
-// The storage contract on the in-memory core: compare-and-swap, watches, expiry, compaction. With a commit log every write is
-// durable before anyone sees it; without one it is done at once.
+// The storage contract on the in-memory core: compare-and-swap, watches, expiry, compaction. With a
+// commit log, every write is durable before any reader sees it; without one, it is visible at once.
 //
-// There are two states. The **committed** one (`MvccStore`) is what is read, listed and watched. The **head** is the committed
-// one with the pending writes on top: a new write is checked against the head and gets its revision there, so that many writes,
-// also of one key, can be on their way to the disk together. A result that depends on a pending write (a conflict, for
-// example) waits until that write is committed; if it is rolled back instead, the operation is evaluated again. So no reader
-// ever sees a value that was rolled back.
+// There are two states. The **committed** state (`MvccStore`) is read, listed and watched. The
+// **head** is the committed state plus the pending writes. A new write is checked against the head
+// and gets its revision there, so many writes, also of one key, can be pending together. A result
+// that depends on a pending write (a conflict, for example) waits until that write is committed. If
+// the write is rolled back instead, the operation is evaluated again. So no reader ever sees a
+// value that was rolled back.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
-import type { WatchStream } from '#machinery/watch.ts';
-import { WatchQueue } from '#machinery/watch.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
-import type {
-  GetOptions,
-  IndexDefinition,
-  IndexListOptions,
-  IndexListResult,
-  KeyValue,
-  ListOptions,
-  ListResult,
-  Revision,
-  Storage,
-  StorageEvent,
-  StorageIndex,
-  StorageNow,
-  UpdateDecision,
-  UpdateResult,
-  WatchOptions,
+import {
+  type GetOptions,
+  type IndexDefinition,
+  type IndexListOptions,
+  type IndexListResult,
+  type KeyValue,
+  type ListOptions,
+  type ListResult,
+  type Revision,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+  type StorageIndex,
+  type StorageNow,
+  type UpdateDecision,
+  type UpdateResult,
+  type WatchOptions,
 } from '../interface.ts';
-import { StorageError } from '../interface.ts';
 import { listByScan } from '../list-by-scan.ts';
 import type { CommitLog, CommitSink, PendingWrite } from './commit-log.ts';
-import { Expiry } from './expiry.ts';
-import type { Expiration } from './expiry.ts';
-import type { HistoryLimits } from './history-keeper.ts';
-import { DEFAULT_HISTORY_LIMITS, HistoryKeeper } from './history-keeper.ts';
+import { type Expiration, Expiry } from './expiry.ts';
+import { DEFAULT_HISTORY_LIMITS, HistoryKeeper, type HistoryLimits } from './history-keeper.ts';
 import type { KeyIndex } from './key-index.ts';
 import { assertKey, assertPrefix } from './key-order.ts';
 import type { ChangeEvent, MvccStore } from './store.ts';
@@ -46,24 +44,30 @@ import { WatchHub } from './watch-hub.ts';
 export interface EngineOptions extends Partial<HistoryLimits> {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How many events may wait for a watcher, beyond those from the past that it asked for, before it is cut off. Default: 10,000. */
+  /**
+   * The number of events that may wait for a watcher, beyond the past events that it asked for,
+   * before it is cut off. Default: 10,000.
+   */
   readonly watchBufferEvents?: number;
   /** Called once if the engine fails and accepts no more writes. The server that uses it should stop. */
   readonly onFailure?: (error: StorageError) => void;
 }
 
 export interface EngineConfig extends EngineOptions {
-  /** The committed state to begin with; from now on the engine's own. */
+  /** The committed state at the start. The engine owns it from now on. */
   readonly store: MvccStore;
-  /** When which key of `store` expires. */
+  /** The expirations of the keys in `store`. */
   readonly expirations?: readonly Expiration[];
-  /** Makes the log that makes writes durable. Absent: writes are committed at once, in memory. */
+  /** Opens the log that makes writes durable. Absent: writes are committed at once, in memory. */
   readonly openLog?: (sink: CommitSink<EngineWrite>) => CommitLog<EngineWrite>;
 }
 
-/** A pending write and who waits for it. */
+/** A pending write, with the promise that its writers wait for. */
 export interface EngineWrite extends PendingWrite {
-  /** Resolves to `kv` when the write is committed and visible; rejects with the StorageError that says what became of it. */
+  /**
+   * Resolves to `kv` when the write is committed and visible. Rejects with the StorageError that
+   * describes the failure.
+   */
   readonly done: Promise<KeyValue | undefined>;
   readonly resolve: (kv: KeyValue | undefined) => void;
   readonly reject: (error: StorageError) => void;
@@ -71,9 +75,9 @@ export interface EngineWrite extends PendingWrite {
   isLast: boolean;
 }
 
-/** How long to wait with the deletion of expired keys after it failed for lack of space. */
+/** The delay in ms before expired keys are deleted again after a failure for lack of space. */
 const EXPIRY_RETRY_MS = 5000;
-/** A store whose oldest write waits longer than this is not healthy. */
+/** The store is unhealthy if its oldest pending write waits longer than this many ms. */
 const STALLED_MS = 10_000;
 const DEFAULT_WATCH_BUFFER_EVENTS = 10_000;
 
@@ -91,13 +95,16 @@ export class MvccEngine implements Storage {
   readonly #pending = new TransientMap<string, EngineWrite>();
   /** The revision of the last write, pending or committed. */
   #headRevision: Revision;
-  /** Why nothing can be written any more, once that is so. */
+  /** The error that ended all writes, if there was one. */
   #failure: StorageError | undefined;
-  /** When a commit was last acknowledged, or the first write after an idle time began to wait (monotonic ms). */
+  /**
+   * When a commit was last acknowledged, or when the first write after an idle time was appended
+   * (monotonic ms).
+   */
   #lastCommit = 0;
-  /** Set while the last commit failed for lack of space. */
+  /** True if the last commit failed for lack of space. */
   #full = false;
-  /** Set by the first call of close(). */
+  /** The promise of the first close() call. */
   #closing: Promise<void> | undefined;
 
   constructor(config: EngineConfig) {
@@ -157,7 +164,7 @@ export class MvccEngine implements Storage {
 
   addIndex(definition: IndexDefinition): StorageIndex {
     assertPrefix(definition.prefix);
-    // An index that was never used is not built, so writes have nothing to update.
+    // An index that was never used is not built, so writes need not update it.
     let index: KeyIndex | undefined;
     return {
       list: async (value, options) => {
@@ -243,7 +250,8 @@ export class MvccEngine implements Storage {
         outcome = { error };
       }
       this.#checkWritable();
-      // From here to the write nothing else runs: what the decision was made from is still the head, or it is not.
+      // Nothing else runs between this check and the write, so the decision is still based on the
+      // head if the check holds.
       const pending = this.#pending.get(key);
       const current = this.#head(key, pending);
       if (current?.modRevision !== seen?.modRevision) continue;
@@ -306,7 +314,8 @@ export class MvccEngine implements Storage {
         progressIntervalMs: options.progressIntervalMs,
       });
     } catch (error) {
-      // From the iterator, like every other end of a watch: a caller has one place to handle them.
+      // The error comes from the iterator, like every other end of a watch, so that callers handle
+      // errors in one place.
       const failed = new WatchQueue<StorageEvent>();
       failed.fail(error);
       return failed;
@@ -321,7 +330,10 @@ export class MvccEngine implements Storage {
     await this.#log?.compact(this.#store.compactedRevision, obsolete);
   }
 
-  /** The committed state of this moment: its revision, and the newest write of each key, in order of revision. */
+  /**
+   * Returns the committed state of this moment: its revision, and the newest write of each key, in
+   * order of revision.
+   */
   snapshot(): { readonly revision: Revision; readonly writes: readonly PendingWrite[] } {
     this.#checkOpen();
     const items = this.#store.all().sort((a, b) => a.modRevision - b.modRevision);
@@ -370,17 +382,20 @@ export class MvccEngine implements Storage {
 
   #checkWritable(): void {
     this.#checkOpen();
-    // A new error each time, so that its stack is the caller's.
+    // Each call throws a new error, so that its stack is the caller's.
     if (this.#failure !== undefined)
       throw new StorageError('Unavailable', this.#failure.message, { cause: this.#failure });
   }
 
-  /** The key's value after every write so far; `pending` is its last pending one. */
+  /** Returns the key's value at the head. `pending` is its last pending write. */
   #head(key: string, pending: EngineWrite | undefined): KeyValue | undefined {
     return pending === undefined ? this.#store.get(key) : pending.kv;
   }
 
-  /** Whether what the write made true came to be: an answer that is based on it has to wait for that. */
+  /**
+   * Reports whether the pending write was committed. Results that depend on a pending write wait
+   * for this.
+   */
   async #isCommitted(pending: EngineWrite | undefined): Promise<boolean> {
     if (pending === undefined) return true;
     return await pending.done.then(
@@ -389,7 +404,10 @@ export class MvccEngine implements Storage {
     );
   }
 
-  /** Writes a value over `current`, the key's value at the head; `pending` is its last pending write. */
+  /**
+   * Writes a value over `current`, the key's value at the head. `pending` is the key's last pending
+   * write.
+   */
   #put(
     key: string,
     value: Uint8Array,
@@ -410,14 +428,17 @@ export class MvccEngine implements Storage {
     return this.#write(key, kv, pending, expiresAt) as Awaitable<KeyValue>;
   }
 
-  /** Answers the revision of the deletion. */
+  /** Deletes the key. Returns the revision of the deletion. */
   async #remove(key: string, pending: EngineWrite | undefined): Promise<Revision> {
     const revision = this.#headRevision + 1;
     await this.#write(key, undefined, pending, undefined);
     return revision;
   }
 
-  /** Takes the next revision and answers `kv` when the write is committed and visible; without a log that is at once. */
+  /**
+   * Takes the next revision. Resolves to `kv` when the write is committed and visible; without a
+   * log that is at once.
+   */
   #write(
     key: string,
     kv: KeyValue | undefined,
@@ -500,7 +521,8 @@ export class MvccEngine implements Storage {
       this.delete(expiration.key, { expectedRevision: expiration.modRevision }).catch(
         (error: unknown) => {
           const reason = error instanceof StorageError ? error.reason : undefined;
-          // Another write was first: the key is gone, or has a new value with an expiration of its own.
+          // Another write was first: the key is deleted, or has a new value with its own
+          // expiration.
           if (reason === 'KeyNotFound' || reason === 'Conflict' || reason === 'Closed') return;
           if (reason === 'NoSpace')
             this.#expiry.set({ ...expiration, deadline: this.#clock.now() + EXPIRY_RETRY_MS });

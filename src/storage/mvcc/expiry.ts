@@ -1,4 +1,4 @@
-// Keys that go by themselves: which one is next, and a timer for it.
+// Keys that expire: a heap of their deadlines, and a timer for the next one.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { KeyedHeap } from '#machinery/collections/heap.ts';
@@ -6,19 +6,24 @@ import type { Revision } from '../interface.ts';
 
 export interface Expiration {
   readonly key: string;
-  /** The version that expires; a later one has its own expiration, or none. */
+  /** The version that expires. A later version has its own expiration, or none. */
   readonly modRevision: Revision;
-  /** Wall-clock milliseconds since the epoch, so that it means the same after a restart. */
+  /**
+   * The deadline in wall-clock milliseconds since the epoch, so that it is valid after a restart.
+   */
   readonly deadline: number;
 }
 
 export interface ExpiryConfig {
   readonly clock: Clock;
-  /** Called with what is due; each is forgotten before the call. */
+  /** Called with the expirations that are due. They are removed before the call. */
   readonly onExpired: (due: readonly Expiration[]) => void;
 }
 
-/** No timer is longer, so that a jump of the wall clock is noticed within this time. */
+/**
+ * The maximum length of a timer in ms, so that a jump of the wall clock is noticed within this
+ * time.
+ */
 const MAX_TIMER_MS = 60 * 60 * 1000;
 
 export class Expiry {
@@ -27,7 +32,10 @@ export class Expiry {
     keyOf: (item) => item.key,
     less: (a, b) => a.deadline < b.deadline,
   });
-  /** Set exactly when the heap has an item and the expiry is started; due at #wakeAt, which no deadline is before. */
+  /**
+   * The timer; set exactly when the heap has an item and expiry is started. It fires at #wakeAt,
+   * which is not after any deadline.
+   */
   #timer: Timer | undefined;
   #wakeAt = 0;
   #started = false;
@@ -36,13 +44,13 @@ export class Expiry {
     this.#config = config;
   }
 
-  /** Begins to call back; what is set before only waits. */
+  /** Starts calling `onExpired`. Expirations that are set before only wait. */
   start(): void {
     this.#started = true;
     this.#arm();
   }
 
-  /** Never calls back again. */
+  /** Stops calling `onExpired`, for good. */
   stop(): void {
     this.#started = false;
     this.#timer?.cancel();
@@ -50,18 +58,18 @@ export class Expiry {
     this.#heap.clear();
   }
 
-  /** The key's one expiration from now on. */
+  /** Sets the key's expiration, and replaces an earlier one. */
   set(expiration: Expiration): void {
     this.#heap.put(expiration);
     this.#arm();
   }
 
-  /** When the key expires; undefined: never. */
+  /** Returns the key's expiration; undefined if it never expires. */
   get(key: string): Expiration | undefined {
     return this.#heap.get(key);
   }
 
-  /** The key does not expire any more. */
+  /** Removes the key's expiration. */
   clear(key: string): void {
     if (this.#heap.size > 0) this.#heap.delete(key);
   }

@@ -1,17 +1,21 @@
-// When history is forgotten: what is older than a time, and what is more than there is room for.
+// Decides when history is forgotten: revisions that are too old, and revisions beyond a limit of
+// number or size.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Revision } from '../interface.ts';
 import type { MvccStore } from './store.ts';
 
 export interface HistoryLimits {
-  /** A revision stays readable, and a watch resumable from it, for at least this long (ms), unless the two limits below are hit. */
+  /**
+   * The time, in ms, for which a revision stays readable and watches can resume from it, unless one
+   * of the two limits below is reached.
+   */
   readonly historyMs: number;
-  /** How often to look for history to forget (ms). */
+  /** The interval in ms at which old history is looked for. */
   readonly compactionIntervalMs: number;
-  /** The most revisions of history to keep, however young. */
+  /** The maximum number of revisions of history, of any age. */
   readonly maxHistoryRevisions: number;
-  /** The most bytes of values to keep for history alone, however young. */
+  /** The maximum number of bytes of values that only history keeps, of any age. */
   readonly maxHistoryBytes: number;
 }
 
@@ -28,14 +32,20 @@ export interface HistoryKeeperConfig extends HistoryLimits {
   readonly compact: (revision: Revision) => void;
 }
 
-/** How far above a limit the history may grow before it is cut back: not every write shall compact. */
+/**
+ * The factor by which history may exceed a limit before it is cut back to it, so that not every
+ * write compacts.
+ */
 const SLACK = 1.125;
 
 export class HistoryKeeper {
   readonly #config: HistoryKeeperConfig;
-  /** When which revision was the current one; in order. What was current when no sample was taken is younger than the next. */
+  /**
+   * Samples of the current revision with their times, in order. A revision between two samples
+   * counts as young as the later one.
+   */
   #samples: { readonly at: number; readonly revision: Revision }[] = [];
-  /** Runs exactly while there is history, until stopped. */
+  /** The timer; it runs exactly while there is history, until stop(). */
   #timer: Timer | undefined;
   #stopped = false;
 
@@ -43,7 +53,7 @@ export class HistoryKeeper {
     this.#config = config;
   }
 
-  /** Call after each write (or batch of writes) is in the store. */
+  /** Checks the limits. Call it after each write (or batch of writes) is in the store. */
   written(): void {
     if (this.#stopped) return;
     const { store, maxHistoryRevisions, maxHistoryBytes } = this.#config;
@@ -60,7 +70,7 @@ export class HistoryKeeper {
     }
   }
 
-  /** Nothing is compacted any more. */
+  /** Stops all compaction. */
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();

@@ -1,44 +1,52 @@
-// The keys under a prefix by a value that is derived from what each key stores: the list of the pods of one node visits these pods only,
-// however many others there are. Purely a data structure, beside a tree of the same keys that has the stored values.
+// An index of the keys under a prefix by a value that is derived from each key's state. So a list
+// of the pods of one node visits only these pods. It is purely a data structure, beside a tree of
+// the same keys that has the stored values.
 //
-// The index is built when it is first used, in slices, while writes go on. From then on each write updates it. It remembers which keys had
-// a value in the past, back to a revision that its owner moves on (compact), so that the pages of one list can be read at one revision.
+// The index is built in slices at its first use, while writes go on. From then on each write
+// updates it. It also keeps which keys had a value in the past, back to a revision that its owner
+// advances (compact), so that the pages of one list can be read at one revision.
 
 import type { KeyValue, Revision } from '../interface.ts';
 import { CountedTree } from './counted-tree.ts';
 import { compareKeys, endOfPrefix, lessFor, successor } from './key-order.ts';
 
 export interface KeyIndexConfig {
-  /** Only keys under this prefix are indexed; it ends in '/'. */
+  /** Only keys under this prefix, which ends in '/', are indexed. */
   readonly prefix: string;
-  /** See IndexDefinition. A key for which it throws is listed under every value: reading the key then reports what is wrong with it. */
+  /**
+   * See IndexDefinition. A key for which it throws is listed under every value: reading the key
+   * then reports the error.
+   */
   readonly valueOf: (kv: KeyValue) => string;
-  /** The newest state of the keys under the prefix after `startAfter`, in order of key, at most `limit`. */
+  /**
+   * Returns the newest state of the keys under the prefix after `startAfter`, in order of key, at
+   * most `limit`.
+   */
   readonly scan: (startAfter: string | undefined, limit: number) => readonly KeyValue[];
-  /** The newest revision. */
+  /** Returns the newest revision. */
   readonly revision: () => Revision;
-  /** Resolves in a later turn of the event loop: the index is built in slices. */
+  /** Resolves in a later turn of the event loop. The index is built in slices, one each turn. */
   readonly yieldTurn: () => Promise<void>;
 }
 
 export interface KeyQuery {
-  /** Only keys under this prefix, which ends in '/'. */
+  /** Returns only keys under this prefix, which ends in '/'. */
   readonly within: string;
-  /** Only keys after this one. */
+  /** Returns only keys after this one. */
   readonly startAfter?: string;
-  /** At most this many keys; 0 or absent: all. */
+  /** The maximum number of keys. 0 or absent: all. */
   readonly limit?: number;
-  /** As of this revision, which must not be before `start`. Absent: now. */
+  /** The revision of the list, which must not be before `start`. Absent: now. */
   readonly revision?: Revision;
 }
 
-/** A key with the times in which it had one value. */
+/** A key, with the revisions between which it had one value. */
 class Member {
   readonly key: string;
   from: Revision;
-  /** The revision that ended it; infinite: it has the value now. */
+  /** The revision that ended the current period. Infinity: the key has the value now. */
   to: Revision = Number.POSITIVE_INFINITY;
-  /** Earlier times, oldest first: pairs of `from` and `to`. */
+  /** Earlier periods, oldest first: pairs of `from` and `to`. */
   earlier: Revision[] | undefined;
 
   constructor(key: string, from: Revision) {
@@ -51,8 +59,7 @@ class Member {
     const { earlier } = this;
     if (earlier === undefined) return false;
     for (let i = 0; i < earlier.length; i += 2) {
-      if (revision >= (earlier[i] as Revision) && revision < (earlier[i + 1] as Revision))
-        return true;
+      if (revision >= earlier[i]! && revision < earlier[i + 1]!) return true;
     }
     return false;
   }
@@ -67,16 +74,16 @@ interface Ended {
 }
 
 const UNREADABLE = Symbol('unreadable');
-/** Keys that are looked at in one turn of the event loop while the index is built. */
+/** The number of keys that are read in one turn of the event loop while the index is built. */
 const SLICE = 256;
 
 export class KeyIndex {
   readonly #config: KeyIndexConfig;
-  /** No empty trees. */
+  /** The members by value; no tree is empty. */
   readonly #byValue = new Map<string | typeof UNREADABLE, Members>();
   /** The value that each key has now. */
   readonly #values = new Map<string, string | typeof UNREADABLE>();
-  /** Times that have ended and are still remembered, in order of `to`. */
+  /** Ended periods that are still kept, in order of `to`. */
   #ended: Ended[] = [];
   #start: Revision = Number.POSITIVE_INFINITY;
   #building: Promise<void> | undefined;
@@ -85,12 +92,15 @@ export class KeyIndex {
     this.#config = config;
   }
 
-  /** The oldest revision as of which keys can be listed; infinite until the index is built. */
+  /** The oldest revision at which keys can be listed. Infinity until the index is built. */
   get start(): Revision {
     return this.#start;
   }
 
-  /** Builds the index. Undefined: it is built. Rejects with what `scan` throws; the next call then starts again. */
+  /**
+   * Builds the index. Returns undefined if it is built already, else a promise. Rejects with the
+   * errors of `scan`; the next call then starts again.
+   */
   ready(): Promise<void> | undefined {
     if (this.#start !== Number.POSITIVE_INFINITY) return undefined;
     if (this.#building !== undefined) return this.#building;
@@ -100,7 +110,10 @@ export class KeyIndex {
     return this.#building;
   }
 
-  /** A key has a new state, or none any more. Before the index is first used, nothing is recorded. */
+  /**
+   * Records a key's new state, or its deletion (`kv` undefined). Before the index is first used,
+   * nothing is recorded.
+   */
   apply(key: string, kv: KeyValue | undefined, revision: Revision): void {
     if (this.#start === Number.POSITIVE_INFINITY && this.#building === undefined) return;
     if (!key.startsWith(this.#config.prefix)) return;
@@ -112,7 +125,7 @@ export class KeyIndex {
     else this.#begin(key, value, revision);
   }
 
-  /** The keys that have the value, in order of key, and whether there are more than `limit`. */
+  /** Returns the keys with the value, in order of key, and whether there are more than `limit`. */
   keys(
     value: string,
     query: KeyQuery,
@@ -127,13 +140,13 @@ export class KeyIndex {
       : { keys: all, more: false };
   }
 
-  /** Nothing before the revision is asked for any more. */
+  /** Forgets everything before the revision. */
   compact(revision: Revision): void {
     if (this.#start === Number.POSITIVE_INFINITY) return;
     this.#start = Math.max(this.#start, revision);
     let count = 0;
     for (; count < this.#ended.length; count++) {
-      const ended = this.#ended[count] as Ended;
+      const ended = this.#ended[count]!;
       if (ended.to > revision) break;
       this.#forget(ended);
     }
@@ -148,7 +161,7 @@ export class KeyIndex {
         last = this.#addSlice(last);
       }
     } catch (error) {
-      // Writes do not update an index that is not built: what it has would become stale.
+      // Writes do not update an index that is not built, so its content would become stale.
       this.#byValue.clear();
       this.#values.clear();
       this.#ended = [];
@@ -156,13 +169,14 @@ export class KeyIndex {
     }
   }
 
-  /** Adds the next keys. Returns the last of them; undefined: those were all, and the index is built. */
+  /** Adds the next slice of keys. Returns the last of them; undefined if the index is complete. */
   #addSlice(after: string | undefined): string | undefined {
     const items = this.#config.scan(after, SLICE);
     for (const kv of items)
       if (!this.#values.has(kv.key)) this.#begin(kv.key, this.#valueOf(kv), kv.modRevision);
     if (items.length === SLICE) return items.at(-1)?.key;
-    // Keys that were deleted before their slice was read are not in the index, so its past is complete only from now on.
+    // Keys that were deleted before their slice was read are not in the index, so its past is
+    // complete only from now on.
     this.#start = this.#config.revision();
     return undefined;
   }
@@ -171,7 +185,7 @@ export class KeyIndex {
     try {
       return this.#config.valueOf(kv);
     } catch {
-      // Reported to each list that reads the key.
+      // Each list that reads the key reports the error.
       return UNREADABLE;
     }
   }

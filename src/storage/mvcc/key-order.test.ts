@@ -5,7 +5,7 @@ import { assertKey, assertPrefix, compareKeys, endOfPrefix, successor } from './
 const text = fc.string({ unit: 'binary', maxLength: 6 });
 
 describe('the order of keys', () => {
-  test('is that of their UTF-8 bytes', () => {
+  test('is the order of their UTF-8 bytes', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         expect(Math.sign(compareKeys(a, b))).toBe(
@@ -23,7 +23,7 @@ describe('the order of keys', () => {
     );
   });
 
-  test('has nothing between a key and its successor, or between a prefix and its end that does not start with it', () => {
+  test('has no key between a key and its successor, and only keys with the prefix before its end', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         if (compareKeys(b, a) > 0) expect(compareKeys(b, successor(a))).toBeGreaterThanOrEqual(0);
@@ -35,7 +35,7 @@ describe('the order of keys', () => {
     );
   });
 
-  test('refuses what is no key or prefix', () => {
+  test('rejects invalid keys and prefixes', () => {
     expect(() => assertKey('')).toThrow(TypeError);
     expect(() => assertKey('/a/\ud800')).toThrow(TypeError);
     expect(() => assertKey('/a/\u{1f600}')).not.toThrow();

@@ -1,25 +1,26 @@
-// The readable state of an engine: every key's versions back to the compaction revision, and the log of events since then.
-// A pure data structure: no time, no I/O, no notifications. Everything in it is committed.
+// The readable state of an engine: the versions of every key back to the compaction revision, and
+// the log of events since then. It is purely a data structure: no time, no I/O, no notifications.
+// Everything in it is committed.
 
-import type {
-  IndexDefinition,
-  IndexListResult,
-  KeyValue,
-  ListOptions,
-  ListResult,
-  Revision,
-  StorageEvent,
+import {
+  type IndexDefinition,
+  type IndexListResult,
+  type KeyValue,
+  type ListOptions,
+  type ListResult,
+  type Revision,
+  StorageError,
+  type StorageEvent,
 } from '../interface.ts';
-import { StorageError } from '../interface.ts';
 import { CountedTree } from './counted-tree.ts';
 import { Directories } from './directories.ts';
 import { KeyIndex, type KeyQuery } from './key-index.ts';
 import { endOfPrefix, lessFor, successor } from './key-order.ts';
 
-/** An event about a key: what a StorageEvent is, without progress. */
+/** A StorageEvent about a key: a put or a delete. */
 export type ChangeEvent = Exclude<StorageEvent, { readonly type: 'progress' }>;
 
-/** The entry of a key's history for the time in which the key did not exist. */
+/** An entry of a key's history: the key did not exist from this revision on. */
 interface Tombstone {
   /** The revision of the deletion. */
   readonly modRevision: Revision;
@@ -28,12 +29,18 @@ interface Tombstone {
 
 type Version = KeyValue | Tombstone;
 
-/** A key and its versions. In the tree as long as the key exists or a readable revision knew it. */
+/**
+ * A key and its versions. It is in the tree as long as the key exists, or existed at a readable
+ * revision.
+ */
 class Entry {
   readonly key: string;
   /** Absent exactly when the key does not exist now. */
   latest: KeyValue | undefined;
-  /** Older versions that a readable revision needs, in ascending order; the last is a tombstone if `latest` is absent. */
+  /**
+   * Older versions that a readable revision needs, in ascending order. The last one is a tombstone
+   * if `latest` is absent.
+   */
   past: Version[] | undefined;
 
   constructor(key: string) {
@@ -44,12 +51,12 @@ class Entry {
     if (this.latest !== undefined && this.latest.modRevision <= revision) return this.latest;
     const past = this.past;
     if (past === undefined) return undefined;
-    // The number of versions that are not after the revision; the last of them was the current one then.
+    // Finds the number of versions up to the revision. The last of them was the current one then.
     let low = 0;
     let high = past.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((past[middle] as Version).modRevision <= revision) low = middle + 1;
+      if (past[middle]!.modRevision <= revision) low = middle + 1;
       else high = middle;
     }
     const version = past[low - 1];
@@ -62,7 +69,7 @@ class Entry {
   }
 }
 
-/** After every key that anybody uses: the last code point there is. */
+/** A bound after every key in use: the last code point. */
 const LAST_KEY = '\u{10ffff}';
 
 export class MvccStore {
@@ -70,14 +77,17 @@ export class MvccStore {
   /** The directories of the keys in the tree. */
   readonly #directories = new Directories();
   #indexes: KeyIndex[] = [];
-  /** The events of revisions #compacted + 1 … #revision, one each, in order. */
+  /** The events of revisions #compacted + 1 … #revision, one for each, in order. */
   #log: ChangeEvent[] = [];
   /** The oldest readable revision. */
   #compacted: Revision;
   #revision: Revision;
   #historyBytes = 0;
 
-  /** An empty store at `revision`. Default: 1, so that no read ever answers 0, which means «latest» and «from now». */
+  /**
+   * Creates an empty store at `revision`. Default: 1, so that no read returns 0, which means
+   * «latest» and «from now».
+   */
   constructor(revision: Revision = 1) {
     this.#compacted = revision;
     this.#revision = revision;
@@ -93,12 +103,12 @@ export class MvccStore {
     return this.#compacted;
   }
 
-  /** How many revisions are in the history. */
+  /** The number of revisions in the history. */
   get historyLength(): number {
     return this.#log.length;
   }
 
-  /** Bytes of values that only the history keeps. */
+  /** The number of bytes of values that only the history keeps. */
   get historyBytes(): number {
     return this.#historyBytes;
   }
@@ -112,7 +122,7 @@ export class MvccStore {
     return this.#tree.get(key)?.at(revision);
   }
 
-  /** Every key's value now, in order of key. */
+  /** Returns the current value of every key, in order of key. */
   all(): KeyValue[] {
     const items: KeyValue[] = [];
     this.#tree.scan('', LAST_KEY, (entry) => {
@@ -126,7 +136,7 @@ export class MvccStore {
     return this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(prefix);
   }
 
-  /** Every key's value under the prefix now, in order of key. */
+  /** Returns the current value of every key under the prefix, in order of key. */
   under(prefix: string): KeyValue[] {
     const items: KeyValue[] = [];
     if (!this.#directories.has(prefix)) return items;
@@ -160,7 +170,7 @@ export class MvccStore {
     return { items, revision, remaining };
   }
 
-  /** `yieldTurn`: see KeyIndexConfig. */
+  /** Adds an index. `yieldTurn`: see KeyIndexConfig. */
   addIndex({ prefix, valueOf }: IndexDefinition, yieldTurn: () => Promise<void>): KeyIndex {
     const index = new KeyIndex({
       prefix,
@@ -173,12 +183,15 @@ export class MvccStore {
     return index;
   }
 
-  /** Idempotent. */
+  /** Removes the index. Idempotent. */
   removeIndex(index: KeyIndex): void {
     this.#indexes = this.#indexes.filter((each) => each !== index);
   }
 
-  /** Returns the keys with the value in the index, which is built and reaches back to the revision. */
+  /**
+   * Returns the keys with the value in the index, which must be built and reach back to the
+   * revision.
+   */
   listIndexed(
     index: KeyIndex,
     value: string,
@@ -202,8 +215,8 @@ export class MvccStore {
   }
 
   /**
-   * Makes the next write: `kv` undefined deletes the key, which must exist; else `kv.modRevision` must be the next revision.
-   * Answers the event to tell.
+   * Makes the next write. An undefined `kv` deletes the key, which must exist; otherwise
+   * `kv.modRevision` must be the next revision. Returns the event to publish.
    */
   apply(key: string, kv: KeyValue | undefined): ChangeEvent {
     const revision = this.#revision + 1;
@@ -244,9 +257,10 @@ export class MvccStore {
   }
 
   /**
-   * Takes over a version that was written before the compaction revision; only before anything is applied, in ascending
-   * order of revision. Answers the revisions of the versions that nothing needs any more (its own among them if it is a
-   * deletion), in an order in which they can be forgotten one by one.
+   * Adds a version that was written before the compaction revision. Must be called before any
+   * `apply`, in ascending order of revision. Returns the revisions of the versions that are now
+   * obsolete (including this one if it is a deletion), in an order in which they can be deleted one
+   * by one.
    */
   restore(key: string, revision: Revision, kv: KeyValue | undefined): Revision[] {
     if (revision > this.#compacted || this.#log.length > 0)
@@ -266,20 +280,23 @@ export class MvccStore {
     return obsolete;
   }
 
-  /** Returns the events under the prefix after a revision that is readable or in the future. */
+  /**
+   * Returns the events under the prefix after a revision, which must be readable or in the future.
+   */
   eventsAfter(revision: Revision, prefix: string): ChangeEvent[] {
     if (revision < this.#compacted) throw this.#expired(revision);
     const events: ChangeEvent[] = [];
     for (let i = revision - this.#compacted; i < this.#log.length; i++) {
-      const event = this.#log[i] as ChangeEvent;
+      const event = this.#log[i]!;
       if (keyOf(event).startsWith(prefix)) events.push(event);
     }
     return events;
   }
 
   /**
-   * Forgets the history before `revision`. Answers the revisions of the versions dropped, in an order in which they can be
-   * deleted elsewhere one by one: an older version of a key always before whatever replaced it.
+   * Forgets the history before `revision`. Returns the revisions of the dropped versions in an
+   * order in which they can be deleted from disk one by one: an older version of a key always comes
+   * before the version that replaced it.
    */
   compact(revision: Revision): Revision[] {
     const dropped: Revision[] = [];
@@ -287,7 +304,7 @@ export class MvccStore {
     if (revision > this.#revision) throw this.#future(revision);
     const count = revision - this.#compacted;
     for (let i = 0; i < count; i++) {
-      const event = this.#log[i] as ChangeEvent;
+      const event = this.#log[i]!;
       if (event.previous === undefined) continue;
       dropped.push(event.previous.modRevision);
       if (event.type === 'delete') dropped.push(event.revision);
@@ -300,7 +317,7 @@ export class MvccStore {
     return dropped;
   }
 
-  /** The revision to compact to so that no more than this stays in the history. */
+  /** Returns the revision to compact to so that the history stays within both limits. */
   revisionKeeping(maxRevisions: number, maxBytes: number): Revision {
     let drop = Math.max(0, this.#log.length - maxRevisions);
     let bytes = this.#historyBytes;
@@ -311,7 +328,7 @@ export class MvccStore {
     return this.#compacted + drop;
   }
 
-  /** Drops the versions of the key that no revision from `revision` on can see. */
+  /** Drops the versions of the key that are not visible at `revision` or later. */
   #trim(key: string, revision: Revision): void {
     const entry = this.#tree.get(key);
     const past = entry?.past;
@@ -323,7 +340,7 @@ export class MvccStore {
         revision
     )
       drop++;
-    // A deletion is not worth remembering once everything before it is forgotten.
+    // A tombstone is not needed after everything before it is forgotten.
     const first = past[drop];
     if (first !== undefined && first.value === undefined && first.modRevision <= revision) drop++;
     if (drop === 0) return;
@@ -336,7 +353,7 @@ export class MvccStore {
     this.#directories.delete(key);
   }
 
-  /** Keys under the prefix after this one, at the revision. */
+  /** Returns the number of keys under the prefix after this key, at the revision. */
   #countAfter(key: string, prefix: string, revision: Revision): number {
     const from = successor(key);
     const less = lessFor(from);
@@ -344,10 +361,10 @@ export class MvccStore {
     const eventsSince = this.#revision - revision;
     let count = 0;
     if (eventsSince <= now) {
-      // Cheaper than looking at the keys: take back what was created and deleted since.
+      // Reverting the creations and deletions since then is cheaper than visiting the keys.
       count = now;
       for (let i = revision - this.#compacted; i < this.#log.length; i++) {
-        const event = this.#log[i] as ChangeEvent;
+        const event = this.#log[i]!;
         const change = event.type === 'delete' ? 1 : event.previous === undefined ? -1 : 0;
         if (change !== 0 && keyOf(event).startsWith(prefix) && !less(keyOf(event), from))
           count += change;

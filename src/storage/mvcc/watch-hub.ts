@@ -1,41 +1,41 @@
-// Everyone who watches, found by prefix: an event is offered only to the watchers of the prefixes that its key has, however
-// many others there are. The event itself is one object, shared by all of them.
+// All watchers, indexed by prefix: an event is offered only to the watchers of the prefixes of its
+// key, however many others there are. All watchers share one event object.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
-import type { WatchStream } from '#machinery/watch.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { Revision, StorageEvent } from '../interface.ts';
-import { StorageError } from '../interface.ts';
-import type { ChangeEvent } from './store.ts';
-import { keyOf } from './store.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
+import { type Revision, StorageError, type StorageEvent } from '../interface.ts';
+import { type ChangeEvent, keyOf } from './store.ts';
 
 interface Watcher {
   readonly queue: WatchQueue<StorageEvent>;
-  /** Only events after this revision are for this watcher. */
+  /** The watcher gets only events after this revision. */
   readonly afterRevision: Revision;
   progressTimer: Timer | undefined;
 }
 
 export interface WatchHubConfig {
   readonly clock: Clock;
-  /** How many events may wait for a watcher beyond those that it asked for from the past; one more cuts it off. */
+  /**
+   * The number of events that may wait for a watcher beyond the past events that it asked for. One
+   * more cuts it off.
+   */
   readonly bufferEvents: number;
-  /** The latest revision that was published. */
+  /** Returns the latest published revision. */
   readonly currentRevision: () => Revision;
 }
 
 export interface SubscribeOptions {
   readonly afterRevision: Revision;
-  /** Events from the past, which come first. */
+  /** Past events, which are delivered first. */
   readonly replay: readonly ChangeEvent[];
   readonly progressIntervalMs: number | undefined;
-  /** When the first progress is sent. Absent: at once. */
+  /** When the first progress event is sent. Absent: at once. */
   readonly ready?: Promise<unknown>;
 }
 
 export class WatchHub {
   readonly #config: WatchHubConfig;
-  /** Never has an empty set. Every key of the map ends in '/'. */
+  /** The watchers by prefix. No set is empty, and every prefix ends in '/'. */
   readonly #byPrefix = new Map<string, Set<Watcher>>();
 
   constructor(config: WatchHubConfig) {
@@ -67,15 +67,15 @@ export class WatchHub {
     else watchers.add(watcher);
     for (const event of options.replay) queue.push(event);
     if (options.progressIntervalMs !== undefined) {
-      const tell = (): void => {
+      const sendProgress = (): void => {
         const revision = currentRevision();
         if (revision >= watcher.afterRevision) queue.push({ type: 'progress', revision });
       };
-      if (options.ready === undefined) tell();
-      else void options.ready.then(tell, tell);
+      if (options.ready === undefined) sendProgress();
+      else void options.ready.then(sendProgress, sendProgress);
       watcher.progressTimer = clock.setInterval(options.progressIntervalMs, () => {
-        // A consumer that has events to read is not idle, and must not drown in progress.
-        if (queue.length === 0) tell();
+        // A consumer with unread events is not idle, and does not need progress.
+        if (queue.length === 0) sendProgress();
       });
     }
     return queue;
@@ -92,7 +92,7 @@ export class WatchHub {
     }
   }
 
-  /** Ends every watch with this error, after what it still has to read. */
+  /** Ends every watch with this error, after its unread events. */
   failAll(error: StorageError): void {
     for (const [prefix, watchers] of this.#byPrefix) {
       for (const watcher of watchers) {

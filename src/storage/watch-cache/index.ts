@@ -1,51 +1,61 @@
-// A store behind a copy of itself in memory. One watch keeps the copy; gets, lists and watches are answered from it, however many
-// there are, and still nobody reads anything old: before an answer the store is asked for its revision (one question for all who
-// wait), and the answer waits until the copy has come that far. Writes go to the store, with the copy as the first guess.
+// A storage with a copy of its objects in memory, which one watch keeps up to date. Gets, lists and
+// watches are served from the copy. They are never stale: each read asks the store for its revision
+// (concurrent reads share the request) and waits until the copy has reached it. Writes go to the
+// store, with the copy's value as the first guess.
 //
-// Reads that the copy cannot serve (a revision of the past, anything while the copy is filled) go to the store itself.
+// Reads that the copy cannot serve go to the store itself: reads of a past revision, and all reads
+// while the copy is filled.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { Link, LinkedList } from '#machinery/collections/linked-list.ts';
-import { forEachEvent } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
-import type {
-  GetOptions,
-  IndexDefinition,
-  IndexListOptions,
-  IndexListResult,
-  KeyValue,
-  ListOptions,
-  ListResult,
-  Revision,
-  Storage,
-  StorageEvent,
-  StorageIndex,
-  UpdateDecision,
-  UpdateResult,
-  WatchOptions,
+import { forEachEvent, type WatchStream } from '#machinery/watch.ts';
+import {
+  type GetOptions,
+  type IndexDefinition,
+  type IndexListOptions,
+  type IndexListResult,
+  type KeyValue,
+  type ListOptions,
+  type ListResult,
+  type Revision,
+  type Storage,
+  StorageError,
+  type StorageEvent,
+  type StorageIndex,
+  type UpdateDecision,
+  type UpdateResult,
+  type WatchOptions,
 } from '../interface.ts';
-import { StorageError } from '../interface.ts';
 import { assertKey, assertPrefix } from '../mvcc/key-order.ts';
 import { WatchHub } from '../mvcc/watch-hub.ts';
 import { CacheState } from './state.ts';
 
 export interface WatchCacheConfig {
-  /** From now on the cache's: it closes it. */
+  /** The store behind the cache. The cache owns and closes it. */
   readonly storage: Storage;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Only keys that begin with this are kept; it ends in '/'. Default: '/', all that begin with a slash. */
+  /**
+   * Only keys with this prefix, which ends in '/', are cached. Default: '/', which covers every key
+   * that begins with a slash.
+   */
   readonly prefix?: string;
-  /** How many events are remembered for watchers that come back. Default: 10,000. */
+  /** The number of events that are kept for watchers that resume. Default: 10,000. */
   readonly maxEvents?: number;
-  /** Bytes of values that only these events keep. Default: 64 MiB. */
+  /** The maximum number of bytes of values that only these events keep. Default: 64 MiB. */
   readonly maxEventBytes?: number;
-  /** Events that may wait for a watcher, beyond those from the past that it asked for, before it is cut off. Default: 10,000. */
+  /**
+   * The number of events that may wait for a watcher, beyond the past events that it asked for,
+   * before it is cut off. Default: 10,000.
+   */
   readonly watchBufferEvents?: number;
-  /** How long an answer waits for the copy before it is fetched from the store. Default: 3 s. */
+  /** How long a read waits for the copy before it goes to the store, in ms. Default: 3 s. */
   readonly maxWaitMs?: number;
-  /** How long it waits before it asks for progress: maybe nothing more comes of which the copy would learn. Default: 25 ms. */
+  /**
+   * How long a read waits, in ms, before it requests progress, since the copy's watch may get no
+   * further event. Default: 25 ms.
+   */
   readonly askAfterMs?: number;
 }
 
@@ -68,7 +78,10 @@ const PROGRESS_MS = 60_000;
 const ASK_AFTER_MS = 25;
 const REFILL_PAUSE_MS = 1000;
 
-/** Resolves when the copy is filled. Throws the StorageError that keeps it from that; the store is then left open. */
+/**
+ * Opens the cache, and resolves when the copy is filled. Throws the StorageError that prevented
+ * that; the store is then left open.
+ */
 export async function openWatchCache(config: WatchCacheConfig): Promise<WatchCache> {
   const cache = new WatchCache(config);
   await cache.fill();
@@ -80,13 +93,16 @@ class WatchCache implements Storage {
   readonly #storage: Storage;
   readonly #prefix: string;
   readonly #hub: WatchHub;
-  /** Absent while it is being filled. */
+  /** The copy. Undefined while it is being filled. */
   #state: CacheState | undefined;
   #watch: WatchStream<StorageEvent> | undefined;
-  /** The newest revision that an answer of this process has shown. */
+  /** The newest revision that a response to this process has shown. */
   #latest: Revision = 0;
   readonly #waiters = new LinkedList<Waiter>();
-  /** The question for the revision that has not been sent yet, for all who come until then. */
+  /**
+   * The request for the store's revision that is not sent yet. Reads that start before it is sent
+   * share it.
+   */
   #nextCheck: Promise<Revision> | undefined;
   #check: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -96,8 +112,7 @@ class WatchCache implements Storage {
     this.#config = config;
     this.#storage = config.storage;
     const { storage } = config;
-    if (storage.sizeBytes !== undefined)
-      this.sizeBytes = () => (storage.sizeBytes as () => Promise<number>)();
+    if (storage.sizeBytes !== undefined) this.sizeBytes = () => storage.sizeBytes!();
     this.#prefix = config.prefix ?? '/';
     this.#hub = new WatchHub({
       clock: config.clock,
@@ -106,12 +121,12 @@ class WatchCache implements Storage {
     });
   }
 
-  /** Objects and events in memory now, for measurements. */
+  /** The numbers of objects and events in memory now, for measurements. */
   get sizes(): { readonly objects: number; readonly events: number } {
     return { objects: this.#state?.size ?? 0, events: this.#state?.remembered ?? 0 };
   }
 
-  /** Lists everything and follows it from there. */
+  /** Lists all keys, and starts the watch from there. */
   async fill(): Promise<void> {
     const { items, revision } = await this.#storage.list(this.#prefix);
     if (this.#closed) return;
@@ -140,7 +155,7 @@ class WatchCache implements Storage {
     this.#checkOpen();
     if (prefix.startsWith(this.#prefix)) {
       const state = await this.#current();
-      // A page of what has just been listed is the rule, and nothing has changed under it.
+      // The usual case is a page of a recent list whose keys have not changed since.
       const at = options.revision || state?.revision;
       if (
         state !== undefined &&
@@ -172,7 +187,7 @@ class WatchCache implements Storage {
     };
   }
 
-  /** Undefined: the copy cannot answer. */
+  /** Lists from the copy's index. Returns undefined if the copy cannot serve the list. */
   async #listIndexed(
     definition: IndexDefinition,
     value: string,
@@ -191,7 +206,7 @@ class WatchCache implements Storage {
       keys.map(async (key) => {
         const kv = state.get(key);
         if (kv !== undefined && kv.modRevision <= revision) return kv;
-        // Written since: the store remembers what it was.
+        // The key was written since. The store has its earlier value.
         const past = await this.#storage.get(key, { revision });
         if (past === undefined)
           throw new Error(
@@ -250,7 +265,8 @@ class WatchCache implements Storage {
     const replay = state.eventsAfter(afterRevision, prefix);
     if (replay === undefined) return this.#storage.watch(prefix, { ...options, afterRevision });
     const { progressIntervalMs } = options;
-    // What this process has written already may not have come back yet: progress without it would say little.
+    // This process's own writes may not have reached the copy yet. Progress waits for them, so that
+    // it covers them.
     const ready = progressIntervalMs === undefined ? undefined : this.#current();
     return this.#hub.subscribe(prefix, { afterRevision, replay, progressIntervalMs, ready });
   }
@@ -291,7 +307,10 @@ class WatchCache implements Storage {
     if (revision > this.#latest) this.#latest = revision;
   }
 
-  /** The copy, at least as new as the store is at the time of the call; undefined: the store has to be asked. */
+  /**
+   * Returns the copy once it is at least as new as the store was at the time of the call; undefined
+   * if the store must be read.
+   */
   async #current(): Promise<CacheState | undefined> {
     if (this.#state === undefined) return undefined;
     const revision = await this.#askRevision();
@@ -316,7 +335,10 @@ class WatchCache implements Storage {
     });
   }
 
-  /** A question that is under way may be answered with what was before this call, so it is not the one; the next one is. */
+  /**
+   * Returns the store's revision. A request in flight may return a revision from before this call,
+   * so the caller waits for the next one.
+   */
   #askRevision(): Promise<Revision> {
     this.#nextCheck ??= (async () => {
       await this.#check;
@@ -344,7 +366,8 @@ class WatchCache implements Storage {
     if (this.#closed || this.#watch !== watch) return;
     this.#config.logger.warn('watch cache: watch ended, listing again', { err: failure });
     this.#abandon();
-    // There may be a gap: watchers have to resume from the last revision that they received.
+    // Events may be missing here, so watchers have to resume from the last revision that they
+    // received.
     this.#hub.failAll(
       new StorageError('Unavailable', 'the watch on the store ended, and is begun again'),
     );

@@ -1,5 +1,5 @@
-// What an object and a watcher may cost in memory, at most: the figures themselves are measured by the benchmarks, this is to notice
-// if one of them grows by a copy.
+// Upper bounds for the memory of an object and of a watcher. Benchmarks measure the figures; this
+// test detects an additional copy.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -12,7 +12,7 @@ import { openWatchCache } from './index.ts';
 const OBJECTS = 10_000;
 const VALUE_BYTES = 2048;
 const WATCHERS = 5000;
-/** A key, its place in the tree, its revisions and what a buffer costs beside its bytes. */
+/** A key, its place in the tree, its revisions, and the overhead of a buffer. */
 const OBJECT_OVERHEAD_BYTES = 1000;
 const WATCHER_BYTES = 2500;
 
@@ -20,7 +20,7 @@ setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as () => void;
 
 async function used(): Promise<number> {
-  // What a finalizer frees is free the next time.
+  // Finalizers release memory that only the next collection frees.
   for (let i = 0; i < 3; i++) {
     gc();
     await new Promise((resolve) => setImmediate(resolve));
@@ -29,7 +29,7 @@ async function used(): Promise<number> {
   return heapUsed + external;
 }
 
-test('an object is in the store and in the cache once, and a watcher is small', async () => {
+test('an object is in memory once for store and cache, and a watcher is small', async () => {
   const clock = new VirtualClock();
   const before = await used();
   const storage = createMemoryStorage({ clock, logger: silentLogger });
@@ -41,13 +41,13 @@ test('an object is in the store and in the cache once, and a watcher is small', 
   const stored = await used();
   expect((stored - before) / OBJECTS).toBeLessThan(VALUE_BYTES + OBJECT_OVERHEAD_BYTES);
 
-  // Values that both have are the same bytes.
+  // The store and the cache share the bytes of a value.
   const cache = await openWatchCache({ clock, logger: silentLogger, storage });
   const cached = await used();
   expect(cache.sizes.objects).toBe(OBJECTS);
   expect((cached - stored) / OBJECTS).toBeLessThan(OBJECT_OVERHEAD_BYTES);
 
-  // What is remembered of the past is bounded, however much is written.
+  // The history is bounded, however many writes there are.
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < OBJECTS; i++) {
       await cache.guaranteedUpdate(key(i), () => ({

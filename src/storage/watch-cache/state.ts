@@ -1,16 +1,16 @@
-// The latest values under a prefix, in order of key, and the last events: what the cache answers from. Purely a data structure.
+// The cache's copy: the latest values under a prefix, in order of key, and the last events. It is
+// purely a data structure.
 
 import type { IndexDefinition, KeyValue, ListOptions, Revision } from '../interface.ts';
 import { CountedTree } from '../mvcc/counted-tree.ts';
 import { KeyIndex } from '../mvcc/key-index.ts';
 import { endOfPrefix, lessFor, successor } from '../mvcc/key-order.ts';
-import type { ChangeEvent } from '../mvcc/store.ts';
-import { keyOf } from '../mvcc/store.ts';
+import { type ChangeEvent, keyOf } from '../mvcc/store.ts';
 
 export interface RingLimits {
-  /** How many events are remembered. */
+  /** The number of events that are kept. */
   readonly events: number;
-  /** Bytes of values that only remembered events keep. */
+  /** The number of bytes of values that only kept events need. */
   readonly bytes: number;
 }
 
@@ -23,17 +23,21 @@ export class CacheState {
   readonly #tree = new CountedTree<Entry>(() => true);
   readonly #limits: RingLimits;
   readonly #indexes = new Map<IndexDefinition, KeyIndex>();
-  /** #events[#first …]: the last events, in order of revision; several may share one. */
+  /**
+   * #events[#first …] are the last events, in order of revision. Several may share one revision.
+   */
   #events: ChangeEvent[] = [];
   #first = 0;
   #bytes = 0;
-  /** Every event after this revision is remembered. */
+  /** All events after this revision are kept. */
   #ringStart: Revision;
   #revision: Revision;
-  /** Some changes of this revision have come: #revision, or the next one. */
+  /**
+   * The newest revision of which changes have arrived, perhaps not all: #revision, or a later one.
+   */
   #newest: Revision;
 
-  /** The state as it was listed at `revision`. */
+  /** Creates the state from a list at `revision`. */
   constructor(items: readonly KeyValue[], revision: Revision, limits: RingLimits) {
     this.#limits = limits;
     this.#revision = revision;
@@ -42,7 +46,7 @@ export class CacheState {
     for (const kv of items) this.#tree.insert({ key: kv.key, kv: withValueOfItsOwn(kv) });
   }
 
-  /** The state is complete up to here. */
+  /** The revision up to which the state is complete. */
   get revision(): Revision {
     return this.#revision;
   }
@@ -51,7 +55,7 @@ export class CacheState {
     return this.#tree.size;
   }
 
-  /** Events that are remembered. */
+  /** The number of kept events. */
   get remembered(): number {
     return this.#events.length - this.#first;
   }
@@ -87,7 +91,10 @@ export class CacheState {
     };
   }
 
-  /** The index of this definition, which is added if there is none. It reaches as far back as changes are remembered. */
+  /**
+   * Returns the index for this definition, and adds it if there is none. It reaches as far back as
+   * events are kept.
+   */
   indexOf(definition: IndexDefinition): KeyIndex {
     const present = this.#indexes.get(definition);
     if (present !== undefined) return present;
@@ -107,11 +114,15 @@ export class CacheState {
     this.#indexes.delete(definition);
   }
 
-  /** Applies a change. Its revision is reached once all changes of it have arrived. Returns the event to publish. */
+  /**
+   * Applies a change. The state is complete at its revision once all changes of that revision have
+   * arrived. Returns the event to publish.
+   */
   apply(incoming: ChangeEvent): ChangeEvent {
     const key = keyOf(incoming);
     const entry = this.#tree.get(key);
-    // The cache's own copy, so that a value is in memory once however many events have it.
+    // The event refers to the cache's own value, so that a value is in memory once, however many
+    // events have it.
     const previous =
       entry?.kv.modRevision === incoming.previous?.modRevision ? entry?.kv : incoming.previous;
     let event: ChangeEvent;
@@ -133,7 +144,7 @@ export class CacheState {
     return event;
   }
 
-  /** Nothing up to this revision is still to come. */
+  /** Records that no event up to this revision is still to come. */
   reached(revision: Revision): void {
     this.#revision = Math.max(this.#revision, revision);
     this.#newest = Math.max(this.#newest, revision);
@@ -143,20 +154,20 @@ export class CacheState {
   /** Returns the events under the prefix after the revision; undefined if they are no longer kept. */
   eventsAfter(revision: Revision, prefix: string): ChangeEvent[] | undefined {
     if (revision < this.#ringStart) return undefined;
-    // The first event after the revision.
+    // Binary search for the first event after the revision.
     let low = this.#first;
     let high = this.#events.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#events[middle] as ChangeEvent).revision <= revision) low = middle + 1;
+      if (this.#events[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
-    const found: ChangeEvent[] = [];
+    const events: ChangeEvent[] = [];
     for (let i = low; i < this.#events.length; i++) {
-      const event = this.#events[i] as ChangeEvent;
-      if (keyOf(event).startsWith(prefix)) found.push(event);
+      const event = this.#events[i]!;
+      if (keyOf(event).startsWith(prefix)) events.push(event);
     }
-    return found;
+    return events;
   }
 
   /** Drops the events up to the revision. */
@@ -173,7 +184,7 @@ export class CacheState {
         this.remembered > this.#limits.events ||
         (this.#bytes > this.#limits.bytes && this.remembered > 1);
       if (next === undefined || (next.revision > upTo && !tooMany)) break;
-      const oldest = this.#events[this.#first] as ChangeEvent;
+      const oldest = this.#events[this.#first]!;
       this.#first++;
       this.#bytes -= oldest.previous?.value.length ?? 0;
       this.#ringStart = oldest.revision;
@@ -186,7 +197,10 @@ export class CacheState {
   }
 }
 
-/** Values that come over a connection are views of whole messages, which would stay in memory with them. */
+/**
+ * Copies the value if it is a view. Values from a connection are views of whole messages, which
+ * would stay in memory with them.
+ */
 function withValueOfItsOwn(kv: KeyValue): KeyValue {
   const { value } = kv;
   if (value.byteLength === value.buffer.byteLength) return kv;

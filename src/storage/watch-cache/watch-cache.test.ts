@@ -5,15 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import { storageConformance } from '../conformance.ts';
 import { openEmbeddedStorage } from '../embedded/index.ts';
 import { openEtcdStorage } from '../etcd/index.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from '../etcd/testing/etcd-process.ts';
-import type { EtcdProcess } from '../etcd/testing/etcd-process.ts';
-import type { Storage, StorageEvent } from '../interface.ts';
-import { StorageError } from '../interface.ts';
+import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from '../etcd/testing/etcd-process.ts';
+import { type Storage, StorageError, type StorageEvent } from '../interface.ts';
 import { createMemoryStorage } from '../memory/index.ts';
 import { openWatchCache } from './index.ts';
 
@@ -75,7 +72,8 @@ describe.skipIf(!hasEtcd())(`etcd behind the watch cache (${ETCD_HINT})`, () => 
       logicalPrefix: '',
       compactionIntervalMs: 0,
     });
-    // Old versions of etcd tell progress by a write, which the suite would take for one of its own.
+    // On old versions of etcd progress is made by a write, which the suite would count as one of
+    // its own.
     return openWatchCache({ clock: systemClock, logger, storage, askAfterMs: 2500, ...options });
   };
 
@@ -95,7 +93,7 @@ describe.skipIf(!hasEtcd())(`etcd behind the watch cache (${ETCD_HINT})`, () => 
     };
   });
 
-  test('never shows one server what is older than what another has written', async () => {
+  test('reads on one server are never older than a completed write on another', async () => {
     const [one, other] = [await openOn('/two'), await openOn('/two')] as const;
     for (let i = 0; i < 100; i++) {
       const { revision } = await one.guaranteedUpdate('/p/a', () => ({
@@ -112,7 +110,7 @@ describe.skipIf(!hasEtcd())(`etcd behind the watch cache (${ETCD_HINT})`, () => 
 });
 
 describe('watch cache', () => {
-  /** A store whose watch tells only what the test passes on. */
+  /** Returns a store whose watch delivers only the events that the test passes on. */
   const held = async (): Promise<{
     storage: Storage;
     watches: WatchQueue<StorageEvent>[];
@@ -152,7 +150,7 @@ describe('watch cache', () => {
     };
   };
 
-  test('waits for what was written before the question, and for nothing else', async () => {
+  test('waits for writes from before the request, and for nothing else', async () => {
     const { storage, watches, revision } = await held();
     expect((await storage.get('/p/a'))?.modRevision).toBe(revision);
     const created = await storage.create('/p/b', bytes('2'));
@@ -179,7 +177,7 @@ describe('watch cache', () => {
     await storage.close();
   });
 
-  test('fills itself again when its watch ends, and sends watchers back', async () => {
+  test('fills itself again when its watch ends, and makes watchers resume', async () => {
     const { storage, watches } = await held();
     const stream = storage.watch('/p/');
     watches[0]?.fail(new Error('broken'));
@@ -191,7 +189,7 @@ describe('watch cache', () => {
     await storage.close();
   });
 
-  test('tells watchers that come back everything once, from 100 revisions ago to 100 from now, however often it fills itself again', async () => {
+  test('delivers every event once to resuming watchers, however often it is filled again', async () => {
     const clock = new VirtualClock();
     const memory = createMemoryStorage({ clock, logger });
     let upstream: WatchStream<StorageEvent> | undefined;
@@ -210,7 +208,7 @@ describe('watch cache', () => {
       close: () => memory.close(),
       watch: (prefix, options) => {
         const stream = memory.watch(prefix, options);
-        // The first one after a fill is the cache's own.
+        // The first watch after a fill is the cache's own.
         upstream ??= stream;
         return stream;
       },

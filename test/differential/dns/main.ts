@@ -1,9 +1,10 @@
-// Asks this DNS server and CoreDNS, both in front of one API server, the same questions, and prints where their answers differ.
+// Asks this DNS server and CoreDNS, both in front of one API server, the same questions, and prints
+// where their answers differ.
 //
 //   tsx test/differential/dns/main.ts COREDNS     the path of a CoreDNS binary
 //
-// What may differ is listed in EXPECTED, each with its reason. The order of records, and which of too many records are sent, are no
-// difference.
+// What may differ is listed in EXPECTED, each with its reason. The order of records, and which of
+// too many records are sent, are no difference.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

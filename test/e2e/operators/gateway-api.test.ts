@@ -1,5 +1,6 @@
-// The kinds of the Gateway API: they install, every example of the project is accepted, and every invalid example is rejected in the words
-// of Kubernetes. RECORD_GATEWAY_API=KUBECONFIG records the words of another server.
+// The kinds of the Gateway API: they install, every example of the project is accepted, and every
+// invalid example is rejected in the words of Kubernetes. RECORD_GATEWAY_API=KUBECONFIG records the
+// words of another server.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

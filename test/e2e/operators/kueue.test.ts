@@ -1,4 +1,5 @@
-// Kueue: queues of jobs, with webhooks of a service, a conversion webhook and an aggregated API, beside simulated nodes.
+// Kueue: queues of jobs, with webhooks of a service, a conversion webhook and an aggregated API,
+// beside simulated nodes.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';

@@ -1,4 +1,5 @@
-// `npm run operators`: builds the programs that the tests of operators run. README.md beside this has the details.
+// `npm run operators`: builds the programs that the tests of operators run. README.md beside this
+// has the details.
 
 import { UserError } from '#cluster/user-error.ts';
 import { buildOperators } from './programs.ts';

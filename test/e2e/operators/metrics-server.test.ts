@@ -1,5 +1,5 @@
-// metrics-server: an aggregated API of another project, which scrapes the kubelets of simulated nodes. kubectl top and
-// an autoscaler read it.
+// metrics-server: an aggregated API of another project, which scrapes the kubelets of simulated
+// nodes. kubectl top and an autoscaler read it.
 
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';

@@ -11,7 +11,10 @@ export interface RunningProgram {
   stop(): Promise<void>;
 }
 
-/** Starts a program. It is not expected to end by itself; `alive` throws with its output once it has. */
+/**
+ * Starts a program. It is not expected to end by itself; `alive` throws with its output once it
+ * has.
+ */
 export function startProgram(
   path: string,
   args: readonly string[],
@@ -54,7 +57,9 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Waits until something listens. Throws with the program's output if nothing does within a minute. */
+/**
+ * Waits until something listens. Throws with the program's output if nothing does within a minute.
+ */
 export async function listening(
   port: number,
   program: RunningProgram,

@@ -1,5 +1,5 @@
-// Programs and manifests of others that the tests of operators run, from Go's module proxy. `npm run operators` builds them once; the tests
-// are skipped where that has not been done.
+// Programs and manifests of others that the tests of operators run, from Go's module proxy. `npm
+// run operators` builds them once; the tests are skipped where that has not been done.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -14,7 +14,10 @@ const moduleDir = fileURLToPath(new URL('.', import.meta.url));
 const cacheDir =
   process.env['COXSWAIN_OPERATORS_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'operators');
 
-/** The programs by name: packages of the module beside this file, or of a module with a version of its own. */
+/**
+ * The programs by name: packages of the module beside this file, or of a module with a version of
+ * its own.
+ */
 const PROGRAMS = {
   webapp: './webapp',
   certmanager: './certmanager',
@@ -49,7 +52,10 @@ export function missingOperators(names: readonly (Program | Folder)[]): string |
     : `not built: ${missing.join(', ')} (npm run operators, with Go 1.26)`;
 }
 
-/** Builds and copies what is missing. Throws a UserError where Go is missing or something cannot be built. */
+/**
+ * Builds and copies what is missing. Throws a UserError where Go is missing or something cannot be
+ * built.
+ */
 export function buildOperators(progress: (text: string) => void): void {
   if (findProgram('go') === undefined)
     throw new UserError('there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl)');

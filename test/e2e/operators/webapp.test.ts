@@ -1,4 +1,5 @@
-// An operator written with controller-runtime (webapp/) and its own kind: defaults, rules, conversion, status, scale, finalizer, owners.
+// An operator written with controller-runtime (webapp/) and its own kind: defaults, rules,
+// conversion, status, scale, finalizer, owners.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
-// Every metric that upstream keeps stable, or nearly so, is published by the component that upstream names: with the same type,
-// labels, buckets and stability. upstream.tsv has the facts, absent.tsv what cannot be published and why.
+// Every metric that upstream keeps stable, or nearly so, is published by the component that
+// upstream names: with the same type, labels, buckets and stability. upstream.tsv has the facts,
+// absent.tsv what cannot be published and why.
 
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -27,7 +28,10 @@ interface Fact {
   readonly places: readonly Place[];
 }
 
-/** The API server of a cluster publishes the metrics of the control plane's components as one text; each kubelet publishes its own. */
+/**
+ * The API server of a cluster publishes the metrics of the control plane's components as one text;
+ * each kubelet publishes its own.
+ */
 type Place = 'control plane' | 'kubelet';
 const PLACES: readonly Place[] = ['control plane', 'kubelet'];
 
@@ -213,7 +217,8 @@ async function clusterMetrics(): Promise<void> {
     await expect(cluster.apply(refused)).rejects.toThrow('no-secrets');
     // Deprecated.
     await client.resource(endpoints).list();
-    // In the order of the paths: health is checked before its results are read. /metrics/cadvisor has no metrics of Kubernetes' own.
+    // In the order of the paths: health is checked before its results are read. /metrics/cadvisor
+    // has no metrics of Kubernetes' own.
     for (const path of [
       '/healthz',
       '/metrics',

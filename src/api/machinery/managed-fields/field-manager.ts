@@ -20,21 +20,21 @@ import {
   decodeManagers,
   encodeManagers,
   isReset,
-  ManagedFieldsError,
-  managerId,
-  noManagers,
   type ManagedFieldsEntry,
+  ManagedFieldsError,
   type Manager,
+  managerId,
   type Managers,
+  noManagers,
   type Operation,
 } from './managers.ts';
 import type { MergeType } from './merge-type.ts';
 import { MAX_SHAPE, sameShape, shapeText } from './shape.ts';
 import {
-  applyManagers,
-  updateManagers,
   type Applied,
+  applyManagers,
   type Merging,
+  updateManagers,
   type Versions,
 } from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';

@@ -6,9 +6,10 @@ import { runWaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
-import { managerId, type Manager, type Operation } from './managers.ts';
+import { type Manager, managerId, type Operation } from './managers.ts';
+import { deduced, type MergeType } from './merge-type.ts';
 import { describePath } from './path-element.ts';
-import { applyManagers, updateManagers, type Merging, type Versions } from './updater.ts';
+import { applyManagers, type Merging, updateManagers, type Versions } from './updater.ts';
 import {
   any,
   atomicList,
@@ -22,7 +23,6 @@ import {
   string,
   struct,
 } from './testing.ts';
-import { deduced, type MergeType } from './merge-type.ts';
 
 const names = keyed(['name'], struct({ name: string, value: number }));
 const mapOfMapsRecursive: MergeType = {

@@ -1,5 +1,5 @@
-// Who may approve and who may sign requests of a signer is a question of its own, asked of the authorizer by the signer's name;
-// and some requests are made by nobody.
+// Plugins for certificate signing requests. To approve or sign requests of a signer, a user needs a
+// permission for that signer's name. Some subjects are never allowed.
 
 import type { CertificateSigningRequest as Mutable } from '#api/groups/certificates/v1/index.ts';
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
@@ -33,9 +33,12 @@ abstract class SignerPermission {
     this.#verb = verb;
   }
 
-  /** By the signer's name, or by 'domain/*' for all of a domain. */
+  /**
+   * Checks the permission for the signer's name, or for 'domain/*', which covers all signers of a
+   * domain.
+   */
   protected async mustBePermitted(attributes: AdmissionAttributes): Promise<void> {
-    // The signer is that of the request as it is, not as somebody would have it.
+    // The signer of the stored request counts, not the one in the update.
     const { signerName } = (attributes.oldObject as CertificateSigningRequest).spec;
     for (const name of [signerName, `${signerName.split('/')[0]}/*`]) {
       const { decision } = await this.#authorizer.authorize({
@@ -93,7 +96,7 @@ export class CertificateSigning extends SignerPermission implements AdmissionPlu
   }
 }
 
-/** Nobody becomes an administrator by a certificate. */
+/** Rejects requests for certificates of the group system:masters. */
 export class CertificateSubjectRestriction implements AdmissionPlugin {
   readonly name = 'CertificateSubjectRestriction';
 

@@ -1,5 +1,5 @@
-// A kubelet may write what is its node's, and of that only what is a kubelet's to say. Whether the object that a request names
-// is its node's, the node authorizer has asked already as far as the path told it.
+// Restricts kubelets to objects of their own node, and to the fields that a kubelet may write. The
+// node authorizer has already checked whether the object named in the path belongs to the node.
 
 import type { CertificateSigningRequest } from '#api/groups/certificates/v1/index.ts';
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
@@ -39,7 +39,10 @@ export class NodeRestriction implements AdmissionPlugin {
     return nodeOfUser(user) !== undefined;
   }
 
-  /** Asked before the object is looked at more closely: a node is not told what else is wrong with it. */
+  /**
+   * Checks the node's permission before other validation, so that a node without permission gets no
+   * other errors.
+   */
   admit(
     attributes: AdmissionAttributes & { readonly object: KubeObject },
   ): KubeObject | Promise<KubeObject> {
@@ -53,7 +56,10 @@ export class NodeRestriction implements AdmissionPlugin {
       : undefined;
   }
 
-  /** At once where nothing has to be looked up: kubelets tell of their pods all the time. */
+  /**
+   * Checks the request. Returns synchronously if nothing has to be looked up, since kubelets update
+   * their pods all the time.
+   */
   #check(attributes: AdmissionAttributes): undefined | Promise<void> {
     const refuse = (why: Objection): undefined => {
       if (why !== undefined)
@@ -67,7 +73,10 @@ export class NodeRestriction implements AdmissionPlugin {
   }
 }
 
-/** As it was said, or is going to be: a name that is to be generated is not known yet. */
+/**
+ * Returns the object's name for messages: its final name, or the prefix of a name that is still to
+ * be generated.
+ */
 function nameOf({ name, object }: AdmissionAttributes): string {
   return name || object?.metadata.name || object?.metadata.generateName || 'Unknown';
 }
@@ -163,7 +172,10 @@ function claimStatusObjection({ attributes, node }: NodeRequest): Objection {
   return `node ${quote(node)} is not allowed to update fields other than status.quantity and status.conditions`;
 }
 
-/** Of a kubelet's own certificates; what else is in the request is asked by who signs it. */
+/**
+ * Returns the objection to a request for a kubelet's own certificate. The signer checks the rest of
+ * the request.
+ */
 function certificateObjection({ attributes, node }: NodeRequest): Objection {
   if (attributes.operation !== 'CREATE') return undefined;
   const { signerName, request } = (attributes.object as Immutable<CertificateSigningRequest>).spec;

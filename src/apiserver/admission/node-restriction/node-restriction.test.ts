@@ -1,4 +1,4 @@
-// What a kubelet may say in what it writes, through the server.
+// The restrictions of kubelets' writes, through the server.
 
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
@@ -18,10 +18,8 @@ import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts'
 import { resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { csiDrivers } from '#api/groups/storage/v1/index.ts';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
-import { send } from '#apiserver/testing/requests.ts';
-import type { RawRequest, RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { type RawRequest, type RawResponse, send } from '#apiserver/testing/requests.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const NODE = { name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -48,7 +46,7 @@ const post = (path: string, body: object): Promise<RawResponse> =>
 const patch = (path: string, body: object): Promise<RawResponse> =>
   asNode({ method: 'PATCH', path, headers: MERGE, body });
 
-/** '' if it was done. */
+/** Returns the error of a response; '' if it succeeded. */
 async function why(answer: Promise<RawResponse>): Promise<string> {
   const { code, json } = await answer;
   return code < 300 ? '' : `${code} ${json.message}`;
@@ -68,7 +66,7 @@ async function pod(name: string, nodeName: string, more: object = {}): Promise<s
 }
 
 describe('a node', () => {
-  test('is made by itself, with labels that are a kubelet’s', async () => {
+  test('is created by itself, with labels that a kubelet may set', async () => {
     await t.client.resource(nodes).delete('n1');
     const make = (metadata: object, spec: object = {}) =>
       why(post('/api/v1/nodes', { metadata: { name: 'n1', ...metadata }, spec }));
@@ -100,11 +98,11 @@ describe('a node', () => {
       'example.com/x': '',
       plain: '',
     };
-    // Taints may be there from the beginning.
+    // A new node may have taints.
     expect(await make({ labels }, { taints: [{ key: 'a', effect: 'NoSchedule' }] })).toBe('');
   });
 
-  test('changes itself, but neither its taints, nor its owners, nor labels that are others’', async () => {
+  test('changes itself, but not its taints, owners or protected labels', async () => {
     expect(
       await why(
         patch('/api/v1/nodes/n1', {
@@ -134,7 +132,7 @@ describe('a node', () => {
         patch('/api/v1/nodes/n1', { metadata: { labels: { 'node-role.kubernetes.io/x': '' } } }),
       ),
     ).toBe(n1('is not allowed to modify labels: node-role.kubernetes.io/x'));
-    // One that an administrator has given it stays.
+    // A label that an administrator has set stays.
     const restricted = { 'node-restriction.kubernetes.io/x': 'y' };
     await t.client
       .resource(nodes)
@@ -174,14 +172,14 @@ describe('a pod', () => {
   });
   const m = (reason: string) => forbidden('pods "m"', `node "n1" ${reason}`);
 
-  test('may be made as the mirror of a file', async () => {
+  test('may be created as the mirror of a static pod', async () => {
     expect(await why(post(PATH, mirror()))).toBe('');
     expect(
       await why(asNode({ method: 'DELETE', path: `${PATH}/m`, body: { gracePeriodSeconds: 0 } })),
     ).toBe('');
   });
 
-  test('may be made as nothing else', async () => {
+  test('may not be created otherwise', async () => {
     expect(await why(post(PATH, mirror({ annotations: {} })))).toBe(
       forbidden(
         'pods "m"',
@@ -237,7 +235,7 @@ describe('a pod', () => {
     );
   });
 
-  test('of its own may be told of, evicted and deleted; others’ not', async () => {
+  test('of the node may be updated, evicted and deleted; others’ not', async () => {
     await pod('mine', 'n1');
     await pod('other', 'n2');
     const running = { status: { phase: 'Running' } };
@@ -332,7 +330,7 @@ describe('a token', () => {
     );
   });
 
-  test('is for an audience that a volume asks for', async () => {
+  test('is for an audience that a volume requests', async () => {
     const uid = await pod('mine', 'n1', token('vault'));
     expect(await ask({ ...bound(uid), audiences: ['vault'] })).toBe('');
     expect(await ask({ ...bound(uid), audiences: ['vault', 'b'] })).toBe(
@@ -340,7 +338,8 @@ describe('a token', () => {
     );
     const no = (audience: string) =>
       refused(
-        `audience "${audience}" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience`,
+        `audience "${audience}" not found in pod spec volume, system:node:n1 is not authorized ` +
+          'to request tokens for this audience',
       );
     expect(await ask({ ...bound(uid), audiences: ['other'] })).toBe(no('other'));
     expect(await ask(bound(uid))).toBe(no(''));
@@ -356,7 +355,7 @@ describe('a token', () => {
     expect(await ask({ ...bound(uid), audiences: ['other'] })).toBe('');
   });
 
-  test('is for the audiences that a driver of its volumes asks for', async () => {
+  test('is for the audiences that a CSI driver of its volumes requests', async () => {
     const volume = { name: 'v', persistentVolumeClaim: { claimName: 'c' } };
     const uid = await pod('mine', 'n1', { volumes: [volume] });
     const asked = () => ask({ ...bound(uid), audiences: ['store'] });
@@ -389,7 +388,7 @@ describe('a token', () => {
   });
 });
 
-test('of a claim, a kubelet tells the size and what happens to it', async () => {
+test('of a claim, a kubelet may write only size and resize status', async () => {
   const claims = t.client.resource(persistentVolumeClaims).namespace('x');
   const requests = { storage: '1Gi' };
   await claims.create({
@@ -448,7 +447,7 @@ test('leases, CSINodes and slices are the node’s own', async () => {
   ).toEqual(['other']);
 });
 
-test('a node without a name writes nothing', async () => {
+test('a node user without a node name writes nothing', async () => {
   const user = {
     name: 'system:node:',
     groups: ['system:nodes', 'system:masters', 'system:authenticated'],
@@ -464,7 +463,7 @@ test('a node without a name writes nothing', async () => {
   );
 });
 
-test('a certificate for a kubelet is asked for by that kubelet', async () => {
+test('a kubelet’s certificate can be requested only by that kubelet', async () => {
   const keys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
   const ask = async (commonName: string, signerName: string) => {
     const name = `O=system:nodes, CN=${commonName}`;
@@ -491,6 +490,6 @@ test('a certificate for a kubelet is asked for by that kubelet', async () => {
       'can only create a node CSR with CN=system:node:n1',
     ),
   );
-  // What others sign is no concern of nodes.
+  // Requests for other signers are not restricted.
   expect(await ask('anybody', 'example.com/other')).toBe('');
 });

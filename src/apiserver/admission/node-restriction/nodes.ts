@@ -1,5 +1,5 @@
-// A kubelet may write its own node, but not what brings others' pods to it or keeps them away: no taints once it is there, and of
-// labels of Kubernetes only those that are known to be a kubelet's.
+// Rules for a kubelet's own node. A kubelet may not change what attracts or repels pods: no taints
+// on an existing node, and of Kubernetes' labels only those that kubelets set.
 
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -34,7 +34,7 @@ export function nodeObjection({ attributes, node }: NodeRequest): Objection {
   if (object === undefined) return undefined;
   return operation === 'CREATE'
     ? createObjection(object, node)
-    : updateObjection(object, old as ReadNode, node);
+    : updateObjection(object, old!, node);
 }
 
 function createObjection({ metadata, spec }: ReadNode, node: string): Objection {
@@ -60,7 +60,7 @@ function updateObjection({ metadata, spec }: ReadNode, old: ReadNode, node: stri
     : `is not allowed to modify labels: ${forbidden.join(', ')}`;
 }
 
-/** Sorted. */
+/** Returns the keys of labels that differ, sorted. */
 function changedLabels(now: Labels = {}, before: Labels = {}): readonly string[] {
   const keys = new Set([...Object.keys(now), ...Object.keys(before)]);
   return [...keys].filter((key) => now[key] !== before[key]).sort();

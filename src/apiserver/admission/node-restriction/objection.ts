@@ -1,15 +1,15 @@
-// The shape of what a rule for nodes says.
+// The result of a rule for nodes.
 
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 
-/** Why not; undefined if nothing speaks against it. */
+/** The reason to reject the request; undefined if it is allowed. */
 export type Objection = string | undefined;
 
 export interface NodeRequest {
   readonly attributes: AdmissionAttributes;
-  /** Who asks. */
+  /** The name of the node that makes the request. */
   readonly node: string;
   readonly services: { readonly find: Find; readonly authorizer: Authorizer };
 }

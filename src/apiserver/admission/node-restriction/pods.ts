@@ -1,5 +1,5 @@
-// A kubelet may make mirrors of its static pods, which must not get it anything; of the pods of its node it may write the status,
-// and it may evict and delete them.
+// Rules for pods. A kubelet may create mirrors of its static pods, which must not refer to API
+// objects. It may write the status of the pods on its node, evict them and delete them.
 
 import type { Node, Pod, Volume } from '#api/groups/core/v1/index.ts';
 import type { Immutable, OwnerReference } from '#api/machinery/meta/v1/index.ts';
@@ -7,8 +7,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { secretsAndConfigMapsOf } from '#apiserver/authorization/node/references.ts';
-import { isMirrorPod } from '../pod-defaults.ts';
-import type { ImmutablePod } from '../pod-defaults.ts';
+import { type ImmutablePod, isMirrorPod } from '../pod-defaults.ts';
 import type { NodeRequest, Objection } from './objection.ts';
 
 const PODS = { group: '', resource: 'pods' };
@@ -23,7 +22,10 @@ export async function podObjection(request: NodeRequest): Promise<Objection> {
         ? undefined
         : `node ${quote(node)} can only delete pods with spec.nodeName set to itself`;
     default:
-      return `unexpected operation ${quote(attributes.operation)}, node ${quote(node)} can only create and delete mirror pods`;
+      return (
+        `unexpected operation ${quote(attributes.operation)}, node ${quote(node)} can ` +
+        'only create and delete mirror pods'
+      );
   }
 }
 
@@ -76,7 +78,7 @@ async function mirrorObjection(
     return `node ${self} can only create pods with a single owner reference set to itself`;
   const why = ownerObjection(owner, node);
   if (why !== undefined) return why;
-  const { uid: claimed = '' } = owner as Immutable<OwnerReference>;
+  const { uid: claimed = '' } = owner!;
   const found = await services.find<Immutable<Node>>('', 'nodes', '', node);
   if (found === undefined) throw apierrors.notFound({ group: '', resource: 'nodes' }, node);
   const { uid } = found.metadata;
@@ -104,7 +106,7 @@ function ownerObjection(owner: Immutable<OwnerReference> | undefined, node: stri
   return undefined;
 }
 
-/** What of the API a pod would need, in words; undefined if nothing. */
+/** Returns the resource of an API object that the pod refers to; undefined if there is none. */
 function neededByMirror(pod: ImmutablePod): string | undefined {
   const { spec } = pod;
   if ((spec.serviceAccountName ?? '') !== '') return 'serviceaccounts';

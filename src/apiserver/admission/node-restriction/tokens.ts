@@ -1,5 +1,5 @@
-// A kubelet may have tokens for the pods of its node: bound to the pod, and for an audience that a volume of the pod asks for, or
-// that somebody has allowed it by name.
+// Rules for tokens. A kubelet may request tokens for the pods of its node: bound to the pod, and
+// for an audience that a volume of the pod requests, or that an administrator has allowed by name.
 
 import type { TokenRequest } from '#api/groups/authentication/v1/index.ts';
 import type {
@@ -18,7 +18,9 @@ import type { NodeRequest, Objection } from './objection.ts';
 type ReadPod = Immutable<Pod>;
 type Services = NodeRequest['services'];
 
-/** Of in-tree volumes, inline or as a PersistentVolume: the drivers that have replaced their plugins. */
+/**
+ * The CSI drivers that have replaced in-tree volume plugins, by the name of the volume's source.
+ */
 const REPLACED_BY = [
   ['awsElasticBlockStore', 'ebs.csi.aws.com'],
   ['azureDisk', 'disk.csi.azure.com'],
@@ -39,7 +41,10 @@ export async function tokenObjection(request: NodeRequest): Promise<Objection> {
   const pod = await services.find<ReadPod>('', 'pods', attributes.namespace, name);
   if (pod === undefined) throw apierrors.notFound({ group: '', resource: 'pods' }, name);
   if (pod.metadata.uid !== uid) {
-    return `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+    return (
+      `the UID in the bound object reference (${uid}) does not match the UID in record. ` +
+      'The object might have been deleted and then recreated'
+    );
   }
   if (pod.spec.nodeName !== node)
     return 'node requested token bound to a pod scheduled on a different node';
@@ -84,10 +89,16 @@ async function audienceObjection(
     name,
   });
   if (decision === 'allow') return undefined;
-  return `audience ${quote(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`;
+  return (
+    `audience ${quote(audience)} not found in pod spec volume, ${user.name} is not ` +
+    'authorized to request tokens for this audience'
+  );
 }
 
-/** Throws NotFound if an object on the way to the driver is missing. */
+/**
+ * Reports whether the volume's CSI driver requests tokens for the audience. Throws NotFound if an
+ * object on the way to the driver is missing.
+ */
 async function isAskedByDriver(
   services: Services,
   pod: ReadPod,
@@ -149,7 +160,7 @@ async function get<T extends KubeObject>(
   namespace: string,
   name: string,
 ): Promise<T> {
-  // Upstream's caches speak of one object, not of a resource.
+  // Upstream's caches name the kind of the object in this error, not its resource.
   const found = name === '' ? undefined : await services.find<T>(group, resource, namespace, name);
   if (found === undefined)
     throw apierrors.notFound({ group, resource: resource.replace(/s$/, '') }, name);

@@ -1,5 +1,5 @@
-// A control: one thing that a level of the Pod Security Standards demands of pods. What it demands has changed over Kubernetes'
-// versions, so it has one check for each span of them.
+// A control: one requirement of a level of the Pod Security Standards. Requirements have changed
+// over Kubernetes' versions, so a control has one check for each range of versions.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -10,30 +10,35 @@ export type Container =
   | PodSpec['containers'][number]
   | NonNullable<PodSpec['ephemeralContainers']>[number];
 
-/** A pod, or the template of one. */
+/** A pod, or a pod template. */
 export interface PodToCheck {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: PodSpec;
 }
 
 export interface Violation {
-  /** Of which kind it is, the same for all pods: 'hostPort'. */
+  /** The kind of violation, the same for all pods, such as 'hostPort'. */
   readonly reason: string;
-  /** What in this pod it is. */
+  /** The violation in this pod. */
   readonly detail: string;
 }
 
-/** Undefined: the pod is as it should be. */
+/** Returns the violation; undefined if the pod complies. */
 export type Check = (pod: PodToCheck) => Violation | undefined;
 
 export interface Control {
-  /** Controls are told in the order of their names, those of baseline first. */
+  /**
+   * The name of the control. Violations are listed in the order of names, those of baseline first.
+   */
   readonly id: string;
-  /** Restricted demands what baseline does, too. */
+  /** The lowest level with this control. Restricted includes baseline. */
   readonly level: Exclude<Level, 'privileged'>;
-  /** Each from a minor version on, until the next one. In ascending order. */
+  /**
+   * The checks with their first minor versions, in ascending order. Each is used until the next
+   * one.
+   */
   readonly versions: readonly { readonly since: number; readonly check: Check }[];
-  /** The control of baseline that this one takes the place of, as soon as there is a check. */
+  /** The control of baseline that this one replaces, in versions for which it has a check. */
   readonly replaces?: string;
 }
 
@@ -45,7 +50,7 @@ export function containersOf({
   return [...initContainers, ...containers, ...ephemeralContainers];
 }
 
-/** The names of those that are not as they should be. */
+/** Returns the names of the containers that are wrong. */
 export function containersWhere(
   { spec }: PodToCheck,
   isWrong: (container: Container) => boolean,
@@ -53,12 +58,15 @@ export function containersWhere(
   return containersOf(spec).flatMap((container) => (isWrong(container) ? [container.name] : []));
 }
 
-/** 'container "a"', 'containers "a", "b"' */
+/** Returns 'container "a"' or 'containers "a", "b"'. */
 export function named(what: string, names: readonly string[]): string {
   return `${plural(what, names.length)} ${quoted(names)}`;
 }
 
-/** Whoever said it: 'pod', 'container "a"', 'pod and containers "a", "b"'. '': nobody. */
+/**
+ * Returns the objects that set a field: 'pod', 'container "a"', 'pod and containers "a", "b"', or
+ * ''.
+ */
 export function saidBy(pod: boolean, containers: readonly string[]): string {
   return [
     ...(pod ? ['pod'] : []),
@@ -70,7 +78,7 @@ export function plural(word: string, count: number): string {
   return count === 1 ? word : `${word}s`;
 }
 
-/** As they are, even with quotes in them. */
+/** Returns the texts in double quotes. Quotes in them are not escaped. */
 export function quoted(texts: readonly string[]): string {
   return texts.map((text) => `"${text}"`).join(', ');
 }
@@ -79,12 +87,14 @@ export function sorted(texts: Iterable<string>): readonly string[] {
   return [...new Set(texts)].toSorted();
 }
 
-/** Nothing that pods of Windows could set, so they need not set it, from 1.25 on. */
+/** Returns a check that skips pods of Windows, which cannot set the field (from 1.25 on). */
 export function unlessWindows(check: Check): Check {
   return (pod) => (pod.spec.os?.name === 'windows' ? undefined : check(pod));
 }
 
-/** Whoever is root in a user namespace is nobody outside of it. */
+/**
+ * Returns a check that skips pods in a user namespace, where root has no privileges on the host.
+ */
 export function unlessInUserNamespace(check: Check): Check {
   return (pod) => (pod.spec.hostUsers === false ? undefined : check(pod));
 }

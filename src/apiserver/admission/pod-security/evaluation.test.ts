@@ -1,4 +1,4 @@
-// Each control, with the pods that pass and those that do not, and in which versions.
+// Each control with pods that pass, pods that do not, and the versions in which it applies.
 
 import { describe, expect, test } from 'vitest';
 
@@ -17,7 +17,7 @@ const withContext = (context: string) => withContainer(`securityContext: {${cont
 const withPodContext = (context: string) =>
   `{spec: {securityContext: {${context}}, containers: [{name: c}]}}`;
 
-/** What one control says, which the others are left out of. */
+/** Returns the violation of one control. */
 function said(id: string, minor: number, yaml: string): string | undefined {
   const control = CONTROLS.find((each) => each.id === id);
   const check = control?.versions.findLast(({ since }) => since <= minor)?.check;
@@ -69,7 +69,8 @@ const CASES: readonly Case[] = [
   [
     'hostPorts',
     0,
-    '{spec: {initContainers: [{name: i, ports: [{hostPort: 9}]}], containers: [{name: c, ports: [{hostPort: 10}, {hostPort: 9}]}]}}',
+    '{spec: {initContainers: [{name: i, ports: [{hostPort: 9}]}], containers: [{name: c, ' +
+      'ports: [{hostPort: 10}, {hostPort: 9}]}]}}',
     'hostPort (containers "i", "c" use hostPorts 10, 9)',
   ],
   [
@@ -94,7 +95,8 @@ const CASES: readonly Case[] = [
     'hostProbesAndHostLifecycle',
     34,
     `{spec: {initContainers: [{name: z, startupProbe: {tcpSocket: {host: w, port: 1}}}],
-      containers: [{name: c, lifecycle: {postStart: {tcpSocket: {host: x, port: 1}}, preStop: {httpGet: {host: x, port: 1}}}}]}}`,
+      containers: [{name: c, lifecycle:
+        {postStart: {tcpSocket: {host: x, port: 1}}, preStop: {httpGet: {host: x, port: 1}}}}]}}`,
     'probe or lifecycle host (containers "c", "z" use probe or lifecycle hosts "w", "x")',
   ],
   ['windowsHostProcess', 0, withContext('windowsOptions: {hostProcess: false}'), undefined],
@@ -145,7 +147,8 @@ const CASES: readonly Case[] = [
   [
     'runAsNonRoot',
     35,
-    `{spec: {securityContext: {runAsNonRoot: false}, containers: [{name: c, securityContext: {runAsNonRoot: false}}, {name: d}]}}`,
+    '{spec: {securityContext: {runAsNonRoot: false}, containers: [{name: c, securityContext: ' +
+      '{runAsNonRoot: false}}, {name: d}]}}',
     'runAsNonRoot != true (pod and container "c" must not set securityContext.runAsNonRoot=false)',
   ],
   ['runAsUser', 22, withPodContext('runAsUser: 0'), undefined],
@@ -178,7 +181,8 @@ const CASES: readonly Case[] = [
     'capabilities_baseline',
     0,
     ALL_KINDS('capabilities: {add: [SYS_TIME, CHOWN, NET_RAW]}'),
-    'non-default capabilities (containers "i", "e" must not include "NET_RAW", "SYS_TIME" in securityContext.capabilities.add)',
+    'non-default capabilities (containers "i", "e" must not include "NET_RAW", "SYS_TIME" in ' +
+      'securityContext.capabilities.add)',
   ],
   ['capabilities_restricted', 21, PLAIN, undefined],
   [
@@ -250,7 +254,8 @@ const CASES: readonly Case[] = [
     'seccompProfile_restricted',
     24,
     AS_WINDOWS,
-    'seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+    'seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to ' +
+      '"RuntimeDefault" or "Localhost")',
   ],
   [
     'seccompProfile_restricted',
@@ -269,7 +274,8 @@ const CASES: readonly Case[] = [
   [
     'seLinuxOptions',
     31,
-    `{spec: {securityContext: {seLinuxOptions: {type: b, role: r}}, containers: [{name: c, securityContext: {seLinuxOptions: {type: a, user: u}}}]}}`,
+    '{spec: {securityContext: {seLinuxOptions: {type: b, role: r}}, containers: [{name: c, ' +
+      'securityContext: {seLinuxOptions: {type: a, user: u}}}]}}',
     'seLinuxOptions (pod and container "c" set forbidden securityContext.seLinuxOptions: types "a", "b"; ' +
       'user may not be set; role may not be set)',
   ],
@@ -282,7 +288,8 @@ const CASES: readonly Case[] = [
   [
     'restrictedVolumes',
     0,
-    '{spec: {volumes: [{name: a, nfs: {server: s, path: /}}, {name: b, hostPath: {path: /}}, {name: c}], containers: []}}',
+    '{spec: {volumes: [{name: a, nfs: {server: s, path: /}}, {name: b, hostPath: {path: /}}, ' +
+      '{name: c}], containers: []}}',
     'restricted volume types (volumes "a", "b", "c" use restricted volume types "hostPath", "nfs", "unknown")',
   ],
   ['sysctls', 0, SYSCTL('kernel.shm_rmid_forced'), undefined],
@@ -309,7 +316,7 @@ describe('controls', () => {
     expect(said(id, minor, yaml)).toBe(expected);
   });
 
-  test('each of them, and each of its versions, is one of those', () => {
+  test('the cases cover each control in each version', () => {
     const tried = new Set(CASES.map(([id, minor]) => `${id} ${sinceOf(id, minor)}`));
     const all = CONTROLS.flatMap(({ id, versions }) =>
       versions.map(({ since }) => `${id} ${since}`),
@@ -327,13 +334,14 @@ describe('levels', () => {
   const reasons = (level: Level, version: Version, yaml: string) =>
     reasonsText(violationsOf(pod(yaml), { level, version }));
   const BAD = `{spec: {hostNetwork: true, volumes: [{name: v, hostPath: {path: /}}],
-    containers: [{name: c, securityContext: {privileged: true, capabilities: {add: [NET_RAW]}, procMount: Unmasked}}]}}`;
+    containers: [{name: c, securityContext:
+      {privileged: true, capabilities: {add: [NET_RAW]}, procMount: Unmasked}}]}}`;
 
-  test('privileged demands nothing', () => {
+  test('privileged has no requirements', () => {
     expect(reasons('privileged', 'latest', BAD)).toBe('');
   });
 
-  test('restricted demands what baseline does, or something stricter in its place', () => {
+  test('restricted requires what baseline does, or something stricter in its place', () => {
     expect(reasons('baseline', 'latest', BAD)).toBe(
       'non-default capabilities, host namespaces, hostPath volumes, privileged, procMount',
     );
@@ -346,13 +354,13 @@ describe('levels', () => {
     );
   });
 
-  test('latest, and what is still to come, is as the newest that is known', () => {
+  test('latest, and future versions, are the newest version', () => {
     for (const version of [`v1.${NEWEST_MINOR}`, 'v1.99999'] as const) {
       expect(reasons('restricted', version, BAD)).toBe(reasons('restricted', 'latest', BAD));
     }
   });
 
-  test('a pod that says everything passes', () => {
+  test('a pod with all required fields passes', () => {
     const good = `{spec: {securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
       containers: [{name: c, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}}`;
     for (let minor = 0; minor <= NEWEST_MINOR; minor++)

@@ -1,4 +1,5 @@
-// What a level of the Pod Security Standards, as one of Kubernetes' versions had it, has against a pod.
+// Evaluates a pod against a level of the Pod Security Standards, in the definition of a version of
+// Kubernetes.
 
 import type { Control, PodToCheck, Violation } from './control.ts';
 import * as capabilities from './controls/capabilities.ts';
@@ -6,12 +7,11 @@ import * as host from './controls/host.ts';
 import * as privileges from './controls/privileges.ts';
 import * as profiles from './controls/profiles.ts';
 import * as volumesAndSysctls from './controls/volumes-and-sysctls.ts';
-import { minorOf } from './policy.ts';
-import type { LevelVersion } from './policy.ts';
+import { type LevelVersion, minorOf } from './policy.ts';
 
 type Check = Control['versions'][number]['check'];
 
-/** Every control there is; each of those modules exports nothing else. */
+/** All controls. The modules of controls export nothing else. */
 export const CONTROLS: readonly Control[] = [
   capabilities,
   host,
@@ -20,14 +20,14 @@ export const CONTROLS: readonly Control[] = [
   volumesAndSysctls,
 ].flatMap((module) => Object.values(module));
 
-/** No definition has changed since. */
+/** The last minor version in which a definition has changed. */
 export const NEWEST_MINOR = Math.max(
   ...CONTROLS.flatMap(({ versions }) => versions.map(({ since }) => since)),
 );
 
 const checks = new Map<string, readonly Check[]>();
 
-/** Empty: nothing. */
+/** Returns the pod's violations; an empty list if it complies. */
 export function violationsOf(
   pod: PodToCheck,
   { level, version }: LevelVersion,
@@ -42,13 +42,13 @@ function checksOf(level: Control['level'], minor: number): readonly Check[] {
   const key = `${level}:${minor}`;
   let known = checks.get(key);
   if (known === undefined) {
-    known = controlsOf(level, minor).map((control) => checkAt(control, minor) as Check);
+    known = controlsOf(level, minor).map((control) => checkAt(control, minor)!);
     checks.set(key, known);
   }
   return known;
 }
 
-/** Baseline's, then restricted's, each in the order of their names. */
+/** Returns baseline's controls, then restricted's, each in the order of their names. */
 function controlsOf(level: Control['level'], minor: number): readonly Control[] {
   const there = CONTROLS.filter((control) => checkAt(control, minor) !== undefined);
   const ofLevel = (wanted: Control['level']) =>
@@ -63,12 +63,15 @@ function checkAt({ versions }: Control, minor: number): Check | undefined {
   return versions.findLast(({ since }) => since <= minor)?.check;
 }
 
-/** 'hostPort, privileged' */
+/** Returns the reasons, such as 'hostPort, privileged'. */
 export function reasonsText(violations: readonly Violation[]): string {
   return violations.map(({ reason }) => reason).join(', ');
 }
 
-/** 'hostPort (container "c" uses hostPort 80), privileged (…)' */
+/**
+ * Returns reasons with details, such as 'hostPort (container "c" uses hostPort 80), privileged
+ * (…)'.
+ */
 export function detailsText(violations: readonly Violation[]): string {
   return violations.map(({ reason, detail }) => `${reason} (${detail})`).join(', ');
 }

@@ -31,11 +31,11 @@ const warnings = (pods: readonly TestPod[], isLate = () => false) =>
     isLate,
   });
 
-test('where all is well nothing is said', () => {
+test('compliant pods cause no warnings', () => {
   expect(warnings([pod('a', []), pod('b', [])])).toEqual([]);
 });
 
-test('pods that break the same rules are told of together, by the first name', () => {
+test('pods with the same violations share a warning with the first name', () => {
   const pods = [
     pod('z', ['x']),
     pod('b', ['x']),
@@ -52,7 +52,7 @@ test('pods that break the same rules are told of together, by the first name', (
   ]);
 });
 
-test('of too many pods one of each controller comes first', () => {
+test('of too many pods, one of each controller is checked first', () => {
   const replicas = Array.from({ length: MAX_PODS }, (_, i) => pod(`r${i}`, ['x'], 'rs'));
   expect(warnings([...replicas, pod('s', ['y'], 'other'), pod('t', ['y'])])).toEqual([
     `new PodSecurity enforce level only checked against the first ${MAX_PODS} of ${MAX_PODS + 2} existing pods`,
@@ -62,7 +62,7 @@ test('of too many pods one of each controller comes first', () => {
   ]);
 });
 
-test('it ends when it has taken too long', () => {
+test('it stops when it has taken too long', () => {
   let asked = 0;
   const isLate = () => ++asked === 2;
   expect(warnings([pod('a', ['x']), pod('b', []), pod('c', ['x'])], isLate)).toEqual([

@@ -1,11 +1,11 @@
-// What there is to say of the pods of a namespace when a stricter level is to be enforced there: they stay, but would not come in again.
+// Warnings about a namespace's existing pods when a stricter level is enforced there. Such pods
+// keep running, but would not be admitted again.
 
 import type { Violation } from './control.ts';
 import { reasonsText } from './evaluation.ts';
-import { levelVersionText } from './policy.ts';
-import type { LevelVersion } from './policy.ts';
+import { type LevelVersion, levelVersionText } from './policy.ts';
 
-/** Of more pods than these not all are looked at. */
+/** The maximum number of pods to check. */
 export const MAX_PODS = 3000;
 export const MAX_MS = 1000;
 
@@ -21,11 +21,11 @@ export interface ExistingPodsQuestion<Pod extends ExistingPod> {
   readonly pods: readonly Pod[];
   readonly enforce: LevelVersion;
   readonly violationsOf: (pod: Pod) => readonly Violation[];
-  /** Asked after each pod: whether that took too long. */
+  /** Reports, after each pod, whether the check has taken too long. */
   readonly isLate: () => boolean;
 }
 
-/** Texts of warnings: pods that break the same rules are told of together. */
+/** Returns the warnings. Pods with the same violations share one. */
 export function existingPodsWarnings<Pod extends ExistingPod>(
   question: ExistingPodsQuestion<Pod>,
 ): readonly string[] {
@@ -62,7 +62,10 @@ export function existingPodsWarnings<Pod extends ExistingPod>(
   return [...warnings, ...byPod.toSorted()];
 }
 
-/** The pods of one controller are alike: where not all can be looked at, one of each should be. */
+/**
+ * Sorts the pods so that one of each controller comes first. The pods of one controller are alike,
+ * so these are checked first if not all can be checked.
+ */
 function oneOfEachControllerFirst<Pod extends ExistingPod>(pods: readonly Pod[]): readonly Pod[] {
   const seen = new Set<string>();
   const first: Pod[] = [];

@@ -1,4 +1,4 @@
-// What to tell whoever writes labels of Pod Security into a namespace that is exempt from it.
+// The warning for labels of Pod Security on a namespace that is exempt from it.
 
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -8,11 +8,11 @@ import {
   levelLabel,
   levelVersionText,
   MODES,
+  type Policy,
   versionLabel,
 } from './policy.ts';
-import type { Policy } from './policy.ts';
 
-/** Undefined: the labels ask for nothing that is not so anyway. */
+/** Returns the warning; undefined if the labels request nothing beyond the defaults. */
 export function ignoredNamespaceWarning(
   { metadata: { name, labels = {} } }: Immutable<Namespace>,
   policy: Policy,
@@ -24,5 +24,8 @@ export function ignoredNamespaceWarning(
       policy[mode].level !== 'privileged' &&
       (labels[levelLabel(mode)] !== undefined || labels[versionLabel(mode)] !== undefined),
   ).map((mode) => `${mode}=${levelVersionText(policy[mode])}`);
-  return `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${asked.join(', ')}) will be ignored`;
+  return (
+    `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy ` +
+    `(${asked.join(', ')}) will be ignored`
+  );
 }

@@ -1,11 +1,12 @@
-// Pods keep to the Pod Security Standards that their namespace asks for in its labels: those that do not are refused, whoever asks for
-// them, or for something that makes such pods, is warned. Without an audit log, what is to be audited is counted and goes nowhere else.
+// The PodSecurity plugin. Pods must comply with the Pod Security Standards that their namespace's
+// labels request. A pod that violates the enforced level is rejected. A user who creates a pod, or
+// an object with a pod template, that violates the warn level gets a warning. Violations of the
+// audit level are only counted, as there is no audit log.
 
 import type { Namespace, Pod } from '#api/groups/core/v1/index.ts';
-import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import type { Find, FindAll } from '#apiserver/catalog/internal-client.ts';
@@ -18,16 +19,19 @@ import type { PodSecurityMetrics } from './metrics.ts';
 import {
   compareLevels,
   isFullyPrivileged,
+  type LabelledPolicy,
+  type Labels,
+  type LevelVersion,
   levelVersionText,
+  type Policy,
   policyOf,
   PRIVILEGED_POLICY,
   sameLevelVersion,
 } from './policy.ts';
-import type { LabelledPolicy, LevelVersion, Labels, Policy } from './policy.ts';
 import { isSignificantUpdate } from './significance.ts';
 import { hasTemplate, podToCheck, templateOf } from './templates.ts';
 
-/** Whose pods nothing is demanded of. */
+/** The users, namespaces and runtime classes without requirements. */
 export interface PodSecurityExemptions {
   readonly usernames?: readonly string[];
   readonly namespaces?: readonly string[];
@@ -35,9 +39,9 @@ export interface PodSecurityExemptions {
 }
 
 export interface PodSecurityConfig {
-  /** What namespaces ask for that do not say it themselves. Default: privileged, in all modes. */
+  /** The policy of namespaces without labels. Default: privileged, in all modes. */
   readonly defaults?: Policy;
-  /** Default: nobody. */
+  /** Default: no exemptions. */
   readonly exemptions?: PodSecurityExemptions;
 }
 
@@ -46,10 +50,10 @@ export interface PodSecurityServices {
   readonly findAll: FindAll;
   readonly clock: Clock;
   readonly podSecurityMetrics: PodSecurityMetrics;
-  readonly podSecurity?: PodSecurityConfig | undefined;
+  readonly podSecurity?: PodSecurityConfig;
 }
 
-/** Nothing that makes a pod another one comes in by these. */
+/** Subresources whose writes cannot change a field that the standards restrict. */
 const IGNORED_SUBRESOURCES: ReadonlySet<string> = new Set([
   'attach',
   'binding',
@@ -69,7 +73,7 @@ export class PodSecurity implements AdmissionPlugin {
   readonly #metrics: PodSecurityMetrics;
   readonly #defaults: Policy;
   readonly #exempt: Readonly<Record<keyof PodSecurityExemptions, ReadonlySet<string>>>;
-  /** By the labels of namespaces, which are read again and again. */
+  /** Parsed policies by the namespaces' labels, which are read often. */
   readonly #policies = new WeakMap<Labels, LabelledPolicy>();
 
   constructor(services: PodSecurityServices) {
@@ -133,7 +137,7 @@ export class PodSecurity implements AdmissionPlugin {
     this.#evaluate(attributes, podToCheck(pod), asked, true);
   }
 
-  /** What makes pods is never refused: the pods are, if need be. */
+  /** Checks an object with a pod template. It is never rejected, since its pods are. */
   #validateTemplate(
     attributes: AdmissionAttributes,
     namespace: Immutable<Namespace> | undefined,
@@ -146,7 +150,7 @@ export class PodSecurity implements AdmissionPlugin {
     const { audit, warn } = asked.policy;
     if (asked.errors.length === 0 && audit.level === 'privileged' && warn.level === 'privileged')
       return;
-    const template = templateOf(attributes.resource, attributes.object as KubeObject);
+    const template = templateOf(attributes.resource, attributes.object!);
     if (template !== undefined) this.#evaluate(attributes, template, asked, false);
   }
 
@@ -198,7 +202,7 @@ export class PodSecurity implements AdmissionPlugin {
       attributes.operation === 'UPDATE'
         ? this.#policyOf(attributes.oldObject as Immutable<Namespace>)
         : undefined;
-    // What was wrong before may stay so, until somebody touches it.
+    // Labels that were invalid before may stay so until they are changed.
     if (errors.length > 0 && (old === undefined || !deepEqual(errors, old.errors))) {
       throw apierrors.invalid({ group: '', kind: 'Namespace' }, attributes.name, errors);
     }
@@ -240,7 +244,7 @@ function policyAndDetails(policy: LevelVersion, violations: readonly Violation[]
   return `PodSecurity ${JSON.stringify(levelVersionText(policy))}: ${detailsText(violations)}`;
 }
 
-/** Whether pods that came in under the old policy might be refused by the new one. */
+/** Reports whether pods that the old policy admitted might be rejected by the new one. */
 function isTightened(old: LevelVersion, current: LevelVersion): boolean {
   if (sameLevelVersion(old, current) || current.level === 'privileged') return false;
   return old.version !== current.version || compareLevels(current.level, old.level) > 0;

@@ -1,14 +1,14 @@
-// How often pods were held against the Pod Security Standards, under Kubernetes' names.
+// Metrics of evaluations of the Pod Security Standards, under Kubernetes' names.
 
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family } from '#machinery/metrics/instruments.ts';
+import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
 import type { AdmissionTarget } from '../plugin.ts';
 import { NEWEST_MINOR } from './evaluation.ts';
-import { minorOf } from './policy.ts';
-import type { LevelVersion, Mode } from './policy.ts';
+import { type LevelVersion, minorOf, type Mode } from './policy.ts';
 
 export interface PodSecurityMetricsConfig {
-  /** The version of the API server: 'v1.36.3'. Policies of newer versions count as 'future'. */
+  /**
+   * The version of the API server, such as 'v1.36.3'. Policies of newer versions count as 'future'.
+   */
   readonly version: string;
 }
 
@@ -21,14 +21,16 @@ export class PodSecurityMetrics {
   readonly #evaluations: Family<Counter>;
   readonly #exemptions: Family<Counter>;
   readonly #errors: Family<Counter>;
-  /** What nearly all pods count towards. */
+  /** The counters for almost all pods. */
   readonly #privileged: Readonly<Record<(typeof OPERATIONS)[number], Counter>>;
 
   constructor({ version }: PodSecurityMetricsConfig) {
     this.#minor = Number(/^v1\.(\d+)/.exec(version)?.[1] ?? NEWEST_MINOR);
     this.#evaluations = this.#instruments.counter({
       name: 'pod_security_evaluations_total',
-      help: 'How many pods and templates of pods were held against a policy, of those that were neither ignored nor exempt.',
+      help:
+        'How many pods and templates of pods were held against a policy, of those that ' +
+        'were neither ignored nor exempt.',
       labels: ['decision', 'policy_level', 'policy_version', 'mode', ...OF_REQUESTS],
     });
     this.#exemptions = this.#instruments.counter({
@@ -38,7 +40,9 @@ export class PodSecurityMetrics {
     });
     this.#errors = this.#instruments.counter({
       name: 'pod_security_errors_total',
-      help: 'How often the policy of a namespace could not be had (fatal), or not be read, so that restricted took its place.',
+      help:
+        'How often the policy of a namespace could not be had (fatal), or not be read, so ' +
+        'that restricted took its place.',
       labels: ['fatal', ...OF_REQUESTS],
     });
     const privileged = (operation: string): Counter =>
@@ -64,7 +68,7 @@ export class PodSecurityMetrics {
     ).value++;
   }
 
-  /** The shortest way to count a pod of which nothing is demanded. */
+  /** Counts a pod without requirements; the fast path. */
   privileged(target: AdmissionTarget): void {
     if (target.subresource === '')
       this.#privileged[target.operation === 'CREATE' ? 'create' : 'update'].value++;

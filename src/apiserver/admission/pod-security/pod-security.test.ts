@@ -1,11 +1,10 @@
-// Pods, what makes them, and their namespaces, through the API.
+// Pods, objects with pod templates, and their namespaces, through the API.
 
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import type { PodSecurityConfig } from './index.ts';
 import type { Policy } from './policy.ts';
 
@@ -28,7 +27,7 @@ async function start(podSecurity?: PodSecurityConfig): Promise<void> {
   t = await startTestServer({ ...(podSecurity !== undefined && { podSecurity }) });
   api = new Api(t.server);
 }
-/** On what a server has left that does not know the labels. */
+/** Restarts on the storage of a server without the plugin, which has created the object. */
 async function startOver(created: object): Promise<void> {
   const before = await startTestServer({ disableAdmissionPlugins: ['PodSecurity'] });
   await new Api(before.server).post(NAMESPACES, created);
@@ -54,7 +53,7 @@ async function metrics(): Promise<readonly string[]> {
 }
 
 describe('pods', () => {
-  test('are refused where the namespace enforces a level', async () => {
+  test('are rejected if they violate the enforced level', async () => {
     await start();
     await api.post(NAMESPACES, namespace({ enforce: 'baseline' }));
     const refused = await api.post(PODS, pod('p', HOST));
@@ -68,12 +67,13 @@ describe('pods', () => {
     expect((await api.post(`${PODS}?dryRun=All`, pod('p', HOST))).code).toBe(403);
     expect((await api.post(PODS, pod('p', PLAIN))).code).toBe(201);
     const counted = (decision: string) =>
-      `pod_security_evaluations_total{decision="${decision}",policy_level="baseline",policy_version="latest",mode="enforce",` +
+      `pod_security_evaluations_total{decision="${decision}",policy_level="baseline",` +
+      'policy_version="latest",mode="enforce",' +
       'request_operation="create",resource="pod",subresource=""}';
     expect(await metrics()).toEqual([`${counted('deny')} 3`, `${counted('allow')} 1`]);
   });
 
-  test('are let in with a warning where it only warns', async () => {
+  test('are admitted with a warning if they violate the warn level', async () => {
     await start();
     await api.post(
       NAMESPACES,
@@ -97,7 +97,7 @@ describe('pods', () => {
     ]);
   });
 
-  test('may be updated in what the standards are not about', async () => {
+  test('may be updated in fields that the standards do not restrict', async () => {
     await start();
     await api.post(NAMESPACES, namespace({}));
     await api.post(PODS, pod('p', HOST));
@@ -114,7 +114,7 @@ describe('pods', () => {
     expect(outcome(await api.patch(`${PODS}/p/ephemeralcontainers`, debug))).toBe(refusal);
   });
 
-  test('get no ephemeral containers that they might not have begun with', async () => {
+  test('get no ephemeral containers that a new pod could not have', async () => {
     await start();
     await api.post(NAMESPACES, namespace({ enforce: 'baseline' }));
     await api.post(PODS, pod('p', PLAIN));
@@ -129,7 +129,7 @@ describe('pods', () => {
     expect((await add({})).code).toBe(200);
   });
 
-  test('fall under what the server demands where the namespace demands nothing, unless they are exempt', async () => {
+  test('follow the server’s defaults in a namespace without labels, unless exempt', async () => {
     const baseline = { level: 'baseline', version: 'latest' } as const;
     const defaults: Policy = { enforce: baseline, audit: baseline, warn: baseline };
     await start({
@@ -160,7 +160,7 @@ describe('pods', () => {
     ]);
   });
 
-  test('of a namespace whose labels cannot be read fall under restricted', async () => {
+  test('of a namespace with invalid labels must be restricted', async () => {
     await startOver(namespace({ enforce: 'none' }));
     const answer = await api.post(PODS, pod('p', HOST));
     expect(answer.json.message).toContain(
@@ -174,7 +174,7 @@ describe('pods', () => {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-describe('what makes pods', () => {
+describe('objects with pod templates', () => {
   const template = { metadata: { labels: { a: 'b' } }, spec: HOST };
   const ofJob = { metadata: {}, spec: { ...HOST, restartPolicy: 'Never' } };
   const selector = { matchLabels: { a: 'b' } };
@@ -209,7 +209,7 @@ describe('what makes pods', () => {
     ).toBe(true);
   });
 
-  test('is not looked at by its subresources', async () => {
+  test('are not checked in their subresources', async () => {
     await start();
     await api.post(NAMESPACES, namespace({ enforce: 'baseline' }));
     const path = '/apis/apps/v1/namespaces/ns/deployments';
@@ -219,7 +219,7 @@ describe('what makes pods', () => {
 });
 
 describe('namespaces', () => {
-  test('with labels that cannot be read are refused', async () => {
+  test('with invalid labels are rejected', async () => {
     await start();
     const wrong = { enforce: 'strict', 'warn-version': '1.30' };
     const problems =
@@ -233,7 +233,7 @@ describe('namespaces', () => {
     );
   });
 
-  test('may be changed otherwise while their labels are as wrong as before', async () => {
+  test('may be updated while their labels are as invalid as before', async () => {
     await startOver(namespace({ enforce: 'none' }));
     expect(
       (await api.patch(`${NAMESPACES}/ns`, { metadata: { annotations: { a: 'b' } } })).code,
@@ -241,7 +241,7 @@ describe('namespaces', () => {
     expect((await api.patch(`${NAMESPACES}/ns`, namespace({ enforce: 'nothing' }))).code).toBe(422);
   });
 
-  test('that become stricter warn of the pods that are there', async () => {
+  test('that become stricter cause warnings about existing pods', async () => {
     await start();
     await api.post(NAMESPACES, namespace({}));
     for (const name of ['b', 'a']) await api.post(PODS, pod(name, HOST));
@@ -256,14 +256,15 @@ describe('namespaces', () => {
     expect(await change({ 'enforce-version': 'v1.30' })).toHaveLength(2);
     expect(await change({ enforce: 'restricted' })).toEqual([
       'existing pods in namespace "ns" violate the new PodSecurity enforce level "restricted:v1.30"',
-      'a (and 1 other pod): host namespaces, allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile',
+      'a (and 1 other pod): host namespaces, allowPrivilegeEscalation != false, unrestricted ' +
+        'capabilities, runAsNonRoot != true, seccompProfile',
       'good: allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile',
     ]);
     expect(await change({ enforce: 'baseline' })).toEqual([]);
     expect(await change({ enforce: 'privileged' })).toEqual([]);
   });
 
-  test('that are exempt are told that they ask in vain', async () => {
+  test('that are exempt get a warning about useless labels', async () => {
     await start({ exemptions: { namespaces: ['ns'] } });
     const ignored = (policy: string) => [
       `namespace "ns" is exempt from Pod Security, and the policy (${policy}) will be ignored`,

@@ -5,10 +5,10 @@ import {
   equivalentPolicies,
   levelVersionText,
   MODES,
+  type Policy,
   policyOf,
   PRIVILEGED_POLICY,
 } from './policy.ts';
-import type { Policy } from './policy.ts';
 
 const PREFIX = 'pod-security.kubernetes.io/';
 const labels = (short: Record<string, string>) =>
@@ -29,7 +29,7 @@ const STRICT: Policy = {
   warn: { level: 'restricted', version: 'v1.22' },
 };
 
-describe('what labels ask for', () => {
+describe('the policy of labels', () => {
   test.each<[Record<string, string>, string]>([
     [{}, 'privileged:latest privileged:latest privileged:latest'],
     [{ enforce: 'baseline' }, 'baseline:latest privileged:latest baseline:latest'],
@@ -65,7 +65,7 @@ describe('what labels ask for', () => {
     expect(asked(short)).toEqual([policy]);
   });
 
-  test('the rest is the default', () => {
+  test('missing labels mean the default', () => {
     expect(asked({}, STRICT)).toEqual(['baseline:v1.20 restricted:v1.21 restricted:v1.22']);
     expect(asked({ enforce: 'restricted' }, STRICT)).toEqual([
       'restricted:v1.20 restricted:v1.21 restricted:v1.22',

@@ -1,10 +1,11 @@
-// Which of the Pod Security Standards a namespace asks for: three modes, each with a level and the version of Kubernetes whose
-// definition of it counts. They stand in the namespace's labels; what these leave out is the server's default.
+// The policy of a namespace: three modes, each with a level of the Pod Security Standards and the
+// version of Kubernetes that defines it. It is read from the namespace's labels; the server's
+// defaults fill the gaps.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 
-/** From the loosest to the strictest. */
+/** The levels from the least to the most strict. */
 export const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -16,17 +17,23 @@ export interface LevelVersion {
   readonly version: Version;
 }
 
-/** enforce: pods are refused. audit: told to the audit log. warn: told to whoever asks. */
+/**
+ * The modes. enforce: pods are rejected. audit: the audit log gets a record. warn: the user gets a
+ * warning.
+ */
 export const MODES = ['enforce', 'audit', 'warn'] as const;
 export type Mode = (typeof MODES)[number];
 export type Policy = Readonly<Record<Mode, LevelVersion>>;
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** What labels ask for. There always is a policy: a level that is none is `restricted` for enforce, and `privileged` otherwise. */
+/**
+ * The policy of a namespace's labels. An invalid level means `restricted` for enforce, and
+ * `privileged` for the other modes.
+ */
 export interface LabelledPolicy {
   readonly policy: Policy;
-  /** What is wrong with the labels. */
+  /** The errors in the labels. */
   readonly errors: FieldErrorList;
 }
 
@@ -45,17 +52,17 @@ export const PRIVILEGED_POLICY: Policy = {
   warn: PRIVILEGED,
 };
 
-/** 'restricted:v1.25' */
+/** Returns text such as 'restricted:v1.25'. */
 export function levelVersionText({ level, version }: LevelVersion): string {
   return `${level}:${version}`;
 }
 
-/** Of 'latest': Infinity. */
+/** Returns the minor version; Infinity for 'latest'. */
 export function minorOf(version: Version): number {
   return version === 'latest' ? Infinity : Number(version.slice('v1.'.length));
 }
 
-/** Negative if `a` is looser than `b`, positive if it is stricter. */
+/** Returns a negative number if `a` is less strict than `b`, a positive one if it is stricter. */
 export function compareLevels(a: Level, b: Level): number {
   return LEVELS.indexOf(a) - LEVELS.indexOf(b);
 }
@@ -70,7 +77,10 @@ export function isFullyPrivileged({ enforce, audit, warn }: Policy): boolean {
   );
 }
 
-/** Whether pods cannot tell one from the other: privileged is the same in all versions. */
+/**
+ * Reports whether two policies have the same effect on pods: privileged is the same in all
+ * versions.
+ */
 export function equivalentPolicies(a: Policy, b: Policy): boolean {
   return MODES.every((mode) => {
     const bothPrivileged = a[mode].level === 'privileged' && b[mode].level === 'privileged';
@@ -96,7 +106,7 @@ function labelled(
   const levelText = labels[levelLabel(mode)];
   if (levelText !== undefined) {
     const given = LEVELS.find((each) => each === levelText);
-    // In doubt pods are refused, but nobody is bothered.
+    // An invalid level rejects pods if it is to be enforced, but causes no warnings.
     level = given ?? (mode === 'enforce' ? 'restricted' : 'privileged');
     if (given === undefined)
       errors.push(invalid(levelLabel(mode), levelText, `must be one of ${LEVELS.join(', ')}`));
@@ -118,7 +128,10 @@ function invalid(label: string, value: string, detail: string): field.FieldError
   return field.invalid(LABELS_PATH.key(label), value, detail);
 }
 
-/** Who asks for a stricter level to be enforced and says nothing of warnings is warned, too: of templates of pods that it refuses. */
+/**
+ * Returns the warn level. A namespace that enforces a stricter level and has no warn label also
+ * warns at that level, so that users learn about pod templates whose pods would be rejected.
+ */
 function atLeastWarned(labels: Labels, enforce: LevelVersion, warn: LevelVersion): LevelVersion {
   const asked =
     labels[levelLabel('enforce')] === enforce.level && labels[levelLabel('warn')] === undefined;

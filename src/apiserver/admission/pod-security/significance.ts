@@ -1,5 +1,5 @@
-// Which updates of a pod are held against the Pod Security Standards. Of what these ask about, a pod's update can only change images
-// and add ephemeral containers.
+// Decides which updates of a pod are evaluated. Of the fields that the standards restrict, an
+// update can only change images and add ephemeral containers.
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -1,4 +1,4 @@
-// Pods, and the objects of which pods are made: what in them is held against the Pod Security Standards.
+// Finds the pod templates of objects, which are evaluated like pods.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -38,7 +38,9 @@ export function hasTemplate({ group, resource }: Resource): boolean {
   return TEMPLATES.has(`${group}/${resource}`);
 }
 
-/** Undefined: the object has none, as a replication controller may. */
+/**
+ * Returns the pod template; undefined if the object has none, which replication controllers allow.
+ */
 export function templateOf(
   { group, resource }: Resource,
   object: KubeObject,

@@ -1,4 +1,5 @@
-// The server's authorizer, as expressions ask it: on behalf of the user of the request, or of a service account.
+// The server's authorizer as CEL expressions call it: for the user of the request, or for a service
+// account.
 
 import type { ExpressionAuthorizer } from '#cel/index.ts';
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';

@@ -1,10 +1,11 @@
-// How long expressions take to compile and to evaluate, those of policies and the rules of custom resources, under upstream's names.
+// Metrics of the compilation and evaluation of CEL expressions, in policies and in validation rules
+// of custom resources. The names are upstream's.
 
 import type { RuleTimes } from '#api/machinery/codec/structural/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { Family, Histogram, histogramText } from '#machinery/metrics/instruments.ts';
 
-/** Prometheus' default buckets, which upstream uses here. */
+/** Prometheus' default buckets, in seconds, as upstream. */
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export class CelMetrics implements RuleTimes {
@@ -58,7 +59,7 @@ function durations(what: string, help: string): Family<Histogram> {
     { name: `apiserver_cel_${what}_duration_seconds`, help },
     () => new Histogram(BUCKETS_SECONDS),
   );
-  // There from the beginning, as upstream's, which have no labels.
+  // The series without labels exist from the start, as upstream's.
   family.with();
   return family;
 }

@@ -1,16 +1,16 @@
-// Conversion of the objects of a request to the version that a policy or a webhook sees, and back.
+// Converts the objects of a request to the version that a policy or a webhook sees, and back.
 
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { apiVersionOf } from '#api/machinery/scheme.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
+import { apiVersionOf, type Scheme } from '#api/machinery/scheme.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { CatalogSnapshot } from '#apiserver/catalog/snapshot.ts';
 import { convertObject } from '#apiserver/registry/object-converter.ts';
 
 /**
- * Returns the object in another version of its kind; the very object if it is in that version. Built-in kinds are converted by the scheme,
- * custom ones by the converter of their definition. Throws or rejects with an Error if there is no such version.
+ * Returns the object in another version of its kind; the same object if it is already in that
+ * version. The scheme converts built-in kinds, and the converter of their definition converts
+ * custom ones. Throws or rejects with an Error if there is no such version.
  */
 export function convertVersion(
   { scheme, snapshot }: { readonly scheme: Scheme; readonly snapshot: CatalogSnapshot },

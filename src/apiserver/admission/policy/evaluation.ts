@@ -1,4 +1,5 @@
-// Going through the expressions of one policy for one request: what they see, and what they may cost.
+// Evaluates the expressions of one policy for one request: it provides their variables, and
+// enforces the cost budget.
 
 import type { CompiledExpression } from '#api/groups/admissionregistration/v1/expressions.ts';
 import type { Namespace } from '#api/groups/core/v1/index.ts';
@@ -9,8 +10,8 @@ import {
   evaluationError,
   LazyMap,
   requestResourceValue,
+  type Value,
 } from '#cel/index.ts';
-import type { Value } from '#cel/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import { expressionAuthorizer } from './authorizer.ts';
@@ -18,7 +19,7 @@ import type { CelMetrics } from './cel-metrics.ts';
 import type { PolicyRequest, ResourceAndKind, VersionedObjects } from './request.ts';
 import { requestValue } from './request-value.ts';
 
-/** An expression of a policy. One that does not compile fails when it is needed. */
+/** An expression of a policy. A compilation error is reported when the expression is needed. */
 export interface Expression {
   readonly source: string;
   readonly compiled: CompiledExpression;
@@ -32,7 +33,7 @@ export type Outcome =
   | { readonly value: Value; readonly problem?: undefined }
   | { readonly problem: string };
 
-/** The expressions of a policy have cost, together, more than they may. */
+/** The expressions of a policy have exceeded their cost budget together. */
 export class OutOfBudgetError extends Error {
   constructor() {
     super(
@@ -44,24 +45,27 @@ export class OutOfBudgetError extends Error {
 
 export interface EvaluationConfig {
   readonly request: PolicyRequest;
-  /** As what the policy takes the request. */
+  /** The resource and kind by which the policy matched the request. */
   readonly matched: ResourceAndKind;
   readonly objects: VersionedObjects;
-  /** Default: `params` is null. */
+  /** The parameter object. Default: `params` is null. */
   readonly params?: KubeObject | null;
-  /** Default: `namespaceObject` is null. */
-  readonly namespace?: Immutable<Namespace> | undefined;
-  /** Absent: expressions have no authorizer. */
+  /** The namespace of the object. Default: `namespaceObject` is null. */
+  readonly namespace?: Immutable<Namespace>;
+  /** The authorizer for expressions. Absent: they have none. */
   readonly authorizer?: Authorizer;
   readonly variables?: readonly Variable[];
-  /** Where the time of each evaluation is recorded. */
+  /** Where evaluation times are recorded. */
   readonly metrics: CelMetrics;
 }
 
 export class Evaluation {
   readonly #activation: Record<string, unknown>;
   readonly #metrics: CelMetrics;
-  /** Of the evaluation under way, for the variables that it is the first to need. */
+  /**
+   * The budget of the current evaluation. It also pays for variables that the evaluation is the
+   * first to use.
+   */
   #budget = new Budget();
 
   constructor(config: EvaluationConfig) {
@@ -99,7 +103,10 @@ export class Evaluation {
     );
   }
 
-  /** What it costs is taken from the budget. Throws OutOfBudgetError when there is nothing left. */
+  /**
+   * Evaluates an expression and charges the budget. Throws OutOfBudgetError when the budget is
+   * exceeded.
+   */
   async evaluate({ source, compiled }: Expression, budget: Budget): Promise<Outcome> {
     if (compiled.program === undefined)
       return { problem: `compilation error: ${compiled.problem}` };
@@ -114,7 +121,7 @@ export class Evaluation {
     return { value };
   }
 
-  /** Throws EvaluationError, or Suspension if it has to wait. */
+  /** Returns the value of a variable. Throws EvaluationError, or Suspension if it has to wait. */
   #variable({ name, compiled }: Variable): Value {
     if (compiled.program === undefined) {
       throw evaluationError(
@@ -127,7 +134,9 @@ export class Evaluation {
   }
 }
 
-/** Who owns fields of a namespace, and what owns it, expressions are not told. */
+/**
+ * Returns the namespace without managed fields and owner references, which expressions do not see.
+ */
 function withoutOwners(namespace: Immutable<Namespace>): object {
   const { managedFields: _fields, ownerReferences: _owners, ...metadata } = namespace.metadata;
   return { ...namespace, metadata };

@@ -1,5 +1,5 @@
-// What no policy may look at: policies themselves, since a mistake in one could not be put right any more, and questions about who
-// somebody is and what they may do, without which nothing in a cluster works.
+// Resources that no policy applies to. These are the policies themselves, since a mistake in one
+// could not be corrected any more, and reviews of tokens and access, which the cluster depends on.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { AdmissionAttributes, AdmissionTarget } from '../plugin.ts';
@@ -17,12 +17,15 @@ const EXEMPT: ReadonlySet<string> = new Set([
   'authorization.k8s.io/subjectaccessreviews',
 ]);
 
-/** The two groups that have such resources are told apart from all others by how they begin. */
+/**
+ * Reports whether the resource is exempt. The first letter of the group excludes most resources
+ * quickly.
+ */
 export function isExempt({ resource }: AdmissionTarget): boolean {
   return resource.group.startsWith('a') && EXEMPT.has(`${resource.group}/${resource.resource}`);
 }
 
-/** 403 with Kubernetes' words for what has no name yet. */
+/** Returns the error 403 with Kubernetes' message, also for objects without a name yet. */
 export function refusal(
   { resource, name, object }: AdmissionAttributes,
   why: string,

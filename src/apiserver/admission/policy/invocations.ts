@@ -1,4 +1,4 @@
-// Which policies a request has to do with: each with the binding and the parameter that make it so.
+// Finds the policies that apply to a request, each with its binding and parameter.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
@@ -13,11 +13,11 @@ export interface Invocation<Policy, Binding, Compiled> {
   readonly compiled: Compiled;
   readonly matched: ResourceAndKind;
   readonly objects: VersionedObjects;
-  /** Null: the policy is gone through without. */
+  /** The parameter; null: the policy is evaluated without one. */
   readonly param: KubeObject | null;
 }
 
-/** A policy or a binding of which it cannot be said what it is to do. */
+/** A policy or binding that is invalid. */
 export interface Misconfiguration<Policy, Binding> {
   readonly policy: Policy;
   readonly binding: Binding | undefined;
@@ -34,7 +34,7 @@ export type Found<Policy, Binding, Compiled> =
       readonly misconfiguration: Misconfiguration<Policy, Binding>;
     };
 
-/** In the order of the hooks, of their bindings and parameters. */
+/** Returns the invocations in the order of policies, bindings and parameters. */
 export async function findInvocations<
   Policy extends AnyPolicy,
   Binding extends AnyBinding,
@@ -76,7 +76,10 @@ export async function findInvocations<
   return found;
 }
 
-/** Throws an Error that says what is wrong with the binding. */
+/**
+ * Returns the invocations of one binding. Throws an Error that describes a misconfiguration of the
+ * binding.
+ */
 async function invocationsOf<Policy extends AnyPolicy, Binding extends AnyBinding, Compiled>(
   request: PolicyRequest,
   { policy, compiled }: Hook<Policy, Binding, Compiled>,
@@ -104,7 +107,7 @@ async function inVersion(
   }
 }
 
-/** Throws what is a mistake of ours. */
+/** Returns the message of an error. Rethrows errors that are bugs of this program. */
 function messageOf(error: unknown): string {
   if (error instanceof TypeError || error instanceof RangeError || !(error instanceof Error))
     throw error;

@@ -1,15 +1,16 @@
-// Match conditions: expressions that decide, after all rules, whether a policy looks at a request at all.
+// Match conditions: expressions that decide, after all rules, whether a policy applies to a
+// request.
 
 import { Budget } from '#cel/index.ts';
-import type { Evaluation, Expression } from './evaluation.ts';
-import { OutOfBudgetError } from './evaluation.ts';
+import { type Evaluation, type Expression, OutOfBudgetError } from './evaluation.ts';
 
-/** What all conditions of a policy may cost for one request, in upstream's units. */
+/** The cost budget of all match conditions of a policy for one request, in upstream's units. */
 const MATCH_CONDITIONS_BUDGET = 2_500_000;
 
 /**
- * A condition that is false decides, whatever is wrong with others. `problem`: it cannot be decided. `failures`: of conditions, up to the
- * one that decided.
+ * The result of match conditions. A condition that is false decides, even if others have errors.
+ * `problem`: an error prevents the decision. `failures`: the number of conditions with errors
+ * before the decision.
  */
 export type Matched =
   | { readonly matches: boolean; readonly failures: number; readonly problem?: undefined }

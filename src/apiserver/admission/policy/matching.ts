@@ -1,10 +1,10 @@
-// Whether a policy, or one of its bindings, is meant for a request: resource rules, and selectors on the namespace and the object.
+// Decides whether a policy, or one of its bindings, matches a request: by resource rules, and by
+// selectors on the namespace and the object.
 
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
-import type { Selector } from '#machinery/selectors/labels.ts';
+import { labelSelectorAsSelector, type Selector } from '#machinery/selectors/labels.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { GroupVersionResource, PolicyRequest, ResourceAndKind } from './request.ts';
 
@@ -12,8 +12,9 @@ export type MatchResources = Immutable<admission.MatchResources>;
 type Rule = Immutable<admission.NamedRuleWithOperations>;
 
 /**
- * Under which name the request matches: as it was asked, or as the same thing in a version that a rule names. Undefined: it does
- * not. Throws an Error if that cannot be said: a selector makes no sense, the namespace is not there.
+ * Returns the resource and kind under which the request matches: the requested ones, or an
+ * equivalent version that a rule names. Undefined: the request does not match. Throws an Error if
+ * that cannot be decided: a selector is invalid, or the namespace does not exist.
  */
 export async function matchRequest(
   match: MatchResources,
@@ -22,14 +23,14 @@ export async function matchRequest(
   const { resourceRules = [], excludeResourceRules = [], matchPolicy } = match;
   const rules = resourceRules ?? [];
   const equivalent = matchPolicy === 'Equivalent';
-  // Rules first: they need nobody else, and say no to most requests.
+  // Rules are checked first: they need no lookups, and exclude most requests.
   const found = rules.length === 0 ? request.requested : matchRules(rules, equivalent, request);
   if (
     found === undefined ||
     matchRules(excludeResourceRules ?? [], equivalent, request) !== undefined
   )
     return undefined;
-  // One that says no outweighs one that cannot be read.
+  // A selector that does not match overrides a selector with an error.
   const namespace = await attempt(() => namespaceMatches(match, request));
   if (namespace === false) return undefined;
   const object = await attempt(() => objectMatches(match, request.attributes));
@@ -47,7 +48,7 @@ async function attempt(test: () => boolean | Promise<boolean>): Promise<boolean 
   }
 }
 
-/** What belongs to no namespace is never left out because of one. */
+/** Reports whether the namespace selector matches. It always matches cluster-scoped objects. */
 async function namespaceMatches(
   { namespaceSelector }: MatchResources,
   request: PolicyRequest,
@@ -56,7 +57,7 @@ async function namespaceMatches(
   const selector = selectorOf(namespaceSelector, 'namespace');
   if (selector.empty()) return true;
   const { operation, subresource, object } = request.attributes;
-  // The labels that a namespace is to have, not those that it has.
+  // The new labels of the namespace count, not the stored ones.
   if (
     request.isNamespace &&
     subresource === '' &&
@@ -131,7 +132,10 @@ function includes(items: readonly string[] | null | undefined, wanted: string): 
   return items?.some((item) => item === '*' || item === wanted) ?? false;
 }
 
-/** 'pods', 'pods/status', 'pods/*', '*', '*\/scale', '*\/*'. */
+/**
+ * Reports whether a pattern such as 'pods', 'pods/status', 'pods/*', '*', '*\/scale' or '*\/*'
+ * matches the resource.
+ */
 function resourceMatches(pattern: string, resource: string, subresource: string): boolean {
   const slash = pattern.indexOf('/');
   const wanted = slash < 0 ? pattern : pattern.slice(0, slash);
@@ -139,7 +143,7 @@ function resourceMatches(pattern: string, resource: string, subresource: string)
   return (wanted === '*' || wanted === resource) && (part === '*' || part === subresource);
 }
 
-/** Namespaces are in none. */
+/** Reports whether the scope matches. Namespaces are cluster-scoped. */
 function scopeMatches(scope: Rule['scope'], { namespace, isNamespace }: PolicyRequest): boolean {
   const namespaced = namespace !== '' && !isNamespace;
   switch (scope) {

@@ -1,7 +1,11 @@
-// How often policies had a say, and how long it took, under Kubernetes' names.
+// Metrics of policy checks and their duration, under Kubernetes' names.
 
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  type Family,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 
 const BUCKETS_SECONDS = [0.000_000_5, 0.001, 0.01, 0.1, 1];
 const LABELS = ['policy', 'policy_binding', 'error_type'] as const;
@@ -9,7 +13,7 @@ const LABELS = ['policy', 'policy_binding', 'error_type'] as const;
 export type ErrorType = 'no_error' | 'compile_error' | 'out_of_budget' | 'invalid_error';
 export type EnforcementAction = 'allow' | 'deny' | 'audit' | 'warn';
 
-/** What kind of error a message is about; none: `undefined`. */
+/** Returns the type of error that a message describes; 'no_error' if there is none. */
 export function errorTypeOf(problem: string | undefined): ErrorType {
   if (problem === undefined) return 'no_error';
   if (problem.startsWith('compilation')) return 'compile_error';
@@ -25,7 +29,8 @@ export class PolicyMetrics {
 
   constructor(kind: 'validating' | 'mutating') {
     const prefix = `apiserver_${kind}_admission_policy_check`;
-    // Labels are names of policies: as many as somebody with the right to write them makes.
+    // Labels contain names of policies, so users with write access to policies determine the number
+    // of series.
     const labels = [...LABELS, 'enforcement_action'];
     const what = kind === 'validating' ? 'expressions of validating' : 'mutations of mutating';
     this.#checks = this.#instruments.counter({

@@ -1,4 +1,5 @@
-// The parameters of a binding: the objects that its policy's expressions see as `params`, one after the other.
+// Finds the parameters of a binding: the objects that its policy's expressions see as `params`, one
+// after the other.
 
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
@@ -13,7 +14,10 @@ import type { CatalogSnapshot } from '#apiserver/catalog/snapshot.ts';
 type ParamKind = Immutable<admission.ParamKind>;
 type ParamRef = Immutable<admission.ParamRef>;
 
-/** Throws an Error if there is no such kind, or its objects cannot be read. */
+/**
+ * Returns the kind of the parameters. Throws an Error if it does not exist, or its objects cannot
+ * be read.
+ */
 export function paramResource(
   { apiVersion = '', kind = '' }: ParamKind,
   snapshot: CatalogSnapshot,
@@ -37,9 +41,9 @@ function groupVersionOf(apiVersion: string): Pick<GroupVersionKind, 'group' | 'v
 }
 
 /**
- * What to go through the policy with: null stands for a binding without parameters. None at all: the binding does not apply.
- * `namespace`: of the request, whose own parameters are meant where the binding names no namespace. Throws an Error if the binding
- * makes no sense, or insists on parameters that are not there.
+ * Returns the parameters. Null stands for a binding without parameters. An empty list: the binding
+ * does not apply. `namespace`: the request's namespace, which is searched if the binding names
+ * none. Throws an Error if the binding is invalid, or requires parameters that do not exist.
  */
 export async function collectParams(
   resource: Kind | undefined,
@@ -88,9 +92,9 @@ async function getParam(
   namespace: string,
   name: string,
 ): Promise<readonly KubeObject[]> {
-  const get = rest.get as NonNullable<typeof rest.get>;
+  const get = rest.get!;
   try {
-    // As the server has it in memory, if it has.
+    // Reads the parameter from the server's cache if there is one.
     const found = await get.call(rest, internalContext(namespace), name, { resourceVersion: '0' });
     return [found.object() as KubeObject];
   } catch (error) {
@@ -99,7 +103,7 @@ async function getParam(
   }
 }
 
-/** Expressions may ask what kind it is. */
+/** Returns the parameter with its kind and apiVersion, which expressions may use. */
 function identified({ type }: Kind, param: KubeObject): KubeObject {
   const apiVersion = apiVersionOf(type);
   if (param.apiVersion === apiVersion && param.kind === type.kind) return param;

@@ -1,11 +1,10 @@
-// The policies of one kind that are in force, with their bindings, in memory: the registry is followed, so that a request finds
-// them there. A policy is compiled when a request needs it for the first time, and again only when it has changed.
+// The bound policies of one kind, in memory: the registry is followed, so that requests need no
+// lookups. A policy is compiled when a request first needs it, and again only after it has changed.
 
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
-import { keyOf } from '#apiserver/catalog/follow.ts';
-import type { Keeper } from '#apiserver/catalog/follow.ts';
+import { type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import { LazyFollower } from '../lazy-follower.ts';
 import type { PolicyServices } from './services.ts';
@@ -26,7 +25,7 @@ export interface AnyBinding extends KubeObject {
   };
 }
 
-/** A policy that is in force: somebody has bound it. */
+/** A policy with at least one binding. */
 export interface Hook<Policy, Binding, Compiled> {
   readonly policy: Policy;
   readonly bindings: readonly Binding[];
@@ -43,7 +42,7 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
   readonly #config: PolicySourceConfig<Policy, Compiled>;
   readonly #policies = new Map<string, Policy>();
   readonly #bindings = new Map<string, Binding>();
-  /** By name; what a status says changes nothing in it. */
+  /** Compiled policies by name. A change of status does not recompile a policy. */
   readonly #compiled = new Map<string, { readonly of: string; readonly compiled: Compiled }>();
   #hooks: readonly Hook<Policy, Binding, Compiled>[] | undefined = [];
   readonly #follower: LazyFollower;
@@ -59,14 +58,17 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
     );
   }
 
-  /** Whether a request may have to do with a policy: there is one, or it is not known yet whether there is. */
+  /**
+   * Reports whether a policy might apply to a request: there is at least one with a binding, or the
+   * policies are not loaded yet.
+   */
   get mayApply(): boolean {
     return !this.#follower.started || (this.#policies.size > 0 && this.#bindings.size > 0);
   }
 
   /**
-   * Those in force now, in the order of the policies' names, and of their bindings'. Rejects with Forbidden as long as it is not
-   * known which there are: nothing is let by before that.
+   * Returns the bound policies in the order of their names, and of their bindings' names. Rejects
+   * with Forbidden as long as the policies cannot be read: no request is admitted before that.
    */
   async hooksFor(
     attributes: AdmissionAttributes,

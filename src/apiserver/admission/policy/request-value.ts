@@ -1,4 +1,5 @@
-// The variable `request` of expressions: an AdmissionRequest (admission.k8s.io/v1) without its objects, what is empty left out.
+// The variable `request` of expressions: an AdmissionRequest (admission.k8s.io/v1) without its
+// objects and without empty fields.
 
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { AdmissionAttributes } from '../plugin.ts';

@@ -1,5 +1,5 @@
-// One request as policies see it: what is asked, the versions that it may be looked at in, its namespace. Whatever takes work is
-// done when a policy asks for it, and once.
+// One request as policies see it: its attributes, its objects in other versions, its namespace.
+// Expensive values are computed at their first use, and once.
 
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { Namespace } from '#api/groups/core/v1/index.ts';
@@ -16,7 +16,7 @@ export interface GroupVersionResource {
   readonly resource: string;
 }
 
-/** A resource, and the kind of what is read and written there. */
+/** A resource, and the kind of its objects. */
 export interface ResourceAndKind {
   readonly resource: GroupVersionResource;
   readonly kind: GroupVersionKind;
@@ -25,16 +25,18 @@ export interface ResourceAndKind {
 /** The objects of a request in one version. */
 export interface VersionedObjects {
   readonly kind: GroupVersionKind;
-  /** Of a connection: what is asked for. */
+  /** The object; for a connection, its options. */
   readonly object: object | undefined;
   readonly oldObject: KubeObject | undefined;
 }
 
 export class PolicyRequest {
   readonly attributes: AdmissionAttributes;
-  /** Of namespaces, their own name. '': it is about something of the whole cluster. */
+  /**
+   * The namespace; for a Namespace its own name. '': the request is about a cluster-scoped object.
+   */
   readonly namespace: string;
-  /** The kinds that there are for this request. */
+  /** The installed kinds at the time of the request. */
   readonly snapshot: CatalogSnapshot;
   readonly #services: PolicyServices;
   #namespaceObject: Promise<Immutable<Namespace> | undefined> | undefined;
@@ -49,19 +51,19 @@ export class PolicyRequest {
       this.isNamespace && namespace === '' ? name || (object?.metadata.name ?? '') : namespace;
   }
 
-  /** Whether it is about a namespace, or a subresource of one. */
+  /** Reports whether the request is for a Namespace, or a subresource of one. */
   get isNamespace(): boolean {
     const { group, resource } = this.attributes.resource;
     return group === '' && resource === 'namespaces';
   }
 
-  /** What was asked for, as it was asked. */
+  /** The requested resource and kind. */
   get requested(): ResourceAndKind {
     const { resource, kind } = this.attributes;
     return { resource, kind };
   }
 
-  /** The namespace that the request names; undefined if there is none of that name. */
+  /** Returns the namespace that the request names; undefined if it does not exist. */
   findNamespace(): Promise<Immutable<Namespace> | undefined> {
     this.#namespaceObject ??= this.#lookUpNamespace();
     return this.#namespaceObject;
@@ -71,7 +73,7 @@ export class PolicyRequest {
     return this.#services.find<Immutable<Namespace>>('', 'namespaces', '', this.namespace);
   }
 
-  /** The same objects under other groups and versions. */
+  /** The same resource in other groups and versions. */
   get equivalents(): readonly ResourceAndKind[] {
     this.#equivalents ??= this.#findEquivalents();
     return this.#equivalents;
@@ -96,7 +98,10 @@ export class PolicyRequest {
     });
   }
 
-  /** Resolves with the objects in their wire form, as policies see them. Rejects with an Error if they have no such version. */
+  /**
+   * Resolves with the objects in the version, in their wire form, as policies see them. Rejects
+   * with an Error if there is no such version.
+   */
   async inVersion(kind: GroupVersionKind): Promise<VersionedObjects> {
     const { kind: own, object, oldObject, connectOptions } = this.attributes;
     const { snapshot } = this;

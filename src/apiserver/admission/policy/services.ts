@@ -1,4 +1,4 @@
-// What both kinds of policies need of the server that they are part of.
+// The server's services that both kinds of policies need.
 
 import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -11,16 +11,16 @@ import type { PolicyMetrics } from './metrics.ts';
 
 export interface PolicyServices {
   readonly find: Find;
-  /** Policies apply to all of its kinds, whatever their visibility. */
+  /** Policies apply to all installed kinds, whatever their visibility. */
   readonly catalog: Catalog;
   readonly scheme: Scheme;
-  /** What expressions ask when they ask who may do what. */
+  /** The authorizer that expressions can query. */
   readonly authorizer: Authorizer;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What is counted. */
+  /** Counters and histograms of policies. */
   readonly policyMetrics: { readonly validating: PolicyMetrics; readonly mutating: PolicyMetrics };
   readonly celMetrics: CelMetrics;
-  /** Called back when the server stops. */
+  /** Registers a callback for the server's stop. */
   readonly onStop: (callback: () => void) => void;
 }

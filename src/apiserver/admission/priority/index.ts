@@ -1,16 +1,14 @@
-// A pod's priority comes from its class, and is written into it when it is created. One class may be that of pods that name
-// none.
+// Sets the priority of a new pod from its priority class. One class may be the default for pods
+// without one.
 
 import type { PriorityClass as MutablePriorityClass } from '#api/groups/scheduling/v1/index.ts';
 import { SYSTEM_PRIORITY_CLASSES } from '#api/groups/scheduling/v1/system-classes.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
-import { isPodWrite } from '../pod-defaults.ts';
-import type { ImmutablePod } from '../pod-defaults.ts';
+import { type ImmutablePod, isPodWrite } from '../pod-defaults.ts';
 
 type PriorityClass = Immutable<MutablePriorityClass>;
 type PreemptionPolicy = NonNullable<ImmutablePod['spec']['preemptionPolicy']>;
@@ -45,7 +43,7 @@ export class Priority implements AdmissionPlugin {
       : keepPriority(pod, attributes.oldObject);
   }
 
-  /** Only one class may be the default. */
+  /** Rejects a second default class. */
   validate(attributes: AdmissionAttributes): Awaitable<void> {
     return isClassWrite(attributes) ? this.#validateClass(attributes) : undefined;
   }
@@ -107,7 +105,7 @@ export class Priority implements AdmissionPlugin {
     name: string,
   ): PodPriority {
     if (known !== undefined) return priorityFrom(known);
-    // The server's own first pods may come before the classes that it makes.
+    // The server's own first pods may be created before its priority classes.
     const system = SYSTEM_PRIORITY_CLASSES.find((each) => each.name === name);
     if (system !== undefined) return { priority: system.value, preemptionPolicy: PREEMPT };
     const podName = attributes.object?.metadata.name ?? '';
@@ -118,7 +116,10 @@ export class Priority implements AdmissionPlugin {
     );
   }
 
-  /** Two may have become defaults at the same time: then it is the lower one. */
+  /**
+   * Returns the default class. Concurrent writes may create two; the one with the lower value
+   * counts.
+   */
   #defaultClass(): Awaitable<PriorityClass | undefined> {
     return andThen(this.#services.findAll<PriorityClass>(GROUP, RESOURCE, ''), lowestDefault);
   }
@@ -142,7 +143,9 @@ function priorityFrom({ value, preemptionPolicy }: PriorityClass): PodPriority {
   return { priority: value, preemptionPolicy: preemptionPolicy ?? PREEMPT };
 }
 
-/** What the plugin filled in may be left out of an update. */
+/**
+ * Returns the pod with the stored priority, which an update may omit because the plugin has set it.
+ */
 function keepPriority(pod: ImmutablePod, oldObject: KubeObject | undefined): ImmutablePod {
   const { priority, preemptionPolicy } = (oldObject as ImmutablePod).spec;
   const kept = {

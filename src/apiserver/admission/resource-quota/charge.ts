@@ -1,4 +1,4 @@
-// What a request costs a quota, as a value.
+// Computes the usage that a request adds to a quota.
 
 import type { ResourceQuota } from '#api/groups/core/v1/index.ts';
 import {
@@ -19,7 +19,7 @@ export type ReadQuota = Immutable<ResourceQuota>;
 
 export type Charge =
   | { readonly kind: 'none' }
-  /** All that is used afterwards. */
+  /** The total usage after the request. */
   | { readonly kind: 'charged'; readonly used: Amounts }
   | { readonly kind: 'refused'; readonly message: string };
 

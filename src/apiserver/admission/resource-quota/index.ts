@@ -1,10 +1,10 @@
-// Nothing is made that a quota of its namespace has no room for. What is admitted is charged at once, in the quota's status, so
-// that two requests cannot both take the last of it; the quota controller gives back what is deleted.
+// Rejects objects that exceed a quota of their namespace. An admitted object is charged at once, in
+// the quota's status, so that two requests cannot both take the rest of it. The quota controller
+// recomputes the usage after deletions.
 
 import { evaluatorOf, isUncounted, listOf } from '#api/groups/core/v1/quota/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { chargeOf, type ReadQuota } from './charge.ts';
@@ -57,7 +57,7 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
         result.message,
       );
     };
-    // All have to have room before one is charged.
+    // Every quota must have room before any is charged.
     const charged = quotas.filter((quota) => charge(quota) !== quota);
     if (dryRun) return;
     for (const { metadata } of charged) {

@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { configMaps, pods, resourceQuotas, services } from '#api/groups/core/v1/index.ts';
-import type { Container, PodSpec, ResourceQuotaSpec } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  type Container,
+  pods,
+  type PodSpec,
+  resourceQuotas,
+  type ResourceQuotaSpec,
+  services,
+} from '#api/groups/core/v1/index.ts';
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
@@ -14,7 +21,7 @@ describe('quotas', () => {
   });
   afterEach(() => server.stop());
 
-  /** As the quota controller leaves it, with this much used. */
+  /** Creates a quota with a status as the quota controller writes it. `used`: the usage. */
   const quota = async (
     name: string,
     spec: New<ResourceQuotaSpec>,
@@ -47,7 +54,7 @@ describe('quotas', () => {
       );
   const requests = (cpu: string, memory: string) => ({ requests: { cpu, memory } });
 
-  test('are charged with what pods ask for, and refuse what is more than is left', async () => {
+  test('are charged with the requests of pods, and reject pods that exceed them', async () => {
     await quota('q', { hard: { pods: '2', 'requests.cpu': '1', 'limits.memory': '1Gi' } });
     const resources = { requests: { cpu: '600m' }, limits: { memory: '256Mi' } };
     await pod(resources);
@@ -59,14 +66,18 @@ describe('quotas', () => {
     await expect(pod(resources)).rejects.toMatchObject({
       code: 403,
       message: expect.stringMatching(
-        /^pods "p-\w+" is forbidden: exceeded quota: q, requested: requests.cpu=600m, used: requests.cpu=600m, limited: requests.cpu=1$/,
+        new RegExp(
+          '^pods "p-\\w+" is forbidden: exceeded quota: q, requested: requests.cpu=600m, ' +
+            'used: requests.cpu=600m, limited: requests.cpu=1$',
+        ),
       ),
     });
     expect(await usedOf('q')).toMatchObject({ pods: '1' });
     await pod({ ...resources, requests: { cpu: '400m' } });
     expect(await usedOf('q')).toEqual({ 'limits.memory': '512Mi', pods: '2', 'requests.cpu': '1' });
     await expect(pod({ ...resources, requests: { cpu: '1m' } })).rejects.toThrow(
-      'exceeded quota: q, requested: pods=1,requests.cpu=1m, used: pods=2,requests.cpu=1, limited: pods=2,requests.cpu=1',
+      'exceeded quota: q, requested: pods=1,requests.cpu=1m, used: pods=2,requests.cpu=1, ' +
+        'limited: pods=2,requests.cpu=1',
     );
   });
 
@@ -86,7 +97,7 @@ describe('quotas', () => {
     await expect(pod(resources)).rejects.toThrow(message);
   });
 
-  test('that are not counted yet refuse everything that they limit', async () => {
+  test('reject everything that they limit before their first status', async () => {
     const client = server.client.resource(resourceQuotas).namespace('default');
     const created = await client.create({
       metadata: { name: 'q' },
@@ -164,7 +175,8 @@ describe('quotas', () => {
       'count/deployments.apps': '0',
     });
     await expect(create('two')).rejects.toThrow(
-      'configmaps "two" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1',
+      'configmaps "two" is forbidden: exceeded quota: q, requested: configmaps=1, used: ' +
+        'configmaps=1, limited: configmaps=1',
     );
     const labels = { app: 'd' };
     const deployment = {
@@ -224,7 +236,7 @@ describe('quotas', () => {
         'exceeded quota: terminating, requested: pods=1, used: pods=1, limited: pods=1';
       await expect(pod({}, { activeDeadlineSeconds: 3600 })).rejects.toThrow(exceeded);
       await expect(limit(second.metadata.name)).rejects.toThrow(exceeded);
-      // Another update of a pod that is counted already costs nothing.
+      // Another update of a pod that is already charged costs nothing.
       await client.patch(first.metadata.name, 'application/merge-patch+json', {
         spec: { activeDeadlineSeconds: 60 },
       });
@@ -238,7 +250,7 @@ describe('quotas', () => {
     },
   );
 
-  test('charge nothing for what is only tried, and nobody if one of them has no room', async () => {
+  test('charge nothing for dry runs, and nothing if one of several quotas has no room', async () => {
     await quota('a', { hard: { pods: '1' } });
     await pod({}, {}, { dryRun: ['All'] });
     expect(await usedOf('a')).toEqual({ pods: '0' });
@@ -247,7 +259,7 @@ describe('quotas', () => {
     expect(await usedOf('a')).toEqual({ pods: '0' });
   });
 
-  test('let no more through than there is room for, all at once', async () => {
+  test('admit no more than fits, even concurrently', async () => {
     await quota('q', { hard: { pods: '3' } });
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => pod()));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);

@@ -1,15 +1,13 @@
-// A pod of a runtime class needs what the class needs: its overhead, and the nodes that have it.
+// Gives a pod of a runtime class the class's overhead, and restricts it to the class's nodes.
 
 import type { RuntimeClass as MutableRuntimeClass } from '#api/groups/node/v1/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
-import { isPodWrite } from '../pod-defaults.ts';
-import type { ImmutablePod } from '../pod-defaults.ts';
+import { type ImmutablePod, isPodWrite } from '../pod-defaults.ts';
 import { mergeTolerations } from './tolerations.ts';
 
 type RuntimeClass = Immutable<MutableRuntimeClass>;
@@ -38,7 +36,7 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     );
   }
 
-  /** Overhead is the class's, even if another plugin has changed it in between. */
+  /** Checks that the overhead is still the class's, since another plugin may have changed it. */
   validate(attributes: AdmissionAttributes): Awaitable<void> {
     const pod = attributes.object as ImmutablePod;
     const refuse = refusal(attributes, pod);

@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { mergeTolerations } from './tolerations.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -35,7 +34,7 @@ describe('runtime classes', () => {
     expect(answer.code).toBe(201);
   });
 
-  test('their pods get overhead and nodes', async () => {
+  test('their pods get overhead and node selectors', async () => {
     const { json } = await api.post(
       PODS,
       pod({ runtimeClassName: 'vm', nodeSelector: { zone: 'a' } }),
@@ -67,7 +66,7 @@ describe('runtime classes', () => {
     );
   });
 
-  test('tolerations that another covers are left out', () => {
+  test('tolerations that another one covers are left out', () => {
     const all = { operator: 'Exists' } as const;
     const short = {
       key: 'k',
@@ -90,7 +89,7 @@ describe('runtime classes', () => {
 describe('priority classes', () => {
   const CLASSES = '/apis/scheduling.k8s.io/v1/priorityclasses';
 
-  test('two are there from the start, and stay', async () => {
+  test('two exist from the start, and cannot be deleted', async () => {
     const { json } = await api.get(CLASSES);
     expect(json.items.map(({ metadata }) => metadata.name)).toEqual([
       'system-cluster-critical',
@@ -99,7 +98,7 @@ describe('priority classes', () => {
     expect(outcome(await api.delete(`${CLASSES}/system-node-critical`))).toContain('403 Forbidden');
   });
 
-  test('the default is that of pods that name none, and there is only one', async () => {
+  test('one default class applies to pods without a class', async () => {
     await api.post(CLASSES, {
       metadata: { name: 'low' },
       value: 7,
@@ -123,7 +122,7 @@ describe('priority classes', () => {
     expect((await api.patch(`${CLASSES}/low`, { description: 'x' })).code).toBe(200);
   });
 
-  test('an update of a pod need not repeat its priority', async () => {
+  test('an update of a pod may omit its priority', async () => {
     await api.post(PODS, pod({ priorityClassName: 'system-node-critical' }));
     const { json } = await api.get(`${PODS}/p`);
     const { priority: _p, preemptionPolicy: _q, ...spec } = json.spec ?? {};

@@ -1,4 +1,4 @@
-// Two lists of tolerations as one: without those that another one makes superfluous.
+// Merges two lists of tolerations, without those that another one covers.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Toleration as MutableToleration } from '#api/groups/core/v1/index.ts';
@@ -6,7 +6,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type Toleration = Immutable<MutableToleration>;
 
-/** Of equal ones the first stays. */
+/** Returns the merged list. Of equal tolerations the first stays. */
 export function mergeTolerations(
   first: readonly Toleration[],
   second: readonly Toleration[],
@@ -23,7 +23,7 @@ export function mergeTolerations(
   return merged;
 }
 
-/** Whether `wide` tolerates all that `toleration` does, as long. */
+/** Reports whether `wide` tolerates everything that `toleration` does, for at least as long. */
 function covers(wide: Toleration, toleration: Toleration): boolean {
   if (semanticEqual(wide, toleration)) return true;
   const { key = '', operator = 'Equal', effect = '', value = '', tolerationSeconds } = wide;

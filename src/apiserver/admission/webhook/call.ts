@@ -21,17 +21,22 @@ import {
 } from './review.ts';
 import type { WebhookServices } from './services.ts';
 
-/** The time limit of a webhook whose configuration says nothing, as its default says. */
+/**
+ * The timeout of a webhook whose configuration has none, in seconds. It is also the API's default.
+ */
 const DEFAULT_TIMEOUT_SECONDS = 10;
-/** A patch that replaces the largest object, in base64, is shorter. */
+/**
+ * The maximum size of a response. A patch that replaces the largest possible object, in base64, is
+ * shorter.
+ */
 const MAX_RESPONSE_BYTES = 6 * 1024 * 1024;
 const UNAVAILABLE = 503;
 const BAD_REQUEST = 400;
 const INTERNAL = 500;
 
 /**
- * Resolves with a response that allows the request; its warnings are among those of the request. Rejects with CallingWebhookError,
- * WebhookRejectionError or StatusError.
+ * Calls the webhook. Resolves with a response that allows the request, and adds its warnings to the
+ * request's. Rejects with CallingWebhookError, WebhookRejectionError or StatusError.
  */
 export async function callWebhook(
   invocation: Invocation,
@@ -81,7 +86,7 @@ function failure(
   return new CallingWebhookError(name, reason, code, { cause });
 }
 
-/** Rejects with CallingWebhookError. */
+/** Sends the review and returns the response's body. Rejects with CallingWebhookError. */
 async function post(
   { hook }: Invocation,
   review: object,
@@ -108,7 +113,7 @@ async function post(
   }
 }
 
-/** Returns the Status for the client: what the webhook said, as an error. */
+/** Returns the Status for the client, made from the webhook's status. */
 function rejection(name: string, given: Status | undefined): Status {
   const {
     message = '',

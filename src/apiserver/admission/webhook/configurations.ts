@@ -1,12 +1,12 @@
-// The webhooks that are configured, in memory: the registry is followed, so that a request finds them there. Match conditions are compiled
-// when a request needs them for the first time, and again only when their configuration has changed.
+// The configured webhooks, in memory: the registry is followed, so that requests need no lookups.
+// Match conditions are compiled when a request first needs them, and again only after their
+// configuration has changed.
 
 import { ExpressionCompiler } from '#api/groups/admissionregistration/v1/expressions.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import type { Keeper } from '#apiserver/catalog/follow.ts';
-import { keyOf } from '#apiserver/catalog/follow.ts';
+import { type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 import { LazyFollower } from '../lazy-follower.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { Expression } from '../policy/evaluation.ts';
@@ -25,11 +25,11 @@ interface Configuration extends KubeObject {
 
 /** One webhook of a configuration. */
 export interface Hook {
-  /** Tells the webhooks of all configurations apart. */
+  /** Identifies the webhook among those of all configurations. */
   readonly id: string;
   readonly type: WebhookType;
   readonly webhook: Webhook;
-  /** Which requests it is for, as policies say it. */
+  /** The requests that the webhook matches, in the form that policies use. */
   readonly match: MatchResources;
   readonly conditions: readonly Expression[];
 }
@@ -38,7 +38,7 @@ export class WebhookConfigurations {
   readonly #services: WebhookServices;
   readonly #type: WebhookType;
   readonly #follower: LazyFollower;
-  /** By the name of the configuration. */
+  /** Webhooks by the name of their configuration. */
   readonly #hooks = new Map<string, readonly Hook[]>();
   #sorted: readonly Hook[] | undefined = [];
 
@@ -50,12 +50,18 @@ export class WebhookConfigurations {
     );
   }
 
-  /** Whether a request may have to do with a webhook: there is one, or it is not known yet whether there is. */
+  /**
+   * Reports whether a webhook might apply to a request: there is at least one, or the
+   * configurations are not loaded yet.
+   */
   get mayApply(): boolean {
     return !this.#follower.started || this.#hooks.size > 0;
   }
 
-  /** Resolves with the webhooks in upstream's order: by the names of their configurations. Rejects as LazyFollower.ready. */
+  /**
+   * Resolves with the webhooks in upstream's order: by the names of their configurations. Rejects
+   * with the errors of LazyFollower.ready.
+   */
   async hooksFor(attributes: AdmissionAttributes): Promise<readonly Hook[]> {
     if (!this.#follower.started) await this.#follower.ready(attributes);
     this.#sorted ??= [...this.#hooks]

@@ -1,13 +1,16 @@
-// How a call of a webhook may end, other than with a review that allows the request. Any other error is a StatusError, which rejects the
-// request whatever the webhook's failure policy.
+// The errors of a webhook call. Any other error is a StatusError, which rejects the request
+// whatever the webhook's failure policy.
 
 import type { Status } from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 
-/** The webhook was not called, or its response is no review: the failure policy decides. */
+/**
+ * The webhook could not be called, or its response is not a valid review. The failure policy
+ * decides.
+ */
 export class CallingWebhookError extends Error {
   override readonly name = 'CallingWebhookError';
-  /** The HTTP status code that metrics have. */
+  /** The HTTP status code for metrics. */
   readonly code: number;
 
   constructor(
@@ -21,7 +24,7 @@ export class CallingWebhookError extends Error {
   }
 }
 
-/** The webhook says no. */
+/** The webhook has rejected the request. */
 export class WebhookRejectionError extends Error {
   override readonly name = 'WebhookRejectionError';
   readonly status: Status;

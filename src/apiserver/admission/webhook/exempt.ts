@@ -1,5 +1,5 @@
-// What no webhook sees: the configuration of admission itself, since a mistake in it could not be put right any more. Unlike policies,
-// webhooks see reviews of tokens and of access.
+// Resources that no webhook sees: the configuration of admission itself, since a mistake in it
+// could not be corrected any more. Unlike policies, webhooks see reviews of tokens and of access.
 
 import type { AdmissionTarget } from '../plugin.ts';
 

@@ -1,4 +1,4 @@
-// The plugins that call webhooks.
+// The admission plugins that call webhooks.
 
 export { WebhookMetrics } from './metrics.ts';
 export { MutatingAdmissionWebhook } from './mutating.ts';

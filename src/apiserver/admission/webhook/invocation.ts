@@ -1,4 +1,4 @@
-// Whether a webhook is called for a request, and in which version it sees the request.
+// Decides whether a webhook is called for a request, and in which version it sees the objects.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -11,18 +11,21 @@ import type { WebhookServices } from './services.ts';
 
 export interface Invocation {
   readonly hook: Hook;
-  /** As what the webhook sees the request. */
+  /** The resource and kind that the webhook sees. */
   readonly matched: ResourceAndKind;
   readonly objects: VersionedObjects;
 }
 
-/** Undefined: the webhook has nothing to do with the request. Rejects with StatusError if that cannot be decided. */
+/**
+ * Returns the invocation; undefined if the webhook does not match the request. Rejects with
+ * StatusError if that cannot be decided.
+ */
 export async function findInvocation(
   hook: Hook,
   request: PolicyRequest,
   services: WebhookServices,
 ): Promise<Invocation | undefined> {
-  // A webhook without rules is for nothing; a policy without rules is for everything.
+  // A webhook without rules matches nothing; a policy without rules matches everything.
   if ((hook.match.resourceRules ?? []).length === 0) return undefined;
   let matched;
   try {
@@ -40,7 +43,10 @@ export async function findInvocation(
     : undefined;
 }
 
-/** Rejects with StatusError (500) if the objects cannot be converted. */
+/**
+ * Returns the objects in the webhook's version. Rejects with StatusError (500) if they cannot be
+ * converted.
+ */
 async function versionedObjects(
   request: PolicyRequest,
   { kind }: ResourceAndKind,
@@ -52,7 +58,10 @@ async function versionedObjects(
   }
 }
 
-/** Rejects with Forbidden if a condition fails and the webhook's failure policy is Fail. */
+/**
+ * Reports whether the match conditions hold. Rejects with Forbidden if a condition fails and the
+ * webhook's failure policy is Fail.
+ */
 async function conditionsHold(
   { hook, matched, objects }: Invocation,
   request: PolicyRequest,
@@ -64,7 +73,7 @@ async function conditionsHold(
   const evaluation = new Evaluation({ request, matched, objects, authorizer, metrics: celMetrics });
   const outcome = await evaluateMatchConditions(evaluation, conditions);
   const { problem } = outcome;
-  // Upstream does not time conditions that all hold.
+  // Upstream records no duration for conditions that all hold.
   if (problem === undefined && outcome.matches) return true;
   webhookMetrics.observeMatch(
     webhook.name,

@@ -1,15 +1,18 @@
-// How often webhooks are called, what comes of it and how long it takes, under upstream's names.
+// Metrics of webhook calls, their results and durations, under upstream's names.
 
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Operation } from '../plugin.ts';
 
-/** Where a webhook stands: upstream has other words for it in the metrics of match conditions (see `matchType`). */
+/**
+ * The type of a webhook. Upstream uses other names in the metrics of match conditions (see
+ * `matchType`).
+ */
 export type WebhookType = 'admit' | 'validating';
 export type RejectionError = 'calling_webhook_error' | 'apiserver_internal_error' | 'no_error';
 
 const CALL_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 const MATCH_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
-/** Codes beyond are counted as this one, so that a webhook cannot make a series of each. */
+/** Higher codes are counted as this one, so that a webhook cannot create any number of series. */
 const MAX_CODE = 600;
 
 /** One call of a webhook. */
@@ -21,7 +24,10 @@ export interface ObservedCall {
   /** 200, the status code of an error, or 0 for an error without one. */
   readonly code: number;
   readonly rejected: boolean;
-  /** Why the request was rejected. Absent: it was not, or its caller has gone. */
+  /**
+   * The reason for the rejection. Absent: the request was not rejected, or its client has
+   * disconnected.
+   */
   readonly rejection?: RejectionError;
 }
 

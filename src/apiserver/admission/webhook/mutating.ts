@@ -1,4 +1,4 @@
-// MutatingAdmissionWebhook: asks webhooks what is to be changed in a request, one after the other.
+// MutatingAdmissionWebhook: calls mutating webhooks, one after the other.
 
 import { mutatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
@@ -16,11 +16,9 @@ import { Rounds } from '../rounds.ts';
 import { callWebhook } from './call.ts';
 import { WebhookConfigurations } from './configurations.ts';
 import { isExempt } from './exempt.ts';
-import { findInvocation } from './invocation.ts';
-import type { Invocation } from './invocation.ts';
+import { findInvocation, type Invocation } from './invocation.ts';
 import { decided } from './outcome.ts';
-import { patched } from './patch.ts';
-import type { Patched } from './patch.ts';
+import { patched, type Patched } from './patch.ts';
 import { notRegistered } from './review.ts';
 import type { WebhookServices } from './services.ts';
 
@@ -47,7 +45,7 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
     return this.#configurations.mayApply;
   }
 
-  /** Resolves with the attributes as the webhooks have changed them. Rejects with StatusError. */
+  /** Resolves with the attributes after all webhooks. Rejects with StatusError. */
   protected async dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes> {
     const hooks = await this.#configurations.hooksFor(attributes);
     if (hooks.length === 0) return attributes;
@@ -67,7 +65,8 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
       );
       if (outcome !== undefined)
         request = new PolicyRequest(await this.#changed(seen, invocation, outcome), services);
-      // What is decoded has no fractions of seconds, as upstream sees it: the first patch changes times that this request has set.
+      // A decoded object has no fractions of seconds. So the first patch also changes the times
+      // that this request has set, as upstream.
       const newTimes =
         outcome !== undefined && rounds.first('patch') && hasNewTimes(seen.attributes);
       const changed = outcome?.changed === true || newTimes;
@@ -93,7 +92,7 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
     );
   }
 
-  /** Throws StatusError (500). */
+  /** Returns the codec for a kind. Throws StatusError (500). */
   #codecFor(
     { apiVersion, kind }: { apiVersion: string; kind: string },
     { snapshot }: PolicyRequest,
@@ -106,7 +105,10 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
     return codec;
   }
 
-  /** Resolves with the attributes with what the webhook has made of the object, in the version of the request. */
+  /**
+   * Resolves with the attributes after one webhook, with the object converted to the request's
+   * version.
+   */
   async #changed(
     { attributes, snapshot }: PolicyRequest,
     { matched }: Invocation,
@@ -128,7 +130,10 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
   }
 }
 
-/** Reports whether the managed fields have times that the stored object does not have: those of this request. */
+/**
+ * Reports whether the managed fields have a time that the stored object does not have, and which
+ * this request has set.
+ */
 function hasNewTimes({ object, oldObject }: AdmissionAttributes): boolean {
   const known = new Set((oldObject?.metadata.managedFields ?? []).map(({ time }) => time));
   return (object?.metadata?.managedFields ?? []).some(({ time }) => !known.has(time));

@@ -1,4 +1,4 @@
-// What the outcome of a call means for the request, and how it is counted.
+// Decides by the outcome of a call whether the request continues, and counts it.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
@@ -11,8 +11,8 @@ const OK = 200;
 const ALLOTTED = 'request did not complete within the allotted timeout';
 
 /**
- * Calls a webhook by `call` and resolves with its value; undefined if the call failed and the webhook's failure policy is Ignore. Rejects
- * with StatusError, which rejects the request.
+ * Calls a webhook by `call` and resolves with its value; undefined if the call failed and the
+ * webhook's failure policy is Ignore. Rejects with StatusError, which rejects the request.
  */
 export async function decided<T>(
   hook: Hook,
@@ -61,7 +61,7 @@ function failed(
   if (webhook.failurePolicy !== 'Ignore') {
     observe(error.code, gone ? 'caller has gone' : 'calling_webhook_error');
     logger.warn('failed calling webhook, failing closed', { webhook: webhook.name, err: error });
-    // The client is told of its own time limit, not of the webhook's.
+    // The client gets the error of its own timeout, not of the webhook's.
     throw late ? apierrors.timeoutError(ALLOTTED) : apierrors.internalError(error.message);
   }
   observe(error.code);

@@ -8,8 +8,12 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual, isPlainObject } from '#machinery/deep.ts';
-import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
-import type { JsonPatchOperation } from '#machinery/patch/json-patch.ts';
+import {
+  applyJsonPatch,
+  JsonPatchError,
+  type JsonPatchOperation,
+  parseJsonPatch,
+} from '#machinery/patch/json-patch.ts';
 import { jsonType } from '#machinery/text/go-value.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { JsonError, parseJson } from '#machinery/text/json.ts';
@@ -26,22 +30,23 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   'test',
 ]);
 
-/** Returns the codec of a kind that a patched object says it is of. Throws StatusError (500) if there is none. */
+/** Returns the codec of the kind of a patched object. Throws StatusError (500) if there is none. */
 export type CodecFor = (kind: {
   readonly apiVersion: string;
   readonly kind: string;
 }) => ObjectCodec;
 
 export interface Patched {
-  /** With its defaults, in the version that the webhook sees. */
+  /** The patched object with its defaults, in the version that the webhook sees. */
   readonly object: Record<string, unknown>;
-  /** The patch has changed it; defaults do not count. */
+  /** True if the patch has changed the object. Defaults do not count. */
   readonly changed: boolean;
 }
 
 /**
- * Returns the object as the response patches it; undefined without a patch. `object`: undefined if the request has none that could be
- * patched. `codecFor` decodes what the patch has made. Throws CallingWebhookError for a patch that is none, StatusError (500) for one that cannot be applied.
+ * Returns the patched object; undefined if the response has no patch. `object`: undefined if the
+ * request has nothing to patch. `codecFor` returns the codec of the result. Throws
+ * CallingWebhookError for an invalid patch, StatusError (500) for one that cannot be applied.
  */
 export function patched(
   name: string,
@@ -72,7 +77,7 @@ export function patched(
   return { object: decoded, changed };
 }
 
-/** Returns the kind of a patched object: where the patch has removed it, that of the object before. */
+/** Returns the kind of a patched object; the original kind if the patch has removed it. */
 function kindOf(
   json: unknown,
   before: Readonly<Record<string, unknown>>,
@@ -112,7 +117,7 @@ function decodePatch(name: string, bytes: Buffer): readonly Readonly<Record<stri
   return value as Readonly<Record<string, unknown>>[];
 }
 
-/** Returns what is wrong with an operation that is an object, in the words of upstream's library. */
+/** Returns the problem of a patch operation, in the words of upstream's library. */
 function problemOf(operation: Readonly<Record<string, unknown>>): string | undefined {
   const { op, path, from, value } = operation;
   if (typeof op !== 'string' || !OPERATIONS.has(op))
@@ -133,7 +138,7 @@ function problemOf(operation: Readonly<Record<string, unknown>>): string | undef
   return undecodable('path', path);
 }
 
-/** Throws StatusError (500). */
+/** Applies the operations. Throws StatusError (500). */
 function apply(
   operations: readonly Readonly<Record<string, unknown>>[],
   object: Readonly<Record<string, unknown>>,
@@ -152,8 +157,8 @@ function apply(
 }
 
 /**
- * Decodes what the patch has made of the object. Fields that its kind does not have are dropped. `hasMetadata`: options of connections have
- * none. Throws StatusError (500).
+ * Decodes a patched object. Unknown fields are dropped. `hasMetadata`: false for options of
+ * connections. Throws StatusError (500).
  */
 function decodeObject(
   codec: ObjectCodec,

@@ -1,4 +1,4 @@
-// An AdmissionReview: the request that a webhook gets, and what its response must be.
+// An AdmissionReview: the request that a webhook gets, and the validation of its response.
 
 import type { AdmissionResponse, AdmissionReview } from '#api/groups/admission/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
@@ -16,12 +16,12 @@ const REVIEW = { group: GROUP, version: 'v1', kind: 'AdmissionReview' } as const
 
 export type ReviewVersion = 'v1' | 'v1beta1';
 
-/** The response says something that it must not say, or is none. */
+/** The response is not a review, or has fields that are not allowed. */
 export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError';
 }
 
-/** Returns the first version that the webhook knows and the server, too. */
+/** Returns the first version of reviews that both the webhook and the server support. */
 export function reviewVersionOf(versions: readonly string[]): ReviewVersion | undefined {
   return versions.find(
     (version): version is ReviewVersion => version === 'v1' || version === 'v1beta1',
@@ -64,13 +64,13 @@ export function decodeReview(
   return typedCodec(scheme, REVIEW).decode(json).object;
 }
 
-/** Returns what is wrong with the kind of a response. What the response does not say is as it should be. */
+/** Returns the problem with the kind of a response. A missing kind or apiVersion is accepted. */
 function kindProblem(
   version: ReviewVersion,
   json: Readonly<Record<string, unknown>>,
 ): string | undefined {
   const { apiVersion = '', kind = '' } = json;
-  // Wrong types are the decoder's business.
+  // The decoder reports wrong types.
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined;
   if (apiVersion.split('/').length > 2) return `unexpected GroupVersion string: ${apiVersion}`;
   const expected = `${GROUP}/${version}`;
@@ -83,17 +83,20 @@ function kindProblem(
     givenKind === REVIEW.kind &&
     (givenVersion === `${GROUP}/v1` || givenVersion === `${GROUP}/v1beta1`);
   if (isReview || (givenVersion === 'v1' && givenKind === 'Status')) {
-    return `converting (${givenVersion.split('/').at(-1)}.${givenKind}) to (${version}.${REVIEW.kind}): unknown conversion`;
+    return (
+      `converting (${givenVersion.split('/').at(-1)}.${givenKind}) to ` +
+      `(${version}.${REVIEW.kind}): unknown conversion`
+    );
   }
   return notRegistered(givenVersion, givenKind);
 }
 
-/** Returns upstream's message for a kind that nothing knows. */
+/** Returns upstream's message for an unknown kind. */
 export function notRegistered(apiVersion: string, kind: string): string {
   return `no kind ${quote(kind)} is registered for version ${quote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
 }
 
-/** Returns the response in a review. Throws InvalidResponseError. */
+/** Returns the response of a review. Throws InvalidResponseError. */
 export function verifiedResponse(
   version: ReviewVersion,
   type: WebhookType,
@@ -102,7 +105,7 @@ export function verifiedResponse(
 ): Immutable<AdmissionResponse> {
   const { response } = review;
   if (response === undefined) throw new InvalidResponseError('webhook response was absent');
-  // Reviews of the old version have never been looked at as closely.
+  // Reviews of v1beta1 are validated less strictly, as upstream.
   if (version === 'v1beta1') return betaResponse(type, response);
   if (response.uid !== uid)
     throw new InvalidResponseError(

@@ -1,4 +1,4 @@
-// What the two plugins that call webhooks need of the server that they are part of.
+// The server's services that both webhook plugins need.
 
 import type { Random } from '#machinery/random.ts';
 import type { WebhookClients } from '#apiserver/webhooks/client/index.ts';
@@ -8,6 +8,6 @@ import type { WebhookMetrics } from './metrics.ts';
 export interface WebhookServices extends PolicyServices {
   readonly webhooks: Pick<WebhookClients, 'call'>;
   readonly webhookMetrics: WebhookMetrics;
-  /** Makes the UIDs of reviews. */
+  /** Creates the UIDs of reviews. */
   readonly random: Random;
 }

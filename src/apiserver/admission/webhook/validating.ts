@@ -1,4 +1,4 @@
-// ValidatingAdmissionWebhook: asks webhooks whether a request may pass, all of them at the same time.
+// ValidatingAdmissionWebhook: calls all validating webhooks concurrently.
 
 import { validatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -7,8 +7,7 @@ import { PolicyRequest } from '../policy/request.ts';
 import { callWebhook } from './call.ts';
 import { WebhookConfigurations } from './configurations.ts';
 import { isExempt } from './exempt.ts';
-import { findInvocation } from './invocation.ts';
-import type { Invocation } from './invocation.ts';
+import { findInvocation, type Invocation } from './invocation.ts';
 import { decided } from './outcome.ts';
 import type { WebhookServices } from './services.ts';
 
@@ -50,7 +49,7 @@ export class ValidatingAdmissionWebhook implements AdmissionPlugin {
     await this.#callAll(invocations, request);
   }
 
-  /** Rejects with the first error, once all calls have ended. */
+  /** Calls the webhooks. Rejects with the first error, once all calls have ended. */
   async #callAll(invocations: readonly Invocation[], request: PolicyRequest): Promise<void> {
     const errors: unknown[] = [];
     const services = this.#services;

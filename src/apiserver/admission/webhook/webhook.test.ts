@@ -1,4 +1,4 @@
-// Webhooks through a whole server, beyond what testing/cases.ts compares with upstream.
+// Webhooks through a whole server, beyond the cases that testing/cases.ts compares with upstream.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -9,11 +9,13 @@ import {
 } from '#api/groups/admissionregistration/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import { handle, send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { widgetKind, widgetType } from '#apiserver/testing/widgets.ts';
-import { respondJson, startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import {
+  respondJson,
+  startWebhookServer,
+  type WebhookServer,
+} from '#apiserver/webhooks/testing/webhook-server.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import { callWebhook } from './call.ts';
@@ -36,7 +38,8 @@ afterEach(async () => {
 });
 
 const settle = async (): Promise<void> => {
-  // A watcher of configurations learns of one within a few turns, and so does the server.
+  // Watchers of configurations, the server among them, receive a change within a few turns of the
+  // event loop.
   for (let turn = 0; turn < 10; turn++) await nextTurn();
 };
 
@@ -57,7 +60,7 @@ async function configure(type: 'mutating' | 'validating', ...hooks: Hook[]): Pro
   await settle();
 }
 
-/** Answers each review with what `response` makes of it. */
+/** Responds to each review with the result of `response`. */
 function answers(response: (review: Review) => object): void {
   webhook.handler = ({ body }, out) => {
     const review = JSON.parse(body) as Review;
@@ -135,7 +138,7 @@ describe('a kind with several versions', () => {
     });
   });
 
-  test('is not seen where only the exact version counts', async () => {
+  test('is not seen if only the exact version counts', async () => {
     answers(() => ({ allowed: false }));
     await configure('validating', { ...rule('v2'), matchPolicy: 'Exact' });
     expect((await post('v1', 'w')).code).toBe(201);
@@ -144,7 +147,7 @@ describe('a kind with several versions', () => {
     );
   });
 
-  test('is rejected where it cannot be converted', async () => {
+  test('is rejected if it cannot be converted', async () => {
     const services = { storage: api.storage, clock: api.clock };
     const type = widgetType('v3', 'broken.example.com');
     const converter = { convert: () => Promise.reject(new Error('the converter is broken')) };
@@ -168,12 +171,12 @@ describe('a kind with several versions', () => {
       code: 500,
       message: 'Internal error occurred: the converter is broken',
     });
-    // Nothing else is affected.
+    // No other request is affected.
     expect((await create('m')).metadata.name).toBe('m');
   });
 });
 
-test('a webhook that hangs holds up its own requests only, and ends with the client', async () => {
+test('a webhook that hangs delays only its own requests, and ends with the client', async () => {
   await configure('validating', {
     rules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets'] }],
     timeoutSeconds: 30,
@@ -191,7 +194,7 @@ test('a webhook that hangs holds up its own requests only, and ends with the cli
   expect((await send(api.server, { path: `${path}/s` })).code).toBe(404);
 });
 
-test('a change of configurations counts from the next request on', async () => {
+test('a change of configurations applies from the next request on', async () => {
   answers(() => ({ allowed: false, status: { message: 'no' } }));
   await configure('validating', {});
   expect((await refusal(create('a'))).message).toBe(
@@ -203,7 +206,7 @@ test('a change of configurations counts from the next request on', async () => {
   expect(webhook.received.length).toBe(1);
 });
 
-test('a patch that is too large is refused', async () => {
+test('a patch that is too large is rejected', async () => {
   answers(() => patch({ op: 'add', path: '/data/x', value: 'x'.repeat(8 * 1024 * 1024) }));
   await configure('mutating', {});
   expect((await refusal(create('m'))).message).toContain(
@@ -221,8 +224,8 @@ test('a patch that is too large is refused', async () => {
   );
 });
 
-test('a dry run is refused if the webhook has side effects', async () => {
-  // Configurations of old may say so; new ones may not.
+test('a dry run is rejected if the webhook has side effects', async () => {
+  // Stored configurations may have these values; new ones may not.
   for (const sideEffects of ['Some', 'Unknown']) {
     const hook = {
       webhook: { name: 'h.example.com', sideEffects, admissionReviewVersions: ['v1'] },
@@ -241,7 +244,7 @@ test('a dry run is refused if the webhook has side effects', async () => {
   }
 });
 
-test('a webhook that knows no version of reviews is not called', async () => {
+test('a webhook without a supported review version is not called', async () => {
   const hook = {
     webhook: { name: 'h.example.com', sideEffects: 'None', admissionReviewVersions: ['v9'] },
     type: 'validating',
@@ -249,7 +252,8 @@ test('a webhook that knows no version of reviews is not called', async () => {
   await expect(
     callWebhook({ hook } as never, { attributes: { dryRun: false } } as never, {} as never),
   ).rejects.toThrow(
-    'failed calling webhook "h.example.com": could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)',
+    'failed calling webhook "h.example.com": could not create admission objects: webhook does ' +
+      'not accept known AdmissionReview versions (v1, v1beta1)',
   );
 });
 
@@ -262,7 +266,7 @@ test('webhooks with the same client config share connections', async () => {
   await create('a');
   await create('b');
   expect(webhook.received.length).toBe(40);
-  // As many as are called at the same time.
+  // The maximum number of concurrent calls.
   expect(webhook.connections).toBe(20);
 });
 
@@ -286,21 +290,25 @@ test('metrics count calls, rejections and failures that are ignored', async () =
     );
   expect(lines.toSorted()).toEqual([
     'apiserver_admission_webhook_fail_open_count{name="h1.example.com",type="validating"} 2',
-    'apiserver_admission_webhook_rejection_count{error_type="no_error",name="h0.example.com",operation="CREATE",rejection_code="403",type="validating"} 1',
-    'apiserver_admission_webhook_request_total{code="200",name="h0.example.com",operation="CREATE",rejected="false",type="validating"} 1',
-    'apiserver_admission_webhook_request_total{code="403",name="h0.example.com",operation="CREATE",rejected="true",type="validating"} 1',
-    'apiserver_admission_webhook_request_total{code="503",name="h1.example.com",operation="CREATE",rejected="false",type="validating"} 2',
+    'apiserver_admission_webhook_rejection_count{error_type="no_error",name="h0.example.com",' +
+      'operation="CREATE",rejection_code="403",type="validating"} 1',
+    'apiserver_admission_webhook_request_total{code="200",name="h0.example.com",operation="CREATE",' +
+      'rejected="false",type="validating"} 1',
+    'apiserver_admission_webhook_request_total{code="403",name="h0.example.com",operation="CREATE",' +
+      'rejected="true",type="validating"} 1',
+    'apiserver_admission_webhook_request_total{code="503",name="h1.example.com",operation="CREATE",' +
+      'rejected="false",type="validating"} 2',
   ]);
 });
 
-test('a server starts although webhooks for everything cannot be called', async () => {
+test('a server starts although webhooks for everything cannot be reached', async () => {
   const { storage, clock } = api;
   const port = 6443;
   const first = await startTestServer({ storage, clock, port });
   const clientConfig = { url: 'https://127.0.0.1:1/x' };
   for (const type of ['mutating', 'validating'] as const) await configure(type, { clientConfig });
   expect((await refusal(create('m'))).message).toContain('failed calling webhook');
-  // As it was stopped, with its objects there.
+  // The server restarts on the storage as it was stopped.
   await first.server.stop();
   const again = await startTestServer({ storage, clock, port });
   expect(

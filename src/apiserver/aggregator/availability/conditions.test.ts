@@ -99,7 +99,7 @@ describe('the condition', () => {
     ]);
   });
 
-  test('that stays as it is changes nothing', () => {
+  test('is not written if it has not changed', () => {
     const passed = withAvailability(apiService, PASSED, 1000);
     expect(withAvailability(passed, PASSED, 9000)).toBe(passed);
   });

@@ -1,4 +1,5 @@
-// What the condition Available of an APIService says, decided from the service and its EndpointSlices. Reasons and messages are upstream's.
+// Computes the condition Available of an APIService from the service and its EndpointSlices.
+// Reasons and messages are upstream's.
 
 import type { APIServiceCondition } from '#api/groups/apiregistration/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -25,7 +26,7 @@ export const PASSED: Availability = {
   message: 'all checks passed',
 };
 
-/** Returns why no request can reach the service; undefined if one may. */
+/** Returns the reason why no request can reach the service; undefined if requests may reach it. */
 export function serviceProblem(
   reference: ServiceReference,
   { service, slices }: ServiceState,
@@ -61,7 +62,10 @@ function unavailable(reason: string, message: string): Availability {
   return { status: 'False', reason, message };
 }
 
-/** Returns the APIService with the condition; the same object if nothing changes. The time changes with the status only. */
+/**
+ * Returns the APIService with the condition; the same object if nothing changes. The transition
+ * time changes only with the status.
+ */
 export function withAvailability(
   service: APIService,
   { status, reason, message }: Availability,

@@ -1,14 +1,15 @@
-// Keeps the condition Available of every APIService. It is checked when the APIService, its service or the EndpointSlices change, and every
-// 30 seconds, since a network may fail without a change of any object.
+// Maintains the condition Available of every APIService. It checks an APIService when the
+// APIService, its service or the EndpointSlices change, and every 30 seconds, since a network may
+// fail without a change of any object.
 
 import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
 import {
   ExponentialRateLimiter,
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { UpdateStatus } from '../../catalog/internal-client.ts';
@@ -59,7 +60,7 @@ export class AvailabilityController {
     });
   }
 
-  /** Checks the APIServices that the service belongs to. */
+  /** Queues the APIServices of the service. */
   serviceChanged(namespace: string, name: string): void {
     for (const { metadata, spec } of this.#config.apiServices.allRemote()) {
       if (spec.service.namespace === namespace && spec.service.name === name)
@@ -67,7 +68,7 @@ export class AvailabilityController {
     }
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#config;
     this.#resync = this.#config.clock.setInterval(RESYNC_MS, () => {
@@ -99,7 +100,7 @@ export class AvailabilityController {
     const availability = isRemote(service) ? await this.#check(name, signal) : LOCAL;
     if (availability === undefined) return reconciled;
     await this.#record(service, availability);
-    // The failure is in the condition, and in no log line that repeats every 30 seconds.
+    // The condition records the failure. It is not logged, since it would repeat every 30 seconds.
     return availability.reason === 'FailedDiscoveryCheck' ? { next: 'requeue' } : reconciled;
   }
 
@@ -126,7 +127,7 @@ export class AvailabilityController {
     let wasAvailable = false;
     let changed = false;
     await updateStatus<Mutable>(group, resource, '', metadata.name, (current) => {
-      // Another object of the name is checked when it is seen.
+      // A new object of the same name is checked when its event arrives.
       changed = false;
       if (current.metadata.uid !== metadata.uid) return current;
       wasAvailable = isAvailable(current);

@@ -1,11 +1,10 @@
-// How many APIServices are unavailable, under Kubernetes' names.
+// Metrics of unavailable APIServices, under Kubernetes' names.
 
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family } from '#machinery/metrics/instruments.ts';
+import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
 
 export class AvailabilityMetrics {
   readonly #instruments = new Instruments();
-  /** By the name of the APIService, as of its last check. */
+  /** Whether each APIService was available at its last check, by name. */
   readonly #available = new Map<string, boolean>();
   readonly #unavailable: Family<Counter>;
 

@@ -1,12 +1,15 @@
-// Asks the backend of an APIService for its discovery document, which every API server has to serve.
+// Probes the backend of an APIService by a request for its discovery document, which every API
+// server has to serve.
 
 import type { Clock } from '#machinery/clock.ts';
-import type { RemoteApiService } from '../api-services.ts';
-import { LEGACY_NAME } from '../api-services.ts';
+import { LEGACY_NAME, type RemoteApiService } from '../api-services.ts';
 import { BackendError, type Backends, NoEndpointError } from '../proxy/backend.ts';
 import { userHeaders } from '../proxy/headers.ts';
 
-/** Requests after a first one that failed, at a time: a service may have endpoints that are gone. One success is enough. */
+/**
+ * The number of concurrent requests after a first one that failed, because some endpoints may be
+ * stale. One success is enough.
+ */
 const FURTHER_ATTEMPTS = 4;
 const TIMEOUT_MS = 5_000;
 
@@ -15,7 +18,10 @@ export interface ProbeConfig {
   readonly backends: Backends;
 }
 
-/** Resolves with why no attempt succeeded; undefined if one did. Throws TransportError. */
+/**
+ * Resolves with the reason why every attempt failed; undefined if one succeeded. Throws
+ * TransportError.
+ */
 export async function probe(
   config: ProbeConfig,
   service: RemoteApiService,

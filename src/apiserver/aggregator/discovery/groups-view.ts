@@ -1,5 +1,5 @@
-// What discovery shows of APIServices, as a value that is replaced when it changes. An APIService that says what this server would say
-// without it, as nearly all do, changes nothing.
+// The part of discovery that APIServices determine, as a value that is replaced when it changes.
+// Almost all APIServices are those that this server created for its own groups, and change nothing.
 
 import type { AggregatedGroups, Priority } from '../../discovery/aggregated-groups.ts';
 import { apiServices as apiServiceType } from '#api/groups/apiregistration/v1/index.ts';
@@ -11,7 +11,10 @@ export class GroupsView {
   readonly #apiServices: ApiServices;
   readonly #discovery: Pick<RemoteDiscovery, 'entry'>;
   #current: AggregatedGroups | undefined;
-  /** The APIServices of all built-in groups have been made: one that is missing has been deleted by a user. */
+  /**
+   * The APIServices of all built-in groups have been created, so a missing one has been deleted by
+   * a user.
+   */
   #registered = false;
 
   constructor(apiServices: ApiServices, discovery: Pick<RemoteDiscovery, 'entry'>) {

@@ -1,4 +1,5 @@
-// Reads discovery documents of other API servers, which may contain anything: only fields of the right types are taken over.
+// Reads discovery documents of other API servers. They are not trusted: only fields of the right
+// types are used.
 
 import { allSchemas } from '#api/all-schemas.ts';
 import type {
@@ -26,7 +27,10 @@ const aggregated = codecOf(
 );
 const legacy = codecOf('', 'v1', 'APIResourceList', 'meta/v1.APIResourceList');
 
-/** Reports whether a media type is aggregated discovery, in version v2 or v2beta1, which have the same fields. */
+/**
+ * Reports whether a media type is aggregated discovery, in version v2 or v2beta1, which have the
+ * same fields.
+ */
 export function isAggregatedType(contentType: string): boolean {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim());
   const values = new Map(
@@ -41,7 +45,10 @@ export function isAggregatedType(contentType: string): boolean {
   );
 }
 
-/** Returns the versions of an aggregated document, by 'GROUP/VERSION'. Throws Error for one that cannot be read. */
+/**
+ * Returns the versions of an aggregated document, by 'GROUP/VERSION'. Throws Error if the document
+ * is invalid.
+ */
 export function readAggregated(body: Buffer): ReadonlyMap<string, APIVersionDiscovery> {
   const { object } = aggregated.decode({ ...parsed(body), apiVersion: 'apidiscovery.k8s.io/v2' });
   const list = object as unknown as APIGroupDiscoveryList;
@@ -53,7 +60,7 @@ export function readAggregated(body: Buffer): ReadonlyMap<string, APIVersionDisc
   return versions;
 }
 
-/** Older clients fail if a kind is missing. */
+/** Adds missing kinds, without which older clients fail. */
 function withKinds(version: APIVersionDiscovery): APIVersionDiscovery {
   if (version.resources === undefined) return version;
   const resources = version.resources.map((resource) => ({
@@ -69,7 +76,10 @@ function withKinds(version: APIVersionDiscovery): APIVersionDiscovery {
   return { ...version, resources };
 }
 
-/** Converts the older form of one group version. Throws Error for a document that cannot be read or contradicts itself. */
+/**
+ * Converts the older form of one group version. Throws Error if the document is invalid or
+ * contradictory.
+ */
 export function readLegacy(body: Buffer, version: string): APIVersionDiscovery {
   const { object } = legacy.decode({ ...parsed(body), apiVersion: 'v1' });
   const { resources: listed } = object as unknown as APIResourceList;
@@ -119,7 +129,8 @@ export function readLegacy(body: Buffer, version: string): APIVersionDiscovery {
       });
     if (parent.scope !== scope) {
       throw new Error(
-        `Error: Parent ${resource} (scope: ${parent.scope}) and subresource ${subresource} (scope: ${scope}) scope do not match`,
+        `Error: Parent ${resource} (scope: ${parent.scope}) and subresource ${subresource} ` +
+          `(scope: ${scope}) scope do not match`,
       );
     }
     (parent.subresources ??= []).push({

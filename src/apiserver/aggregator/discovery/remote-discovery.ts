@@ -1,16 +1,16 @@
-// What other API servers say they serve, read again every minute and after each change of an APIService. Of each server only the group
-// version that its APIService names is taken, whatever else it claims. What was read last is kept, marked as stale, while a server does
-// not answer.
+// The discovery documents of other API servers, read every minute and after each change of an
+// APIService. Only the group version that its APIService names is used from a server's document.
+// While a server does not respond, its last document stays in use, marked as stale.
 
 import type { APIVersionDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
 import {
   ExponentialRateLimiter,
   RateLimitingQueue,
-  requeueAfter,
   reconciled,
+  type ReconcileResult,
+  requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { UserInfo } from '../../request.ts';
@@ -33,13 +33,13 @@ const AGGREGATED = ['v2', 'v2beta1'].map(
   (version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
 );
 const AGGREGATOR: UserInfo = { name: 'system:kube-aggregator', groups: ['system:masters'] };
-/** Upstream asks for the older form without a group. */
+/** The user for requests of the older form: upstream's user, without a group. */
 const AGGREGATOR_ALONE: UserInfo = { name: 'system:kube-aggregator', groups: [] };
 
 export interface RemoteDiscoveryConfig extends FetchServices {
   readonly logger: Logger;
   readonly apiServices: ApiServices;
-  /** Is called when an entry has changed. */
+  /** Called when an entry has changed. */
   readonly onChange: () => void;
 }
 
@@ -47,18 +47,18 @@ export interface RemoteDiscoveryConfig extends FetchServices {
 interface CachedDocument {
   readonly versions: ReadonlyMap<string, APIVersionDiscovery>;
   readonly etag: string;
-  /** Not later than when the server was asked. */
+  /** A time not after the request for the document. */
   readonly askedAt: number;
 }
 
 export class RemoteDiscovery {
   readonly #config: RemoteDiscoveryConfig;
   readonly #queue: RateLimitingQueue;
-  /** By the name of the APIService. */
+  /** Entries by the name of the APIService. */
   readonly #entries = new Map<string, APIVersionDiscovery>();
-  /** By service and port. */
+  /** Documents by service and port. */
   readonly #documents = new Map<string, CachedDocument>();
-  /** When each APIService was last changed, or is due for another reading. */
+  /** When each APIService was last changed, or became due for another request. */
   readonly #dirtyAt = new Map<string, number>();
 
   constructor(config: RemoteDiscoveryConfig) {
@@ -107,7 +107,7 @@ export class RemoteDiscovery {
     }
     const { group, version } = groupVersionOf(name);
     const freshness = failure === undefined ? 'Current' : 'Stale';
-    // The server may be registered again, or be gone, by now.
+    // The APIService may have been replaced or deleted in the meantime.
     if (this.#config.apiServices.remote(name) === undefined) return requeueAfter(0);
     this.#set(name, { ...(versions?.get(`${group}/${version}`) ?? { version }), freshness });
     if (failure === undefined) {
@@ -161,7 +161,10 @@ export class RemoteDiscovery {
     return this.#readLegacy(name, service, signal);
   }
 
-  /** The older form describes one group version, so it is not kept for others of the same service. */
+  /**
+   * Reads the older form. It describes one group version, so it is not cached for other ones of the
+   * same service.
+   */
   async #readLegacy(
     name: string,
     service: RemoteApiService,

@@ -1,5 +1,5 @@
-// Converts an OpenAPI v2 document into version 3, for API servers that serve the older version only. As upstream says of its own
-// conversion, some information is lost.
+// Converts an OpenAPI v2 document into version 3, for API servers that serve only the older
+// version. Like upstream's conversion, it loses some information.
 
 import type { Steps } from '#machinery/turn.ts';
 import { jsonDocument } from '../../openapi/made.ts';
@@ -21,7 +21,7 @@ const IN_SCHEMA = [
   'uniqueItems',
 ];
 
-/** Paths or definitions that are converted in one step. */
+/** The number of paths or definitions that are converted in one step. */
 const ENTRIES_PER_STEP = 50;
 
 export function* convertV2ToV3(document: unknown): Steps<OpenApiDocument> {
@@ -84,7 +84,7 @@ function convertOperation({
     }),
     responses: mapValues(record(responses), (response) => {
       const { schema, ...of } = record(response);
-      // As upstream: an operation that says no media type has no content.
+      // An operation without a media type has no content, as upstream.
       return {
         ...of,
         ...(schema !== undefined &&
@@ -104,7 +104,7 @@ function convertParameter(parameter: unknown): Values {
   };
 }
 
-/** Rewrites references; the rest of a schema is the same in both versions. */
+/** Rewrites references; everything else in a schema is the same in both versions. */
 function convertSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(convertSchema);
   if (typeof schema !== 'object' || schema === null) return schema;

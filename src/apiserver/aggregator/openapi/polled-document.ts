@@ -1,5 +1,6 @@
-// A document of another API server, read when it is asked for. One that is a minute old is served and read again beside that; one that
-// cannot be read is left out, and tried again after a time that doubles from a minute to an hour.
+// A document of another API server, which is read when it is needed. A document older than a minute
+// is still served, and read again in the background. A document that cannot be read is left out,
+// and retried after a time that doubles from a minute to an hour.
 
 import type { Clock } from '#machinery/clock.ts';
 
@@ -10,7 +11,7 @@ export interface PolledDocumentConfig<T> {
   readonly clock: Clock;
   /** Reads the document. Resolves with undefined if it has not changed. */
   readonly read: (previous: T | undefined) => Promise<T | undefined>;
-  /** Is called when the document has changed. */
+  /** Called when the document has changed. */
   readonly onChange: () => void;
   readonly onFailure: (error: unknown) => void;
 }
@@ -26,7 +27,7 @@ export class PolledDocument<T> {
     this.#config = config;
   }
 
-  /** The document as it was read last. Undefined: it has never been read. */
+  /** The last document. Undefined: it has never been read. */
   get value(): T | undefined {
     return this.#value;
   }
@@ -39,7 +40,7 @@ export class PolledDocument<T> {
     if (this.#value === undefined) await this.#reading;
   }
 
-  /** Makes the next reading due now. */
+  /** Makes the document due for reading now. */
   expire(): void {
     this.#failures = 0;
     this.#nextRead = Number.NEGATIVE_INFINITY;
@@ -47,7 +48,7 @@ export class PolledDocument<T> {
 
   async #read(): Promise<void> {
     const { clock, read, onChange, onFailure } = this.#config;
-    // Set before the reading, so that an expiry meanwhile counts.
+    // Set before the request, so that an expiry during the request counts.
     this.#nextRead = clock.monotonic() + REFRESH_MS;
     try {
       const value = await read(this.#value);

@@ -1,5 +1,5 @@
-// The OpenAPI documents of other API servers. v3 documents are forwarded when they are asked for; of v2 documents the part of the group
-// version of the APIService is merged into this server's.
+// The OpenAPI documents of other API servers. Requests for v3 documents are forwarded. Of a v2
+// document, the part of the APIService's group version is merged into this server's.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -10,21 +10,20 @@ import { type OpenApiDocument, servedDocument } from '../../openapi/served-docum
 import { partOf } from '../../openapi/v2/merge.ts';
 import type { RemoteDocuments, SwaggerPart, V3Entry } from '../../openapi/remote-documents.ts';
 import type { ApiRequest, ApiResponse, UserInfo } from '../../request.ts';
-import type { ApiServices, RemoteApiService } from '../api-services.ts';
-import { isAvailable, isRemote } from '../api-services.ts';
+import { type ApiServices, isAvailable, isRemote, type RemoteApiService } from '../api-services.ts';
 import { BackendError } from '../proxy/backend.ts';
 import { fetchDocument, type FetchedDocument, type FetchServices } from '../proxy/fetch.ts';
 import { convertV2ToV3 } from './convert-v2.ts';
 import { PolledDocument } from './polled-document.ts';
 
-/** A document that is not there yet holds up its readers for this time. */
+/** How long readers wait for a document that has not been read yet, in ms. */
 const PATIENCE_MS = 5_000;
 const TIMEOUT_MS = 60_000;
 const MAX_INDEX_BYTES = 1024 * 1024;
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
-/** A path, definition or parameter of a document. */
+/** The maximum size of a path, definition or parameter of a document. */
 const MAX_ENTRY_BYTES = 512 * 1024;
-/** More entries of one server are left out. */
+/** The maximum number of entries of one server. Further entries are left out. */
 const MAX_ENTRIES = 1000;
 const AGGREGATOR: UserInfo = { name: 'system:aggregator', groups: [] };
 
@@ -33,13 +32,13 @@ export interface RemoteOpenApiConfig extends FetchServices {
   readonly logger: Logger;
   readonly apiServices: ApiServices;
   readonly forward: (request: ApiRequest, service: RemoteApiService) => Promise<ApiResponse>;
-  /** Ends readings. */
+  /** Aborts all requests for documents. */
   readonly signal: AbortSignal;
 }
 
 interface V3Root {
   readonly entries: ReadonlyMap<string, V3Entry>;
-  /** The server has no OpenAPI v3: its v2 document, converted. */
+  /** The converted v2 document of a server without OpenAPI v3. */
   readonly converted?: OpenApiDocument;
 }
 
@@ -55,7 +54,7 @@ interface Documents {
 
 export class RemoteOpenApi implements RemoteDocuments {
   readonly #config: RemoteOpenApiConfig;
-  /** By the name of the APIService. */
+  /** Documents by the name of the APIService. */
   readonly #documents = new Map<string, Documents>();
   #index: ReadonlyMap<string, V3Entry> | undefined;
   #parts: readonly SwaggerPart[] | undefined;
@@ -100,7 +99,7 @@ export class RemoteOpenApi implements RemoteDocuments {
     this.#parts = undefined;
   }
 
-  /** Waits until the documents are there, or for PATIENCE_MS. */
+  /** Waits until the documents are read, or for PATIENCE_MS. */
   async #refreshed(kind: keyof Documents): Promise<void> {
     const services = [...this.#config.apiServices.allRemote()];
     const reading = Promise.all(
@@ -194,7 +193,10 @@ export class RemoteOpenApi implements RemoteDocuments {
     });
   }
 
-  /** The highest priority first, as upstream merges them. */
+  /**
+   * Returns the APIServices in the order in which upstream merges them, with the highest priority
+   * first.
+   */
   #ordered(): readonly RemoteApiService[] {
     const all = [...this.#config.apiServices.allRemote()];
     const priorities = new Map<string, number>();
@@ -225,7 +227,10 @@ export class RemoteOpenApi implements RemoteDocuments {
     );
   }
 
-  /** The server of the APIService that names the path comes before others that claim it. */
+  /**
+   * Returns the APIService that serves a v3 path. The one whose group version is in the path comes
+   * before others that list the path.
+   */
   #ownerOf(path: string): RemoteApiService | undefined {
     const claiming = this.#ordered().filter(({ metadata }) =>
       this.#documents.get(metadata.name)?.v3.value?.entries.has(path),
@@ -251,8 +256,8 @@ function* readPart(body: Buffer, pathPrefix: string): Steps<SwaggerPart> {
 }
 
 /**
- * Reads an OpenAPI v2 document in steps. Throws BackendError for one with a path, definition or parameter that is so large that work on it
- * would hold up the event loop.
+ * Parses an OpenAPI v2 document in steps. Throws BackendError if a path, definition or parameter is
+ * so large that processing it would block the event loop.
  */
 function* readDocument(body: Buffer): Steps<unknown> {
   const document = yield* parseJsonInSteps(body, (path, bytes) => {
@@ -265,7 +270,7 @@ function* readDocument(body: Buffer): Steps<unknown> {
   return document;
 }
 
-/** Reads the index. An entry that leads anywhere else is left out. */
+/** Parses the index. An entry with a URL of another server or path is left out. */
 function readIndex(body: Buffer): ReadonlyMap<string, V3Entry> {
   const { paths } = JSON.parse(body.toString('utf8')) as { readonly paths?: unknown };
   const entries = new Map<string, V3Entry>();

@@ -1,4 +1,4 @@
-// What is sent to a backend, and how a connection to it is opened.
+// A request to a backend, and the function that opens a connection to it.
 
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
@@ -20,6 +20,8 @@ export interface BackendRequest {
   readonly body?: Uint8Array | Readable;
   readonly signal: AbortSignal;
   readonly upgrade?: boolean;
-  /** Default: no limit but the signal. */
+  /**
+   * The timeout until the head of the response, in ms. Default: only the signal limits the time.
+   */
   readonly headTimeoutMs?: number;
 }

@@ -1,17 +1,18 @@
-// Connections to the API servers behind APIServices. Who is reached is decided by the APIService and the endpoints of its service alone;
-// the other side proves itself by its caBundle, and this server by the front proxy's certificate.
+// Connections to the API servers behind APIServices. Only the APIService and the endpoints of its
+// service determine the address. The caBundle authenticates the backend, and the front proxy's
+// certificate authenticates this server.
 
 import type { IncomingMessage } from 'node:http';
 import { createSecureContext, type ConnectionOptions, type SecureContext } from 'node:tls';
 
 import type { Clock } from '#machinery/clock.ts';
 import {
+  type Answer,
   BodyAbortedError,
   dial as dialPeer,
   exchange,
   joinHostPort,
 } from '#machinery/net/peer/index.ts';
-import type { Answer } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { resolveService, type ServiceAddress } from '../../service-resolver/resolve.ts';
@@ -25,46 +26,48 @@ import { ConnectionPools } from './connection-pool.ts';
 import { pooledExchange } from './pooled-exchange.ts';
 
 export interface ClientCertificate {
-  /** PEM. */
+  /** The certificate in PEM. `key` is its private key. */
   readonly cert: string;
   readonly key: string;
 }
 
-/** Of a response: as much as this server takes of a request. */
+/**
+ * The maximum size of a response's headers. It is the same limit as for requests to this server.
+ */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 export interface BackendsConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly services: Pick<ServiceStates, 'find' | 'findAll' | 'synced'>;
-  /** Returns what this server presents to the others. Undefined: nothing. */
+  /** Returns the certificate that this server presents. Undefined: none. */
   readonly certificate: () => ClientCertificate | undefined;
-  /** Default: TCP and TLS. */
+  /** Opens connections. Default: TCP and TLS. */
   readonly dial?: DialBackend;
-  /** Default: nothing is counted. */
+  /** Counts problems of certificates. Default: nothing is counted. */
   readonly certificateMetrics?: CertificateMetrics;
 }
 
-/** The settings of an APIService cannot be used. The message is upstream's. */
+/** The TLS settings of an APIService are invalid. The message is upstream's. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
 }
 
-/** The service cannot be reached now. The message is upstream's. */
+/** The service has no endpoint now. The message is upstream's. */
 export class NoEndpointError extends Error {
   override readonly name = 'NoEndpointError';
 }
 
-/** The backend did not answer. The message is in the words of Go's net/http. */
+/** The backend did not respond. The message has the words of Go's net/http. */
 export class BackendError extends Error {
   override readonly name = 'BackendError';
 }
 
-/** The backend of one request: its address is chosen. */
+/** The backend of one request. Its address is already chosen. */
 export interface Backend {
-  /** 'HOST:PORT'. */
+  /** The address, 'HOST:PORT'. */
   readonly host: string;
-  /** Rejects with BackendError, BodyAbortedError or the signal's reason. */
+  /** Sends the request. Rejects with BackendError, BodyAbortedError or the signal's reason. */
   send(request: BackendRequest): Promise<Answer>;
 }
 
@@ -78,7 +81,7 @@ export class Backends {
   readonly #dial: DialBackend;
   readonly #pools: ConnectionPools;
   readonly #settings = new Map<string, TlsSettings>();
-  /** The certificate that the settings were made with. */
+  /** The certificate of the current settings. */
   #certificate: ClientCertificate | undefined;
 
   constructor(config: BackendsConfig) {
@@ -87,7 +90,10 @@ export class Backends {
     this.#pools = new ConnectionPools(this.#dial);
   }
 
-  /** Chooses an endpoint. Rejects with NoEndpointError, and TransportError for a caBundle that contains no certificate. */
+  /**
+   * Chooses an endpoint. Rejects with NoEndpointError, and with TransportError for a caBundle
+   * without a certificate.
+   */
   async choose(service: RemoteApiService): Promise<Backend> {
     const tls = this.tlsOf(service);
     const { namespace = '', name = '', port = 443 } = service.spec.service;
@@ -110,7 +116,7 @@ export class Backends {
     };
   }
 
-  /** Throws TransportError. */
+  /** Returns the TLS settings for an APIService. Throws TransportError. */
   tlsOf(service: RemoteApiService): TlsSettings {
     const certificate = this.#config.certificate();
     if (certificate !== this.#certificate) {
@@ -127,7 +133,7 @@ export class Backends {
     return settings;
   }
 
-  /** Keeps what is needed for these APIServices, and nothing else. */
+  /** Drops settings and pools of all but these APIServices. */
   retain(services: Iterable<RemoteApiService>): void {
     const keys = new Set(Array.from(services, keyOf));
     for (const key of this.#settings.keys()) if (!keys.has(key)) this.#settings.delete(key);
@@ -167,7 +173,7 @@ export class Backends {
   }
 }
 
-/** Equal for APIServices whose backends prove themselves in the same way. */
+/** Returns a key that is equal for APIServices whose backends are authenticated in the same way. */
 function keyOf({ spec }: RemoteApiService): string {
   const { name = '', namespace = '' } = spec.service;
   return JSON.stringify([
@@ -178,7 +184,10 @@ function keyOf({ spec }: RemoteApiService): string {
   ]);
 }
 
-/** Go calls a connection that ends before the response EOF. */
+/**
+ * Returns the message of a connection error. Go's message for a connection that ends before the
+ * response is EOF.
+ */
 function messageOf(error: unknown, now: number): string {
   const message = describeTransportError(error, now);
   return message.startsWith('the peer closed the connection') ? 'EOF' : message;
@@ -199,7 +208,7 @@ function tlsOptions(
   };
 }
 
-/** Without a caBundle the authorities that Node has built in are trusted. */
+/** Returns the TLS context. Without a caBundle, Node's built-in authorities are trusted. */
 function secureContext(
   caBundle: string | undefined,
   certificate: ClientCertificate | undefined,
@@ -208,7 +217,8 @@ function secureContext(
     caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('latin1');
   if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) throw badBundle();
   try {
-    // As in Go, whatever is in the bundle is trusted: also an intermediate authority, or the server's own certificate.
+    // As in Go, every certificate in the bundle is trusted: also an intermediate authority, or the
+    // server's own certificate.
     return createSecureContext({
       ...certificate,
       ca,
@@ -231,7 +241,10 @@ function dialWith(clock: Clock): DialBackend {
   return ({ host, port }, tls, signal) => dialPeer({ host, port, clock, signal, tls });
 }
 
-/** Reads a body of at most `limit` bytes. Throws BackendError for a longer one, which is not read to its end. */
+/**
+ * Reads a body of at most `limit` bytes. Throws BackendError for a longer one, without reading all
+ * of it.
+ */
 export async function readBody(message: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;

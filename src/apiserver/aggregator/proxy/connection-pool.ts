@@ -1,5 +1,6 @@
-// Connections to backends that stay open between requests: a TLS handshake takes longer than most requests. There is a pool for each way
-// in which backends prove themselves, so that no request uses a connection that its own APIService would not have accepted.
+// Connections to backends that stay open between requests, since a TLS handshake takes longer than
+// most requests. There is a pool for each set of TLS settings, so that no request uses a connection
+// that its own APIService would not have accepted.
 
 import { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -7,12 +8,12 @@ import type { ConnectionOptions } from 'node:tls';
 
 import type { DialBackend } from './backend-request.ts';
 
-/** A connection that no request uses is closed after this time. */
+/** The time in ms after which an unused connection is closed. */
 const IDLE_MS = 30_000;
-/** More connections than this, to all endpoints of a pool, do not stay open without a request. */
+/** The maximum number of unused connections of a pool, to all endpoints together. */
 const MAX_IDLE = 32;
 
-/** What `createConnection` gets of a request. */
+/** The options that `createConnection` gets. */
 interface PooledOptions {
   readonly host?: string | null;
   readonly port?: number | string | null;
@@ -44,7 +45,7 @@ export class BackendAgent extends Agent {
   }
 }
 
-/** The pools, by the settings of their connections. */
+/** The pools by TLS settings. */
 export class ConnectionPools {
   readonly #dial: DialBackend;
   readonly #agents = new Map<string, BackendAgent>();
@@ -53,7 +54,7 @@ export class ConnectionPools {
     this.#dial = dial;
   }
 
-  /** Returns the pool for these settings. `key`: the same for equal settings, and for no others. */
+  /** Returns the pool for these settings. `key` must be equal exactly for equal settings. */
   agent(key: string, tls: ConnectionOptions): BackendAgent {
     let agent = this.#agents.get(key);
     if (agent === undefined) {
@@ -63,7 +64,10 @@ export class ConnectionPools {
     return agent;
   }
 
-  /** Forgets all other pools. Requests that use their connections finish; idle connections are closed after IDLE_MS. */
+  /**
+   * Forgets all other pools. Requests that use their connections finish; idle connections are
+   * closed after IDLE_MS.
+   */
   retain(keys: ReadonlySet<string>): void {
     for (const key of this.#agents.keys()) if (!keys.has(key)) this.#agents.delete(key);
   }

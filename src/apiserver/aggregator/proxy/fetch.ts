@@ -15,11 +15,11 @@ export interface FetchRequest {
   readonly path: string;
   readonly accept: string;
   readonly user: UserInfo;
-  /** Of the document that is there already; '' for none. */
+  /** The ETag of the present document; '' for none. */
   readonly etag: string;
-  /** For the whole exchange. */
+  /** The timeout of the whole exchange, in ms. */
   readonly timeoutMs: number;
-  /** A larger document is an error. */
+  /** The maximum size. A larger document is an error. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
@@ -31,7 +31,10 @@ export interface FetchedDocument {
   readonly body: Buffer;
 }
 
-/** Rejects with BackendError, NoEndpointError, TransportError or the signal's reason. Redirects are not followed. */
+/**
+ * Reads the document. Rejects with BackendError, NoEndpointError, TransportError or the signal's
+ * reason. Redirects are not followed.
+ */
 export async function fetchDocument(
   services: FetchServices,
   service: RemoteApiService,

@@ -1,12 +1,12 @@
-// The headers of a request for another API server: those of the client without its credentials, and the user in the headers of a front
-// proxy. A client never chooses a value of the latter.
+// The headers of a request to another API server: the client's headers without its credentials, and
+// the user in front proxy headers. The client cannot choose the values of these.
 
 import type { OutgoingHttpHeaders } from 'node:http';
 import { posix } from 'node:path';
 
 import type { ApiRequest, UserInfo } from '../../request.ts';
 
-/** Headers that belong to one connection. Those that `Connection` names are dropped, too. */
+/** Headers of a single connection. Headers that `Connection` names are dropped, too. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -17,7 +17,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-  // Node writes them itself, or has answered them.
+  // Node writes these headers itself, or has handled them.
   'content-length',
   'expect',
   'host',
@@ -25,20 +25,23 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ]);
 const IDENTITY: ReadonlySet<string> = new Set(['x-remote-user', 'x-remote-uid', 'x-remote-group']);
 const EXTRA_PREFIX = 'x-remote-extra-';
-/** A bearer token in the place of a WebSocket subprotocol, as browsers send it. */
+/** Marks a bearer token that is sent as a WebSocket subprotocol, as browsers do. */
 const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 
 export interface OutgoingConfig {
   readonly user: UserInfo;
-  /** The backend: 'HOST:PORT'. */
+  /** The backend, 'HOST:PORT'. */
   readonly host: string;
-  /** Further names of headers, in lower case, by which front proxies name users to this server. Default: none. */
+  /**
+   * Further headers, in lower case, in which front proxies name users to this server. Default:
+   * none.
+   */
   readonly identityHeaders?: readonly string[];
   /** Prefixes of such headers. Default: none. */
   readonly identityPrefixes?: readonly string[];
 }
 
-/** Throws Error for a user that cannot be named in a header. */
+/** Returns the headers. Throws Error for a user that cannot be written into a header. */
 export function outgoingHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {
     ...clientHeaders(request, config),
@@ -50,14 +53,17 @@ export function outgoingHeaders(request: ApiRequest, config: OutgoingConfig): Ou
   return headers;
 }
 
-/** Adds what a request that does not change the protocol has, as upstream: the place of the backend itself. */
+/**
+ * Returns the X-Forwarded headers, which name the backend itself, as upstream. Upgrades do not have
+ * them.
+ */
 export function forwardedHeaders(host: string, path: string): OutgoingHttpHeaders {
   const clean = posix.normalize(path).replace(/(.)\/$/, '$1');
   const uri = path.endsWith('/') && clean !== '/' ? `${clean}/` : clean;
   return { 'x-forwarded-host': host, 'x-forwarded-proto': 'https', 'x-forwarded-uri': uri };
 }
 
-/** Returns the headers by which a front proxy names a user. */
+/** Returns the front proxy headers for a user. */
 export function userHeaders({ name, uid = '', groups, extra = {} }: UserInfo): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { 'X-Remote-User': wire(name) };
   if (uid !== '') headers['X-Remote-Uid'] = wire(uid);
@@ -85,15 +91,15 @@ function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHtt
     const passed = name === 'sec-websocket-protocol' ? withoutToken(value) : value;
     if (passed !== '') (headers[name] ??= []).push(passed);
   }
-  // HTTP/2 may split what is one header of HTTP/1.1.
+  // HTTP/2 may split the cookie header, which HTTP/1.1 does not allow.
   const { cookie } = headers;
   if (cookie !== undefined) headers['cookie'] = [cookie.join('; ')];
-  // A client that reads trailers may be told of them.
+  // `TE: trailers` is passed on for clients that read trailers.
   if (/(^|,)\s*trailers\s*(,|$)/i.test(request.headers['te'] ?? '')) headers['te'] = ['trailers'];
   return headers;
 }
 
-/** Each value of each header, as it was sent. */
+/** Yields each value of each header, as it was sent. */
 function* headersOf({
   headers,
   rawHeaders,
@@ -104,11 +110,11 @@ function* headersOf({
     return;
   }
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    yield [(rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string];
+    yield [rawHeaders[at]!.toLowerCase(), rawHeaders[at + 1]!];
   }
 }
 
-/** The headers that authentication and impersonation have used up. */
+/** Reports whether authentication or impersonation consumes the header. */
 function isCredential(name: string): boolean {
   return name === 'authorization' || name.startsWith('impersonate-');
 }
@@ -123,12 +129,12 @@ function appended(before: string | undefined, address: string): string {
   return before === undefined ? address : `${before}, ${address}`;
 }
 
-/** Go sends header values as UTF-8, Node as Latin 1. */
+/** Encodes a value. Go sends header values as UTF-8, Node as Latin 1. */
 function wire(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }
 
-/** Percent-encodes what a header's name cannot contain, and the percent sign. */
+/** Percent-encodes the percent sign, and characters that a header's name cannot contain. */
 function escapeKey(key: string): string {
   let escaped = '';
   for (const byte of Buffer.from(key, 'utf8')) {

@@ -1,16 +1,16 @@
-// Responses of other API servers for clients in this process, which take objects and events, not bytes.
+// Decodes responses of other API servers for clients in this process, which take objects and events
+// instead of bytes.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { parseJsonInSteps } from '#machinery/text/json-steps.ts';
 import { runStepsInTurns } from '#machinery/turn.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchEventType } from '#machinery/watch.ts';
+import { type WatchEventType, WatchQueue } from '#machinery/watch.ts';
 import { FreshObject } from '../../registry/encoded-object.ts';
 import type { ApiRequest, ApiResponse, EncodedWatchEvent } from '../../request.ts';
 
-/** A larger object is an error. Objects are parsed in steps. */
+/** The maximum size of an object. Objects are parsed in steps. */
 const MAX_OBJECT_BYTES = 32 * 1024 * 1024;
-/** So many events may wait for the reader; with more the watch ends. */
+/** The number of events that may wait for the reader. One more ends the watch. */
 const MAX_EVENTS = 1000;
 const NEWLINE = 0x0a;
 
@@ -22,7 +22,10 @@ const EVENT_TYPES: ReadonlySet<string> = new Set<WatchEventType>([
   'ERROR',
 ]);
 
-/** Decodes JSON bodies; others stay as they are. Throws StatusError (502) for a body that is no JSON. */
+/**
+ * Decodes JSON bodies and leaves others unchanged. Throws StatusError (502) for a body that is not
+ * JSON.
+ */
 export async function decodedResponse(
   request: ApiRequest,
   response: ApiResponse,
@@ -72,7 +75,7 @@ function unusable(why: string): apierrors.StatusError {
   });
 }
 
-/** Reads events, one on each line. The queue fails with what ends the stream early. */
+/** Reads events, one on each line. If the stream ends early, the queue fails with its error. */
 function readEvents(
   stream: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
@@ -83,7 +86,7 @@ function readEvents(
     onStop: () => (stopped = true),
   });
   const read = async (): Promise<void> => {
-    // Of the line that has begun.
+    // The parts of the unfinished line, and their length.
     let [pending, length]: [Uint8Array[], number] = [[], 0];
     for await (const chunk of stream) {
       let rest = chunk;

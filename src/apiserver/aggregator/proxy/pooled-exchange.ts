@@ -1,17 +1,18 @@
-// One HTTP/1.1 exchange with a backend over a pooled connection. Changes of protocol have a connection of their own: see `exchange` of
-// machinery/net/peer.
+// One HTTP/1.1 exchange with a backend over a pooled connection. Upgrades use a connection of their
+// own: see `exchange` of machinery/net/peer.
 
-import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 
 import type { Clock } from '#machinery/clock.ts';
 import { BodyAbortedError } from '#machinery/net/peer/index.ts';
 import type { BackendRequest } from './backend-request.ts';
 import type { BackendAgent } from './connection-pool.ts';
 
-/** As in Go's net/http. */
+/** The maximum number of informational responses (1xx), as in Go's net/http. */
 const MAX_INFORMATIONAL = 5;
-/** Methods whose requests may be sent again if a connection that was idle turns out to be closed. */
+/**
+ * Methods whose requests may be sent again if a connection that was idle turns out to be closed.
+ */
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export interface PooledExchangeConfig {
@@ -22,7 +23,10 @@ export interface PooledExchangeConfig {
   readonly maxHeaderBytes: number;
 }
 
-/** Resolves with the head of the response. Rejects with BodyAbortedError, the signal's reason, or the error of the connection. */
+/**
+ * Resolves with the head of the response. Rejects with BodyAbortedError, the signal's reason, or
+ * the error of the connection.
+ */
 export async function pooledExchange(
   config: PooledExchangeConfig,
   request: BackendRequest,
@@ -30,7 +34,7 @@ export async function pooledExchange(
   try {
     return await exchangeOnce(config, request);
   } catch (error) {
-    // The backend has closed an idle connection: nothing was received.
+    // The backend has closed an idle connection: it has received nothing.
     if (!(error instanceof StaleConnectionError) || request.signal.aborted) throw error;
     return exchangeOnce(config, request);
   }
@@ -99,9 +103,9 @@ function exchangeOnce(
         fail(new Error('unexpected response: 101 Switching Protocols'));
         return;
       }
-      // The reader of the body gets the error, too; without a reader it must not be uncaught.
+      // The reader of the body gets the error, too. This listener handles errors without a reader.
       message.on('error', () => undefined);
-      // The rest of a body that the backend has not waited for is not sent.
+      // If the backend responds before it has read the whole request body, the rest is not sent.
       message.once('end', () => {
         if (!outgoing.writableFinished) outgoing.destroy();
       });

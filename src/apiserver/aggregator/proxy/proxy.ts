@@ -1,15 +1,15 @@
-// Forwards a request to the API server behind an APIService, and its response back. The request has been authenticated and authorized;
-// the other server learns the user from headers. Bodies are streamed with back-pressure in both directions.
+// Forwards a request to the API server behind an APIService, and its response back. The request has
+// been authenticated and authorized; headers name the user to the other server. Bodies are streamed
+// with back-pressure in both directions.
 
 import type { IncomingMessage } from 'node:http';
 
-import { BodyAbortedError } from '#machinery/net/peer/index.ts';
-import type { Answer } from '#machinery/net/peer/index.ts';
+import { type Answer, BodyAbortedError } from '#machinery/net/peer/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Logger } from '#machinery/log.ts';
 import { bodyOf, joinUpgraded } from '../../node-proxy/relay.ts';
-import type { ApiRequest, ApiResponse, UserInfo } from '../../request.ts';
+import type { ApiRequest, ApiResponse } from '../../request.ts';
 import { notFound } from '../../status-routes.ts';
 import { isAvailable, type RemoteApiService } from '../api-services.ts';
 import {
@@ -23,7 +23,10 @@ import { forwardedHeaders, outgoingHeaders } from './headers.ts';
 import { decodedResponse } from './in-process.ts';
 import { decodePath, encodePath, encodeQuery } from './target-path.ts';
 
-/** Discovery has to be fast, so that one slow server does not slow down every client. */
+/**
+ * The timeout of discovery requests, in ms. It is short, so that one slow server does not slow down
+ * every client.
+ */
 const DISCOVERY_TIMEOUT_MS = 5_000;
 const UPGRADE_TIMEOUT_MS = 30_000;
 const CORS = /^access-control-allow-(credentials|headers|methods|origin)$/;
@@ -37,12 +40,14 @@ export interface ProxyConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly backends: Backends;
-  /** Redirects of backends are answered with 502. Default: true. */
+  /** A redirect of a backend becomes a response 502. Default: true. */
   readonly rejectRedirects?: boolean;
-  /** Names and prefixes of headers, in lower case, by which front proxies name users to this server. */
+  /**
+   * Names and prefixes of headers, in lower case, in which front proxies name users to this server.
+   */
   readonly identityHeaders?: readonly string[];
   readonly identityPrefixes?: readonly string[];
-  /** Is called for each request that this server answers itself with an error. */
+  /** Called for each request to which this server itself responds with an error. */
   readonly onTermination?: (request: ApiRequest, code: number) => void;
 }
 
@@ -53,7 +58,10 @@ export class AggregationProxy {
     this.#config = config;
   }
 
-  /** Returns the backend's response, or an error as plain text. `anyAvailability`: also if the APIService is not available. */
+  /**
+   * Returns the backend's response, or an error as plain text. `anyAvailability`: forwards even if
+   * the APIService is not available.
+   */
   async forward(
     request: ApiRequest,
     service: RemoteApiService,
@@ -163,7 +171,7 @@ export class AggregationProxy {
       return { code: 101, body: { kind: 'taken', done: joinUpgraded(clock, upgrade, answer) } };
     }
     const code = answer.message.statusCode ?? 502;
-    // The backend says why it does not change the protocol.
+    // The backend rejects the upgrade, and its response has the reason.
     if (code >= 400) return this.#responseOf(answer.message);
     answer.message.destroy();
     return this.#failed(request, 503, `invalid upgrade response: status code ${code}`);
@@ -172,7 +180,7 @@ export class AggregationProxy {
   #headers(request: ApiRequest, backend: Backend): ReturnType<typeof outgoingHeaders> {
     const { identityHeaders, identityPrefixes } = this.#config;
     return outgoingHeaders(request, {
-      user: request.user as UserInfo,
+      user: request.user!,
       host: backend.host,
       identityHeaders,
       identityPrefixes,
@@ -188,7 +196,7 @@ export class AggregationProxy {
       return this.#failed(request, 503, prefix + message);
     }
     if (error instanceof apierrors.StatusError) throw error;
-    // The client has left: nobody reads this.
+    // The client has disconnected, so it does not get this response.
     if (request.signal.aborted) return this.#failed(request, 503, `${prefix}context canceled`);
     throw error;
   }
@@ -219,7 +227,7 @@ export class AggregationProxy {
   }
 }
 
-/** Requests for /apis/GROUP/VERSION itself. */
+/** Reports whether the path is /apis/GROUP/VERSION itself. */
 function isDiscovery({ info }: ApiRequest): boolean {
   return !info.isResourceRequest && info.path.split('/').filter((part) => part !== '').length === 3;
 }
@@ -228,7 +236,7 @@ function withQuery(path: string, query: string): string {
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** As Go's http.Error. */
-export function plainText(code: number, text: string): ApiResponse {
+/** Returns an error as plain text, like Go's http.Error. */
+function plainText(code: number, text: string): ApiResponse {
   return { code, headers: NOSNIFF, body: { kind: 'text', contentType: TEXT, text } };
 }

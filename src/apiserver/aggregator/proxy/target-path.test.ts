@@ -1,4 +1,4 @@
-// Paths and queries as a backend written in Go would have got them from upstream.
+// Paths and queries as a backend written in Go gets them from upstream.
 
 import { expect, test } from 'vitest';
 

@@ -1,13 +1,13 @@
-// The path and query for the backend, encoded anew from the decoded ones as Go's net/url does, so that the backend reads the path that
-// was authorized.
+// The path and query for the backend. They are decoded and encoded again as Go's net/url does, so
+// that the backend reads the path that was authorized.
 
-/** Go's EscapedPath leaves these as they are, besides letters and digits. */
+/** Characters that Go's EscapedPath does not encode, in addition to letters and digits. */
 const PATH_SAFE = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
 const QUERY_SAFE = /[A-Za-z0-9\-_.~]/;
 
 /**
- * Decodes the segments of a path. Returns undefined for a path that cannot be decoded, or in which a segment contains a slash once it is
- * decoded: the authorizer has read such a path in another way than the backend would.
+ * Decodes the segments of a path. Returns undefined for a path that cannot be decoded, or with an
+ * encoded slash: the authorizer and the backend would read such a path differently.
  */
 export function decodePath(path: string): string | undefined {
   if (!path.includes('%')) return path;
@@ -24,7 +24,7 @@ export function encodePath(decoded: string): string {
   return escape(decoded, PATH_SAFE);
 }
 
-/** Returns the query with its keys in order, '' if there is none. */
+/** Returns the query sorted by key; '' if there is none. */
 export function encodeQuery(query: URLSearchParams): string {
   if (query.size === 0) return '';
   const encode = (text: string): string => escape(text, QUERY_SAFE).replaceAll('%20', '+');

@@ -1,5 +1,7 @@
-// Keeps an APIService for each group version that this server serves itself. Those of built-in groups are put right when the server
-// starts, and then belong to users; those of definitions come and go with their kinds. A user takes one over by removing its label.
+// Maintains an APIService for each group version that this server serves itself. APIServices of
+// built-in groups are reconciled when the server starts, and belong to users afterwards.
+// APIServices of definitions are created and deleted with their kinds. A user takes one over by
+// removing its label.
 //
 //                          | not wanted       | wanted at start | wanted always
 //   does not exist         | –                | create once     | create
@@ -8,16 +10,18 @@
 //   'onstart', there before| delete once      | update once     | update once
 //   'true'                 | delete           | update once     | update
 
-import { apiServices as apiServiceType } from '#api/groups/apiregistration/v1/index.ts';
-import type { APIService as ServedAPIService } from '#api/groups/apiregistration/v1/index.ts';
+import {
+  type APIService as ServedAPIService,
+  apiServices as apiServiceType,
+} from '#api/groups/apiregistration/v1/index.ts';
 import type { Client, ResourceClient } from '#client/client.ts';
 import {
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { semanticEqual } from '#machinery/deep.ts';
@@ -31,9 +35,12 @@ const MANAGED = 'kube-aggregator.kubernetes.io/automanaged';
 const ON_START = 'onstart';
 const ALWAYS = 'true';
 const WORKERS = 5;
-/** Another server on the same store may have seen a definition earlier: its APIService is not deleted at once. */
+/**
+ * The delay in ms before an unwanted APIService is deleted, since another server on the same store
+ * may have seen its definition earlier.
+ */
 const GRACE_MS = 2_000;
-/** Creations at a time when a server starts on an empty store. */
+/** The number of concurrent creations when a server starts on an empty store. */
 const BATCH = 32;
 
 export interface LocalApiServicesConfig {
@@ -54,11 +61,11 @@ export class LocalApiServices {
   readonly #queue: RateLimitingQueue;
   /** The names that existed when the server started. */
   #atStart: ReadonlySet<string> = new Set();
-  /** The names that have been put right once. */
+  /** The names that have been reconciled once. */
   readonly #synced = new Set<string>();
-  /** The names of group versions whose last kind has gone from this server. */
+  /** The names of group versions whose last kind this server has uninstalled. */
   readonly #gone = new Set<string>();
-  /** The names that nothing wants, and which wait for GRACE_MS. */
+  /** The names that are not wanted, and wait for GRACE_MS. */
   readonly #suspects = new Set<string>();
 
   constructor(config: LocalApiServicesConfig) {
@@ -66,7 +73,10 @@ export class LocalApiServices {
     this.#queue = new RateLimitingQueue({ clock: config.clock });
   }
 
-  /** Puts the APIServices right. To be called when the table of APIServices and the catalog are complete. */
+  /**
+   * Reconciles the APIServices. Must be called when the table of APIServices and the catalog are
+   * complete.
+   */
   async syncAtStart(): Promise<void> {
     const { apiServices, catalog } = this.#config;
     if (!this.served) return;
@@ -83,7 +93,7 @@ export class LocalApiServices {
       await Promise.all(pending.splice(0, BATCH).map((name) => this.#sync(name, true)));
   }
 
-  /** Keeps them until the signal aborts. */
+  /** Maintains the APIServices until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { apiServices, catalog, logger } = this.#config;
     const ends = [
@@ -109,7 +119,7 @@ export class LocalApiServices {
     }
   }
 
-  /** Whether there are APIServices: they may be turned off. */
+  /** True if APIServices are served; --runtime-config may disable them. */
   get served(): boolean {
     const { group, version, resource } = apiServiceType;
     const kind = this.#config.catalog.snapshot().get(group, version, resource);
@@ -131,7 +141,7 @@ export class LocalApiServices {
     return { mode: builtInPriority(group, version) === undefined ? ALWAYS : ON_START, spec };
   }
 
-  /** `starting`: no server has to be waited for. */
+  /** Reconciles one APIService. `starting`: other servers need not be waited for. */
   async #sync(name: string, starting: boolean): Promise<ReconcileResult> {
     if (!this.served) return reconciled;
     const current = this.#config.apiServices.get(name);
@@ -178,7 +188,7 @@ export class LocalApiServices {
         { op: 'replace', path: '/spec', value: spec },
       ]);
     } catch (error) {
-      // The object has changed meanwhile: its event follows.
+      // The object has changed in the meantime. Its event triggers another reconciliation.
       if (
         !apierrors.isNotFound(error) &&
         !apierrors.isConflict(error) &&

@@ -1,4 +1,5 @@
-// The order of groups and versions in discovery: upstream's tables (pkg/controlplane/apiserver/aggregator.go, cmd/kube-apiserver/app).
+// The order of groups and versions in discovery, from upstream's tables
+// (pkg/controlplane/apiserver/aggregator.go, cmd/kube-apiserver/app).
 
 export interface Priority {
   readonly group: number;
@@ -7,9 +8,9 @@ export interface Priority {
 
 type Versions = Readonly<Record<string, number>>;
 
-/** By group: its priority, and those of its versions. The highest come first. */
+/** The priority of each group and of its versions. The highest comes first. */
 const BUILT_IN: Readonly<Record<string, readonly [group: number, versions: Versions]>> = {
-  // Above all that an APIService can have: it has none itself.
+  // Higher than any priority of an APIService, because this group has no APIService.
   'apiregistration.k8s.io': [20_001, { v1: 0 }],
   '': [18_000, { v1: 1 }],
   apps: [17_800, { v1: 15 }],
@@ -41,12 +42,12 @@ const BUILT_IN: Readonly<Record<string, readonly [group: number, versions: Versi
 /** The priority of group versions that definitions define. */
 export const CUSTOM: Priority = { group: 1000, version: 100 };
 
-/** Returns the priority of a group version that is built in. Undefined: it is not. */
+/** Returns the priority of a built-in group version; undefined for other ones. */
 export function builtInPriority(group: string, version: string): Priority | undefined {
   if (!Object.hasOwn(BUILT_IN, group)) return undefined;
-  const [ofGroup, versions] = BUILT_IN[group] as (typeof BUILT_IN)[string];
+  const [ofGroup, versions] = BUILT_IN[group]!;
   return Object.hasOwn(versions, version)
-    ? { group: ofGroup, version: versions[version] as number }
+    ? { group: ofGroup, version: versions[version]! }
     : undefined;
 }
 

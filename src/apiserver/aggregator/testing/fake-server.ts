@@ -1,11 +1,12 @@
-// An aggregated API server for tests. It serves one group version, tells what arrived, and misbehaves where its path says so.
+// An aggregated API server for tests. It serves one group version, records requests, and misbehaves
+// on some paths.
 //
 //   /apis, /apis/GROUP/VERSION, /openapi/v2, /openapi/v3   documents, which tests may replace
-//   /apis/GROUP/VERSION/echo…                              the request as JSON: method, URL, headers, body, and the peer's certificate
-//   /apis/GROUP/VERSION/things                             a list; with ?watch=true events until the client leaves
-//   /apis/GROUP/VERSION/<mode>                             see `MODES`
+//   /apis/GROUP/VERSION/echo…    the request as JSON: method, URL, headers, body, peer certificate
+//   /apis/GROUP/VERSION/things   a list; with ?watch=true events until the client disconnects
+//   /apis/GROUP/VERSION/<mode>   see `MODES`
 //
-// An upgrade to `echo` speaks lines back; other upgrades are refused with 403.
+// An upgrade to `echo` echoes lines; other upgrades are rejected with 403.
 
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,20 +17,20 @@ import type { TLSSocket } from 'node:tls';
 export interface FakeServerConfig {
   readonly cert: string;
   readonly key: string;
-  /** PEM: the authority of front proxies. Absent: certificates are not asked for. */
+  /** The authority of front proxies, in PEM. Absent: client certificates are not requested. */
   readonly clientCa?: string;
   readonly group?: string;
   readonly version?: string;
-  /** Default: '127.0.0.1'. */
+  /** The address. Default: '127.0.0.1'. */
   readonly host?: string;
-  /** Default: any that is free. */
+  /** The port. Default: any free port. */
   readonly port?: number;
 }
 
 export interface ArrivedRequest {
   readonly method: string;
   readonly url: string;
-  /** Lower-case names and values, in the order of arrival. */
+  /** Headers with lower-case names, in the order of arrival. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string;
   /** The common name of the peer's certificate; '' if it has presented none. */
@@ -48,7 +49,7 @@ export class FakeServer {
   readonly group: string;
   readonly version: string;
   readonly arrived: ArrivedRequest[] = [];
-  /** By path. Tests may replace them; without one the answer is 404. */
+  /** Documents by path. Tests may replace them. A path without a document gets 404. */
   readonly documents = new Map<string, Document>();
   readonly #config: FakeServerConfig;
   readonly #server: Server;
@@ -95,7 +96,7 @@ export class FakeServer {
     await closed;
   }
 
-  /** The requests whose URL has this text in it. */
+  /** Returns the requests whose URL contains this text. */
   arrivedAt(text: string): readonly ArrivedRequest[] {
     return this.arrived.filter(({ url }) => url.includes(text));
   }
@@ -202,7 +203,7 @@ export class FakeServer {
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) body += chunk.toString('utf8');
     } catch {
-      // The sender has left; what arrived is what counts.
+      // The sender has disconnected. The part of the body that arrived is recorded.
       body += ' (aborted)';
     }
     const arrived = this.#arrivedRequest(request, body);
@@ -254,10 +255,7 @@ export class FakeServer {
   #arrivedRequest(request: IncomingMessage, body: string): ArrivedRequest {
     const headers: [string, string][] = [];
     for (let at = 0; at + 1 < request.rawHeaders.length; at += 2) {
-      headers.push([
-        (request.rawHeaders[at] as string).toLowerCase(),
-        request.rawHeaders[at + 1] as string,
-      ]);
+      headers.push([request.rawHeaders[at]!.toLowerCase(), request.rawHeaders[at + 1]!]);
     }
     const subject = (request.socket as TLSSocket).getPeerCertificate().subject as
       | { CN?: string }
@@ -272,7 +270,7 @@ export class FakeServer {
   }
 }
 
-/** Ways to misbehave, by the rest of the path. */
+/** The misbehaviours, by the rest of the path. */
 const MODES: Readonly<Record<string, (response: ServerResponse, query: URLSearchParams) => void>> =
   {
     status: (response, query) => {

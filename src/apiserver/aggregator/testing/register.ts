@@ -11,13 +11,13 @@ export interface RegisteredServer {
 }
 
 export interface RegisterOptions {
-  /** Default: 'fake'. */
+  /** The name of the service. Default: 'fake'. */
   readonly service?: string;
   readonly caBundle?: string;
   readonly insecureSkipTLSVerify?: boolean;
   readonly groupPriorityMinimum?: number;
   readonly versionPriority?: number;
-  /** Default: '10.1.2.3'. */
+  /** The address of the endpoint. Default: '10.1.2.3'. */
   readonly address?: string;
   readonly port?: number;
   /** Whether the endpoint is ready. Default: true. */
@@ -52,7 +52,7 @@ export async function registerFake(
   });
 }
 
-export async function registerSlice(
+async function registerSlice(
   client: Client,
   service: string,
   options: RegisterOptions = {},

@@ -1,14 +1,15 @@
-// The graph of a running cluster.
+// Keeps the node graph of a running cluster up to date.
 
-import { persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolume,
+  persistentVolumes,
+  type Pod,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceSlices } from '#api/groups/resource/v1/index.ts';
-import type { ResourceSlice } from '#api/groups/resource/v1/index.ts';
-import { volumeAttachments } from '#api/groups/storage/v1/index.ts';
-import type { VolumeAttachment } from '#api/groups/storage/v1/index.ts';
-import { Follower } from '#apiserver/catalog/follow.ts';
-import type { FollowerConfig, Keeper } from '#apiserver/catalog/follow.ts';
+import { type ResourceSlice, resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { type VolumeAttachment, volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import { Follower, type FollowerConfig, type Keeper } from '#apiserver/catalog/follow.ts';
 import { NodeGraph } from './graph.ts';
 
 export class NodeGraphFollower {
@@ -19,7 +20,7 @@ export class NodeGraphFollower {
     this.#follower = new Follower(config);
   }
 
-  /** Resolves when everything that there is now is known. Rejects if the store cannot be read. */
+  /** Resolves when all existing objects are in the graph. Rejects if the store cannot be read. */
   async start(): Promise<void> {
     const { graph } = this;
     const kept: readonly (readonly [

@@ -36,7 +36,7 @@ const withClaim = (claimName: string) => ({
 });
 
 describe('a pod', () => {
-  test('leads everything that it refers to to its node, and nothing else', () => {
+  test('connects only the objects that it refers to with its node', () => {
     const graph = new NodeGraph();
     const reference = (name: string) => ({ secretKeyRef: { name, key: 'k' } });
     graph.setPod(
@@ -106,7 +106,7 @@ describe('a pod', () => {
     }
   });
 
-  test('without a node leads nowhere, one that is bound does, until it is gone', () => {
+  test('connects nothing without a node, and only until it is deleted', () => {
     const graph = new NodeGraph();
     const spec = { imagePullSecrets: [{ name: 's' }] };
     graph.setPod(pod('p', undefined, spec));
@@ -122,7 +122,7 @@ describe('a pod', () => {
     expect(graph.leadsTo('n1', 'pod', 'x', 'q')).toBe(false);
   });
 
-  test('of the same name, made anew elsewhere, takes what it refers to along', () => {
+  test('of the same name on another node replaces the old one', () => {
     const graph = new NodeGraph();
     graph.setPod(pod('p', 'n1', withClaim('c')));
     graph.setPod(pod('p', 'n2', withClaim('c'), { metadata: { uid: 'another' } }));
@@ -130,7 +130,7 @@ describe('a pod', () => {
     expect(graph.leadsTo('n2', 'pvc', 'x', 'c')).toBe(true);
   });
 
-  test('gets more with ephemeral containers and with claims that are made later', () => {
+  test('connects more with ephemeral containers and later claims', () => {
     const graph = new NodeGraph();
     const claims = { resourceClaims: [{ name: 'd', resourceClaimTemplateName: 't' }] };
     graph.setPod(pod('p', 'n1', claims));
@@ -147,7 +147,7 @@ describe('a pod', () => {
     expect(graph.leadsTo('n1', 'resourceclaim', 'x', 'p-d')).toBe(true);
   });
 
-  test('that mirrors a file gives its node nothing', () => {
+  test('that mirrors a static pod connects nothing', () => {
     const graph = new NodeGraph();
     const metadata = { annotations: { 'kubernetes.io/config.mirror': 'm' } };
     graph.setPod(
@@ -170,9 +170,9 @@ describe('a volume', () => {
     },
   };
 
-  test('belongs where its claim is used, with the secrets that the node needs', () => {
+  test('belongs to the nodes of its claim, with the secrets that they need', () => {
     const graph = new NodeGraph();
-    // In either order.
+    // Volumes may be added before or after their claims.
     graph.setVolume(volume('before', 'c', secrets));
     graph.setPod(pod('p', 'n1', withClaim('c')));
     expect(graph.leadsTo('n1', 'pv', '', 'before')).toBe(true);
@@ -184,7 +184,7 @@ describe('a volume', () => {
     expect(graph.leadsTo('n1', 'secret', 'system', 'controller')).toBe(false);
     graph.setVolume(volume('after', 'other', { rbd: { secretRef: { name: 'rbd' } } }));
     expect(graph.leadsTo('n1', 'pv', '', 'after')).toBe(false);
-    // Without a namespace it is in the claim's.
+    // A secret without a namespace is in the claim's namespace.
     expect(graph.leadsTo('n1', 'secret', 'x', 'rbd')).toBe(false);
     graph.setPod(pod('q', 'n1', withClaim('other')));
     expect(graph.leadsTo('n1', 'secret', 'x', 'rbd')).toBe(true);
@@ -192,7 +192,7 @@ describe('a volume', () => {
     expect(graph.leadsTo('n1', 'secret', 'x', 'rbd')).toBe(false);
   });
 
-  test('that is bound to nothing, or gone, is nobody’s', () => {
+  test('without a claim, or deleted, belongs to no node', () => {
     const graph = new NodeGraph();
     graph.setPod(pod('p', 'n1', withClaim('c')));
     graph.setVolume(volume('v', 'c', secrets));
@@ -206,7 +206,7 @@ describe('a volume', () => {
   });
 });
 
-test('what names its node itself', () => {
+test('objects that name their node themselves', () => {
   const graph = new NodeGraph();
   graph.setOwned('volumeattachment', 'a', 'n1');
   graph.setOwned('resourceslice', 'a', undefined);

@@ -1,24 +1,24 @@
-// What concerns which node: pods lead to it, and what they refer to leads to them; a volume leads to its claim, its secrets to the
-// volume. Kept by those whose objects they are, and indexed by what is asked for, so that an answer takes no search: at most
-// the claims of one node are gone through.
+// The graph of objects that nodes need. Pods connect the objects that they refer to with their
+// nodes; a claim connects its volume, and a volume connects its secrets. The graph is indexed by
+// the objects that requests name, so that a lookup needs no search: at most the claims of one node
+// are visited.
 
 import type { PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { referencesOf, secretsOfVolume } from './references.ts';
-import type { ReferredKind } from './references.ts';
+import { referencesOf, type ReferredKind, secretsOfVolume } from './references.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadVolume = Immutable<PersistentVolume>;
 
-/** Objects without a namespace that may be a node's. */
+/** Cluster-scoped objects that may belong to a node. */
 export type OwnedKind = 'volumeattachment' | 'resourceslice';
 export type GraphKind = ReferredKind | OwnedKind | 'pod' | 'pv';
 
 interface KnownPod {
   readonly node: string;
-  /** Changes when what the pod refers to may have changed. */
+  /** Changes when the references of the pod may have changed. */
   readonly signature: string;
-  /** Keys of `#nodes`, each once. */
+  /** Keys of `#nodes`, without duplicates. */
   readonly references: readonly string[];
 }
 
@@ -31,21 +31,26 @@ const MIRROR = 'kubernetes.io/config.mirror';
 
 export class NodeGraph {
   readonly #pods = new Map<string, KnownPod>();
-  /** By 'kind namespace/name': how many pods of which nodes refer to it. */
+  /** By 'kind namespace/name': for each node, how many of its pods refer to the object. */
   readonly #nodes = new Map<string, Map<string, number>>();
-  /** The claims that pods of a node refer to, as 'namespace/name', and by how many of them. */
+  /**
+   * By node: the claims ('namespace/name') that its pods refer to, with the number of such pods.
+   */
   readonly #claims = new Map<string, Map<string, number>>();
   readonly #volumes = new Map<string, KnownVolume>();
-  /** By claim, 'namespace/name': names of the volumes that are bound to it. */
+  /** The names of the volumes that are bound to a claim, by 'namespace/name' of the claim. */
   readonly #volumesOf = new Map<string, Set<string>>();
-  /** Secrets that volumes name, and how many of them do. */
+  /** Secrets that volumes name, with the number of such volumes. */
   readonly #volumeSecrets = new Map<string, number>();
   readonly #owned: Readonly<Record<OwnedKind, Map<string, string>>> = {
     volumeattachment: new Map(),
     resourceslice: new Map(),
   };
 
-  /** Whether a pod that runs on the node (or the node itself) has to do with the object. `namespace` '' for objects without one. */
+  /**
+   * Reports whether the object is connected with the node. `namespace`: '' for cluster-scoped
+   * objects.
+   */
   leadsTo(node: string, kind: GraphKind, namespace: string, name: string): boolean {
     const key = `${namespace}/${name}`;
     switch (kind) {
@@ -70,7 +75,7 @@ export class NodeGraph {
 
   setPod(pod: ReadPod): void {
     const node = pod.spec.nodeName ?? '';
-    // Once it has a node, it keeps it.
+    // A bound pod never changes its node.
     if (node === '') return;
     const key = `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
     const signature = signatureOf(pod);
@@ -82,7 +87,7 @@ export class NodeGraph {
     this.#count(known, 1);
   }
 
-  /** `key`: 'namespace/name'. */
+  /** Removes a pod. `key`: 'namespace/name'. */
   deletePod(key: string): void {
     const known = this.#pods.get(key);
     if (known === undefined) return;
@@ -116,7 +121,7 @@ export class NodeGraph {
     for (const secret of known.secrets) add(this.#volumeSecrets, secret, -1);
   }
 
-  /** `node` undefined: it is no node's. */
+  /** Records the node of an object; an undefined `node` removes it. */
   setOwned(kind: OwnedKind, name: string, node: string | undefined): void {
     if (node === undefined || node === '') this.#owned[kind].delete(name);
     else this.#owned[kind].set(name, node);
@@ -144,7 +149,10 @@ export class NodeGraph {
   }
 }
 
-/** What a pod refers to is said when it is bound, but for ephemeral containers and claims to devices, which may come later. */
+/**
+ * Returns a text that changes when a bound pod's references may change: only by ephemeral
+ * containers and device claims, which may be added later.
+ */
 function signatureOf({ metadata, spec, status }: ReadPod): string {
   const { resourceClaimStatuses = [], extendedResourceClaimStatus } = status;
   const claims = [
@@ -154,7 +162,10 @@ function signatureOf({ metadata, spec, status }: ReadPod): string {
   return [metadata.uid, spec.nodeName, spec.ephemeralContainers?.length, ...claims].join(' ');
 }
 
-/** A node makes mirror pods itself: they must not give it anything. */
+/**
+ * Returns the keys of the pod's references. A mirror pod has none: its node creates it itself, and
+ * must not gain access by it.
+ */
 function referenceKeys(pod: ReadPod): readonly string[] {
   if (pod.metadata.annotations?.[MIRROR] !== undefined) return [];
   const namespace = pod.metadata.namespace ?? '';

@@ -1,4 +1,5 @@
-// What one node may do, through the server: what is its own, and what its pods refer to, as soon as they are bound.
+// The permissions of one node, through the server: for its own objects, and for those that its pods
+// refer to, as soon as they are bound.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -7,8 +8,7 @@ import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 import { resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { volumeAttachments } from '#api/groups/storage/v1/index.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const node = (name: string) => ({
   name: `system:node:${name}`,
@@ -64,7 +64,8 @@ const GROUPS: Readonly<Record<string, string>> = {
 const UNRELATED = "no relationship found between node 'n1' and this object";
 const NOT_ITSELF = (name: string) => `node 'n1' cannot read '${name}', only its own Node object`;
 
-// Verb, resource, namespace, name, selector of fields; why not: '' if it may, 'no' if nobody says why not.
+// Columns: verb, resource, namespace, name, field selector, and the reason. '': allowed; 'no':
+// denied without a reason.
 describe('n1', () => {
   test.each([
     ['get', 'secrets', 'x', 'mine', '', ''],
@@ -256,7 +257,7 @@ describe('requests', () => {
     ).toBe(403);
   });
 
-  test('for what a pod needs, from when it is bound to when it is gone', async () => {
+  test('for objects that a pod needs, from its binding to its deletion', async () => {
     const admin = t.client.resource(pods).namespace('x');
     const read = (path: string) =>
       send(t.server, { path: `/api/v1/namespaces/x/${path}`, user: node('n2') });
@@ -278,13 +279,13 @@ describe('requests', () => {
     expect((await read('secrets/late')).code).toBe(403);
   });
 
-  test('a node without a name is told so', async () => {
+  test('a node user without a node name gets that as the reason', async () => {
     const { json } = await send(t.server, { path: '/api/v1/nodes/n1', user: node('') });
     expect(json.message).toContain('unknown node for user "system:node:"');
   });
 });
 
-test('selectors of reviews may be said term by term', async () => {
+test('selectors of reviews may be given as requirements', async () => {
   const may = async (operator: string, values: readonly string[]): Promise<boolean> => {
     const { status } = await t.client.resource(subjectAccessReviews).create({
       metadata: {},

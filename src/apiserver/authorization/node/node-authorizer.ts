@@ -1,13 +1,20 @@
-// Kubelets may do what nodes need, to the objects that are their node's business: secrets, config maps, claims and volumes that a
-// pod of the node refers to, that node, its Lease, its CSINode, its slices, its pods. What a write may say is asked by
-// NodeRestriction; here is what of it a request's path says.
+// The Node authorizer. Kubelets may do what nodes need, but only with objects of their node: the
+// secrets, config maps, claims and volumes that its pods refer to, its Node, its Lease, its
+// CSINode, its slices, its pods. It checks the path of a request; the admission plugin
+// NodeRestriction checks the content.
 
 import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { UserInfo } from '#apiserver/request.ts';
-import { ALLOW, NO_OPINION } from '../authorizer.ts';
-import type { Attributes, Authorizer, Decision, RulesAnswer } from '../authorizer.ts';
+import {
+  ALLOW,
+  type Attributes,
+  type Authorizer,
+  type Decision,
+  NO_OPINION,
+  type RulesAnswer,
+} from '../authorizer.ts';
 import { NODE_RULES } from '../policy/cluster-roles.ts';
 import { can } from '../policy/words.ts';
 import { allows } from '../rbac/rules.ts';
@@ -42,11 +49,14 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   rulesFor(user: UserInfo): RulesAnswer {
-    // They depend on the node's pods: no list says them.
+    // The permissions depend on the node's pods, so they cannot be listed.
     return { resourceRules: [], nonResourceRules: [], incomplete: nodeOfUser(user) !== undefined };
   }
 
-  /** undefined: all nodes may do the same. */
+  /**
+   * Returns the decision for resources that differ by node; undefined for those with the same rules
+   * for all nodes.
+   */
   #ofResource(node: string, attributes: Attributes): Decision | undefined {
     const { apiGroup, resource, subresource } = attributes;
     switch (apiGroup === '' ? resource : `${resource}.${apiGroup}`) {
@@ -116,7 +126,7 @@ export class NodeAuthorizer implements Authorizer {
     if (attributes.subresource !== '') return no('cannot authorize ResourceSlice subresources');
     switch (attributes.verb) {
       case 'create':
-        // The owner is in the object, which NodeRestriction checks.
+        // NodeRestriction checks the owner, which is in the object.
         return ALLOW;
       case 'get':
       case 'update':
@@ -131,7 +141,8 @@ export class NodeAuthorizer implements Authorizer {
           : no('can only list/watch/deletecollection resourceslices with nodeName field selector');
       default:
         return no(
-          'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection',
+          'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, ' +
+            'update, patch, delete, deletecollection',
         );
     }
   }
@@ -179,7 +190,9 @@ function isReadOrWriteOfOne(verb: string): boolean {
   );
 }
 
-/** The name of what is to be created is in the object: NodeRestriction looks there. */
+/**
+ * Decides about Leases. The name of a new Lease is in the object, where NodeRestriction checks it.
+ */
 function lease(node: string, { verb, namespace, name }: Attributes): Decision {
   if (!isReadOrWriteOfOne(verb))
     return no('can only get, create, update, patch, or delete a node lease');
@@ -199,7 +212,10 @@ function csiNode(node: string, { verb, subresource, name }: Attributes): Decisio
     : no('can only access CSINode with the same name as the requesting node');
 }
 
-/** By name, not by the graph: a kubelet may look for its node before that is there. */
+/**
+ * Decides about the Node by its name, not by the graph: a kubelet may look for its Node before it
+ * exists.
+ */
 function itself(node: string, { verb, subresource, name }: Attributes): Decision {
   switch (`${verb} ${subresource}`) {
     case 'create ':
@@ -222,7 +238,10 @@ function itself(node: string, { verb, subresource, name }: Attributes): Decision
   }
 }
 
-/** An invalid selector selects nothing here. The endpoint reports the error. */
+/**
+ * Reports whether the field selector requires the value. An invalid selector counts as not: the
+ * endpoint reports its error.
+ */
 function selects({ fieldSelector = '' }: Attributes, field: string, value: string): boolean {
   if (fieldSelector === '') return false;
   try {

@@ -1,4 +1,4 @@
-// The objects that pods and volumes refer to: their node needs them.
+// Finds the objects that pods and volumes refer to, which their nodes need.
 
 import type { Container, PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -9,13 +9,13 @@ type ReadVolume = Immutable<PersistentVolume>;
 /** Kinds of namespaced objects that a pod refers to by name. */
 export type ReferredKind = 'secret' | 'configmap' | 'pvc' | 'serviceaccount' | 'resourceclaim';
 
-/** Every name once or more often; those that are empty are left out. */
+/** Yields the references of a pod with non-empty names. A name may occur several times. */
 export function* referencesOf(pod: ReadPod): Iterable<readonly [ReferredKind, string]> {
   const { spec, status } = pod;
   for (const [kind, name] of candidates(pod))
     if (name !== undefined && name !== '') yield [kind, name];
   for (const claim of spec.resourceClaims ?? []) {
-    // One that is made from a template is known when it has been made, and by the name that it got.
+    // A claim that is made from a template has its name in the pod's status once it exists.
     const name =
       claim.resourceClaimName ??
       status.resourceClaimStatuses?.find((noted) => noted.name === claim.name)?.resourceClaimName;
@@ -37,7 +37,7 @@ function* candidates({
   }
 }
 
-/** Also of names that are empty. */
+/** Yields the references to secrets and config maps, also with empty names. */
 export function* secretsAndConfigMapsOf({
   spec,
 }: Pick<ReadPod, 'spec'>): Iterable<readonly ['secret' | 'configmap', string | undefined]> {
@@ -77,7 +77,10 @@ function* ofContainer({
   }
 }
 
-/** Returns the secrets that the kubelet of a volume needs, as 'namespace/name'; without those for controllers only. */
+/**
+ * Returns the secrets that the kubelet of a volume needs, as 'namespace/name'. Secrets that only
+ * controllers need are left out.
+ */
 export function secretsOfVolume({ spec }: ReadVolume): readonly string[] {
   const claimNamespace = spec.claimRef?.namespace ?? '';
   const found: string[] = [];

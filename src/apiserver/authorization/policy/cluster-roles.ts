@@ -1,22 +1,23 @@
-// The cluster roles of people and of the cluster's components, and who has them. The rules are those of Kubernetes 1.36 with the
-// features that are on by default there.
+// The cluster roles of users and of the cluster's components, with their bindings. The rules are
+// those of Kubernetes 1.36 with its default features.
 
 import {
+  account,
   aggregatedRole,
   aggregateTo,
   bindCluster,
   can,
   canGet,
   clusterRole,
+  EVENT_GROUPS,
   group,
+  type NewClusterRole,
+  type NewClusterRoleBinding,
   READ,
   user,
   WRITE,
-  EVENT_GROUPS,
   WRITE_EVENTS,
 } from './words.ts';
-import { account } from './words.ts';
-import type { NewClusterRole, NewClusterRoleBinding } from './words.ts';
 
 const APPS = 'apps';
 const BATCH = 'batch';
@@ -34,7 +35,7 @@ const REVIEW_TOKENS = can('create', 'authentication.k8s.io', 'tokenreviews');
 const REVIEW_ACCESS = can('create', 'authorization.k8s.io', 'subjectaccessreviews');
 
 const EDIT = [
-  // Resources that give access to more than themselves are not for read-only roles.
+  // Resources that give access to other resources are not in read-only roles.
   can(READ, '', 'pods/attach pods/proxy pods/exec pods/portforward secrets services/proxy'),
   can('impersonate', '', 'serviceaccounts'),
   can(WRITE, '', 'pods pods/attach pods/proxy pods/exec pods/portforward'),
@@ -42,21 +43,24 @@ const EDIT = [
   can(
     WRITE,
     '',
-    'replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets',
+    'replicationcontrollers replicationcontrollers/scale serviceaccounts services ' +
+      'services/proxy persistentvolumeclaims configmaps secrets',
   ),
   can('create', '', 'serviceaccounts/token'),
   can(WRITE, EVENT_GROUPS, 'events'),
   can(
     WRITE,
     APPS,
-    'statefulsets statefulsets/scale daemonsets deployments deployments/scale deployments/rollback replicasets replicasets/scale',
+    'statefulsets statefulsets/scale daemonsets deployments deployments/scale ' +
+      'deployments/rollback replicasets replicasets/scale',
   ),
   can(WRITE, 'autoscaling', 'horizontalpodautoscalers'),
   can(WRITE, BATCH, 'jobs cronjobs'),
   can(
     WRITE,
     EXTENSIONS,
-    'daemonsets deployments deployments/scale deployments/rollback ingresses replicasets replicasets/scale replicationcontrollers/scale networkpolicies',
+    'daemonsets deployments deployments/scale deployments/rollback ingresses replicasets ' +
+      'replicasets/scale replicationcontrollers/scale networkpolicies',
   ),
   can(WRITE, POLICY, 'poddisruptionbudgets'),
   can(WRITE, NETWORKING, 'networkpolicies ingresses'),
@@ -68,28 +72,34 @@ const VIEW = [
   can(
     READ,
     '',
-    'pods replicationcontrollers replicationcontrollers/scale serviceaccounts services services/status endpoints persistentvolumeclaims persistentvolumeclaims/status configmaps',
+    'pods replicationcontrollers replicationcontrollers/scale serviceaccounts services ' +
+      'services/status endpoints persistentvolumeclaims persistentvolumeclaims/status configmaps',
   ),
   can(
     READ,
     '',
-    'limitranges resourcequotas bindings pods/status resourcequotas/status namespaces/status replicationcontrollers/status pods/log',
+    'limitranges resourcequotas bindings pods/status resourcequotas/status namespaces/status ' +
+      'replicationcontrollers/status pods/log',
   ),
-  // Given within a namespace, this is to see that one.
+  // Bound within a namespace, this permits reading that namespace only.
   can(READ, '', 'namespaces'),
   can(READ, EVENT_GROUPS, 'events'),
   can(READ, DISCOVERY, 'endpointslices'),
   can(
     READ,
     APPS,
-    'controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale',
+    'controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets ' +
+      'daemonsets/status deployments deployments/status deployments/scale replicasets ' +
+      'replicasets/status replicasets/scale',
   ),
   can(READ, 'autoscaling', 'horizontalpodautoscalers horizontalpodautoscalers/status'),
   can(READ, BATCH, 'jobs cronjobs cronjobs/status jobs/status'),
   can(
     READ,
     EXTENSIONS,
-    'daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ingresses/status replicasets replicasets/scale replicasets/status replicationcontrollers/scale networkpolicies',
+    'daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ' +
+      'ingresses/status replicasets replicasets/scale replicasets/status ' +
+      'replicationcontrollers/scale networkpolicies',
   ),
   can(READ, POLICY, 'poddisruptionbudgets poddisruptionbudgets/status'),
   can(READ, NETWORKING, 'networkpolicies ingresses ingresses/status'),
@@ -135,7 +145,7 @@ const MANAGER = [
   can('update', '', 'secrets serviceaccounts'),
   REVIEW_TOKENS,
   REVIEW_ACCESS,
-  // For the informers that all controllers share.
+  // All controllers share the informers that need this.
   can('list watch', '*', '*'),
   can('create', '', 'serviceaccounts/token'),
 ];
@@ -166,7 +176,7 @@ const SCHEDULER = [
   can('get list patch update watch', DEVICES, 'resourceclaims/status'),
   can('update', '', 'pods/finalizers'),
   can(READ, DEVICES, 'resourceslices'),
-  // Claims that stand for extended resources which devices provide.
+  // Claims for extended resources that devices provide.
   can('create delete', DEVICES, 'resourceclaims'),
   can('patch update', DEVICES, 'resourceclaims/binding'),
 ];
@@ -265,7 +275,7 @@ export const CLUSTER_ROLES: readonly NewClusterRole[] = [
     can('list watch', DISCOVERY, 'endpointslices'),
   ]),
   clusterRole('system:kube-scheduler', SCHEDULER),
-  // Not upstream's: what enforces network policies on a node.
+  // Coxswain's own role, for the program that enforces network policies on a node.
   clusterRole(NETWORK_POLICY, [
     can('list watch', '', 'namespaces pods'),
     can('list watch', NETWORKING, 'networkpolicies'),
@@ -286,7 +296,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly NewClusterRoleBinding[] = [
   bindCluster('system:kube-dns', account('kube-system', 'kube-dns')),
   bindCluster('system:kube-scheduler', user('system:kube-scheduler')),
   bindCluster('system:volume-scheduler', user('system:kube-scheduler')),
-  // Without subjects: kubelets get theirs from the node authorizer, each for its own node only.
+  // Without subjects: the Node authorizer gives each kubelet the permissions for its own node only.
   bindCluster('system:node'),
   bindCluster('system:service-account-issuer-discovery', group('system:serviceaccounts')),
 ];

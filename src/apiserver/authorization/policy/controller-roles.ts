@@ -1,9 +1,17 @@
-// The cluster roles of the controllers, each bound to the ServiceAccount in kube-system as whom it works. The rules are those of
-// Kubernetes 1.36 with the features that are on by default there.
+// The cluster roles of the controllers, each bound to the controller's ServiceAccount in
+// kube-system. The rules are those of Kubernetes 1.36 with its default features.
 
 import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
-import { account, bindCluster, can, clusterRole, READ, WRITE_EVENTS } from './words.ts';
-import type { NewClusterRole, NewClusterRoleBinding } from './words.ts';
+import {
+  account,
+  bindCluster,
+  can,
+  clusterRole,
+  type NewClusterRole,
+  type NewClusterRoleBinding,
+  READ,
+  WRITE_EVENTS,
+} from './words.ts';
 
 export const CONTROLLER_ROLE_PREFIX = 'system:controller:';
 
@@ -14,10 +22,10 @@ const DEVICES = 'resource.k8s.io';
 const DISCOVERY = 'discovery.k8s.io';
 const NETWORKING = 'networking.k8s.io';
 const STORAGE = 'storage.k8s.io';
-/** Where workloads were, and where they are. */
+/** The old and the present group of workloads. */
 const WORKLOADS = ['extensions', APPS];
 
-/** By account. */
+/** The rules by ServiceAccount. */
 const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
   'attachdetach-controller': [
     can('list watch', '', 'persistentvolumes persistentvolumeclaims'),
@@ -29,7 +37,7 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     can(READ, STORAGE, 'csidrivers'),
     can(READ, STORAGE, 'csinodes'),
   ],
-  // To put into a role what it may not do itself is its work.
+  // Aggregation adds permissions to roles that the controller itself does not have.
   'clusterrole-aggregation-controller': [
     can('escalate get list watch update patch', 'rbac.authorization.k8s.io', 'clusterroles'),
   ],
@@ -78,7 +86,8 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
   ],
   'endpointslice-controller': [
     can(READ, '', 'services pods nodes'),
-    // Slices block the deletion of their owner: that takes the right to its finalizers.
+    // EndpointSlices block the deletion of their owner, which requires permission to update its
+    // finalizers.
     can('update', '', 'services/finalizers'),
     can('get list watch create update delete', DISCOVERY, 'endpointslices'),
     WRITE_EVENTS,
@@ -220,12 +229,14 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
       'sign',
       CERTIFICATES,
       'signers',
-      'kubernetes.io/legacy-unknown kubernetes.io/kube-apiserver-client kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/kubelet-serving',
+      'kubernetes.io/legacy-unknown kubernetes.io/kube-apiserver-client ' +
+        'kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/kubelet-serving',
     ),
     can('create', 'authorization.k8s.io', 'subjectaccessreviews'),
     WRITE_EVENTS,
   ],
-  // Not one of Kubernetes': the provisioner that every cluster has here. It has nodes remove directories.
+  // Coxswain's own controller: the provisioner of local volumes. It creates pods that remove
+  // directories on nodes.
   'local-provisioner': [
     can('get list watch create update delete', '', 'persistentvolumes'),
     can('get list watch update', '', 'persistentvolumeclaims'),
@@ -235,7 +246,7 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     can('delete', '', 'nodes/proxy'),
     WRITE_EVENTS,
   ],
-  // Nor is this one: addresses of load balancers out of a pool.
+  // Coxswain's own controller, too: it assigns load balancer addresses from a pool.
   'load-balancer-pool-controller': [
     can(READ, '', 'services'),
     can('patch update', '', 'services/status'),
@@ -283,15 +294,18 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
   ],
 };
 
-/** Roles of controllers that work only where a resource is served, by account: they have far-reaching permissions. */
+/**
+ * The roles of controllers that work only if a resource is served, by ServiceAccount: they have
+ * extensive permissions.
+ */
 const OPTIONAL: Readonly<
   Record<string, { readonly group: string; readonly rules: readonly PolicyRule[] }>
 > = {
   'storage-version-migrator-controller': {
     group: 'storagemigration.k8s.io',
     rules: [
-      // Of any resource: the revision of now, and to write what is there again. What is gone is not made anew, but that is refused
-      // only after it was allowed.
+      // For all resources: listing them, and writing objects back unchanged. A deleted object is
+      // not created again, but such a patch is rejected only after it was authorized.
       can('list create patch', '*', '*'),
       can('get', 'apiextensions.k8s.io', 'customresourcedefinitions'),
       can('patch', 'apiextensions.k8s.io', 'customresourcedefinitions/status'),
@@ -305,7 +319,7 @@ export interface ControllerPolicy {
   readonly bindings: readonly NewClusterRoleBinding[];
 }
 
-/** `serves`: whether a group is served. */
+/** Returns the roles and bindings. `serves` reports whether a group is served. */
 export function controllerPolicy(serves: (group: string) => boolean): ControllerPolicy {
   const optional = Object.entries(OPTIONAL).flatMap(([name, { group, rules }]) =>
     serves(group) ? [[name, rules] as const] : [],

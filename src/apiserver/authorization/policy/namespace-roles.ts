@@ -1,8 +1,17 @@
-// The roles that hold in one namespace of the system only, and who has them.
+// The roles in single namespaces of the system, with their bindings.
 
 import { CONTROLLER_ROLE_PREFIX } from './controller-roles.ts';
-import { account, bind, can, READ, role, user, WRITE_EVENTS } from './words.ts';
-import type { NewRole, NewRoleBinding } from './words.ts';
+import {
+  account,
+  bind,
+  can,
+  type NewRole,
+  type NewRoleBinding,
+  READ,
+  role,
+  user,
+  WRITE_EVENTS,
+} from './words.ts';
 
 const SYSTEM = 'kube-system';
 const PUBLIC = 'kube-public';
@@ -11,7 +20,10 @@ const AUTHENTICATION_READER = 'extension-apiserver-authentication-reader';
 const SIGNER = `${CONTROLLER_ROLE_PREFIX}bootstrap-signer`;
 const CLOUD_PROVIDER = `${CONTROLLER_ROLE_PREFIX}cloud-provider`;
 const TOKEN_CLEANER = `${CONTROLLER_ROLE_PREFIX}token-cleaner`;
-/** Not one of Kubernetes': service proxies see by the leases which of them announces the addresses of load balancers. */
+/**
+ * Coxswain's own role: service proxies read in Leases which of them announces the addresses of load
+ * balancers.
+ */
 const ANNOUNCER = 'system:coxswain:address-announcer';
 const lockingRole = (component: string): string => `system::leader-locking-${component}`;
 

@@ -6,8 +6,7 @@ import {
   roleBindings,
   roles,
 } from '#api/groups/rbac/v1/index.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { keepBootstrapPolicy } from './reconcile.ts';
 import { AUTO_UPDATE_ANNOTATION, can } from './words.ts';
 
@@ -21,7 +20,7 @@ const MERGE = 'application/merge-patch+json';
 const revision = async () =>
   Number((await t.client.resource(clusterRoles).list({ limit: 1 })).metadata.resourceVersion);
 
-test('they are there, marked, and written once', async () => {
+test('they exist, have the label, and are written once', async () => {
   const view = await t.client.resource(clusterRoles).get('view');
   expect(view).toMatchObject({
     metadata: {
@@ -65,7 +64,7 @@ test('they are there, marked, and written once', async () => {
   expect(await revision()).toBe(before);
 });
 
-test('what is missing of them is added, what is more stays', async () => {
+test('missing parts are added, additions of users stay', async () => {
   const all = t.client.resource(clusterRoles);
   await all.patch('system:controller:ttl-controller', MERGE, {
     metadata: { labels: { 'kubernetes.io/bootstrapping': null, own: 'yes' } },
@@ -96,7 +95,7 @@ test('what is missing of them is added, what is more stays', async () => {
   expect(await revision()).toBe(before);
 });
 
-test('a binding to another role is made anew', async () => {
+test('a binding to another role is replaced', async () => {
   const bindings = t.client.resource(clusterRoleBindings);
   const { metadata, subjects } = await bindings.get('system:discovery');
   await bindings.delete('system:discovery');
@@ -109,7 +108,7 @@ test('a binding to another role is made anew', async () => {
   expect((await bindings.get('system:discovery')).roleRef.name).toBe('system:discovery');
 });
 
-test('who says so keeps his own', async () => {
+test('the annotation turns reconciliation off', async () => {
   const all = t.client.resource(clusterRoles);
   await all.patch('system:basic-user', MERGE, {
     metadata: { annotations: { [AUTO_UPDATE_ANNOTATION]: 'false' } },

@@ -1,13 +1,16 @@
-// Makes the roles and bindings that every cluster begins with, and adds at every start what is missing of them. What is more
-// than that stays: somebody has added it. Nothing is done to those whose annotation says so.
+// Creates the roles and bindings of every cluster, and adds missing parts of them at every start.
+// Additions of users stay. Objects with the annotation autoupdate=false are not changed.
 
 import {
+  type AggregationRule,
   clusterRoleBindings,
   clusterRoles,
+  type PolicyRule,
   roleBindings,
+  type RoleRef,
   roles,
+  type Subject,
 } from '#api/groups/rbac/v1/index.ts';
-import type { AggregationRule, PolicyRule, RoleRef, Subject } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -39,7 +42,7 @@ interface KeptBinding extends Kept {
   readonly subjects?: Immutable<Subject[]>;
 }
 
-/** Reconciles the objects of one kind, in one namespace or cluster-scoped. */
+/** Reads and writes the objects of one kind, in one namespace or cluster-scoped. */
 interface Access<T extends Kept> {
   list(): Promise<{ readonly items: readonly T[] }>;
   create(object: T): Promise<unknown>;
@@ -50,16 +53,19 @@ interface Access<T extends Kept> {
   ): Promise<unknown>;
 }
 
-/** Safe to be run at every start, by several servers at once. `client`: as system:masters. */
+/**
+ * Reconciles all roles and bindings. Several servers may call this at every start. `client`: a
+ * client of the group system:masters.
+ */
 export async function keepBootstrapPolicy(
   client: Client,
   snapshot: CatalogSnapshot,
 ): Promise<void> {
   const serves = (group: string): boolean => snapshot.group(group)?.served === true;
-  // Roles that were there before still hold; nothing is added to what nobody can look at.
+  // If RBAC is not served, existing roles stay in effect, and none are added.
   if (!serves(clusterRoles.group)) return;
   const ofControllers = controllerPolicy(serves);
-  // Typed clients return more than is looked at here, and take less than what they return.
+  // Typed clients return more fields than this code reads, and accept fewer than they return.
   const access = <T extends Kept>(resource: unknown): Access<T> => resource as Access<T>;
   await Promise.all([
     keep(
@@ -94,7 +100,10 @@ function byNamespace<T extends Kept>(wanted: readonly T[]): [string, T[]][] {
   return [...lists];
 }
 
-/** Returns the object to write; 'replace': it has to be deleted first; undefined: no change is needed. */
+/**
+ * Returns the object to write; `replace`: the current object has to be deleted first. Undefined: no
+ * change is needed.
+ */
 type Mend<T> = (
   current: T,
   wanted: T,
@@ -122,7 +131,7 @@ async function keep<T extends Kept>(
   );
 }
 
-/** Another server that starts does the same. The first write wins. */
+/** Ignores conflicts with another server that starts and writes the same. The first write wins. */
 async function ignoreRaces(write: Promise<unknown>): Promise<void> {
   try {
     await write;
@@ -138,7 +147,7 @@ async function ignoreRaces(write: Promise<unknown>): Promise<void> {
 
 function mendRole(current: KeptRole, wanted: KeptRole): { object: KeptRole } | undefined {
   const metadata = mendMetadata(current, wanted);
-  // Rules of a role that is made of others are the aggregation's.
+  // The controller of aggregated roles maintains their rules.
   const missing =
     wanted.aggregationRule === undefined ? uncovered(current.rules ?? [], wanted.rules ?? []) : [];
   const has = current.aggregationRule?.clusterRoleSelectors ?? [];
@@ -163,7 +172,7 @@ function mendBinding(
   current: KeptBinding,
   wanted: KeptBinding,
 ): { object: KeptBinding; replace?: boolean } | undefined {
-  // To which role it binds cannot be changed.
+  // The role of a binding is immutable.
   if (!semanticEqual(current.roleRef, wanted.roleRef)) return { object: wanted, replace: true };
   const metadata = mendMetadata(current, wanted);
   const subjects = current.subjects ?? [];
@@ -180,7 +189,10 @@ function mendBinding(
   };
 }
 
-/** Labels and annotations that are missing or wrong; undefined if none is. */
+/**
+ * Returns the metadata with the missing or wrong labels and annotations corrected; undefined if
+ * none is.
+ */
 function mendMetadata({ metadata }: Kept, wanted: Kept): Kept['metadata'] | undefined {
   const labels = { ...metadata.labels, ...wanted.metadata.labels };
   const annotations = { ...metadata.annotations, ...wanted.metadata.annotations };

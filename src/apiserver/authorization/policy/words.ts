@@ -1,4 +1,4 @@
-// How the roles that every cluster begins with are written down: words with spaces between, as many fit a line.
+// A compact notation for the roles of every cluster: words separated by spaces.
 
 import type {
   ClusterRole,
@@ -26,7 +26,10 @@ export const WRITE = 'create delete deletecollection patch update';
 
 const words = (text: string): string[] => text.split(' ').sort();
 
-/** `groups`: '' is the core. `names`: only the objects of these names. */
+/**
+ * Returns a rule. `groups`: '' is the core group. `names`: restricts the rule to objects with these
+ * names.
+ */
 export function can(
   verbs: string,
   groups: string | readonly string[],
@@ -63,7 +66,7 @@ export function clusterRole(
   return { metadata: bootstrapMetadata(name, labels), rules: [...rules] };
 }
 
-/** A role made of all that are labelled for it. */
+/** Returns a role that is aggregated from the roles with its label. */
 export function aggregatedRole(
   name: string,
   labels?: Readonly<Record<string, string>>,
@@ -89,7 +92,7 @@ export const account = (namespace: string, name: string): Subject => ({
 
 const ref = (kind: string, name: string) => ({ apiGroup: GROUP, kind, name });
 
-/** A binding with the name of its role. */
+/** Returns a binding with the name of its role. */
 export function bindCluster(role: string, ...subjects: readonly Subject[]): NewClusterRoleBinding {
   return {
     metadata: bootstrapMetadata(role),

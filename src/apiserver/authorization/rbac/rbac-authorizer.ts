@@ -1,11 +1,18 @@
-// Authorizes by roles and bindings: a user with a binding may do what the rules of its role allow, everywhere or within a namespace.
+// Authorizes by roles and bindings: the subjects of a binding have the permissions of its role,
+// everywhere or within a namespace.
 
 import { quote } from '#machinery/text/go-format.ts';
 import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { UserInfo } from '#apiserver/request.ts';
-import { ALLOW, NO_OPINION } from '../authorizer.ts';
-import type { Attributes, Authorizer, Decision, RulesAnswer } from '../authorizer.ts';
+import {
+  ALLOW,
+  type Attributes,
+  type Authorizer,
+  type Decision,
+  NO_OPINION,
+  type RulesAnswer,
+} from '../authorizer.ts';
 import { allows } from './rules.ts';
 import type { Binding, RoleCache } from './role-cache.ts';
 
@@ -51,7 +58,7 @@ export class RbacAuthorizer implements Authorizer {
     };
   }
 
-  /** All rules that hold for a user in a namespace; those of the whole cluster if it is ''. */
+  /** Returns all rules for a user in a namespace; for '', those of cluster-wide bindings. */
   rulesIn(user: UserInfo, namespace: string): readonly Immutable<PolicyRule>[] {
     return [...this.#roles.bindingsOf(user)].flatMap((binding) =>
       binding.namespace === undefined || binding.namespace === namespace
@@ -67,11 +74,11 @@ function holds({ namespace }: Binding, attributes: Attributes): boolean {
   );
 }
 
-/** Joins several errors, in brackets. */
+/** Returns the message about missing roles. Several messages are joined in brackets. */
 function missingRoles(bindings: readonly Binding[]): string {
   const messages = bindings.map(({ role }) => {
     const resource = role.kind === 'ClusterRole' ? 'clusterrole' : 'role';
     return `${resource}.rbac.authorization.k8s.io ${quote(role.name)} not found`;
   });
-  return messages.length === 1 ? (messages[0] as string) : `[${messages.join(', ')}]`;
+  return messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]`;
 }

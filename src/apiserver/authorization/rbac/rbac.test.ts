@@ -1,4 +1,4 @@
-// Roles and bindings through the server: who is bound may, at once, and no longer when it ends.
+// Roles and bindings, through the server: they take effect at once, and end at once.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -10,8 +10,7 @@ import {
   roles,
 } from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { can } from '../policy/words.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -40,7 +39,7 @@ afterEach(async () => {
 });
 
 describe('a role', () => {
-  test('holds in its namespace, for those who are bound, for as long as they are', async () => {
+  test('applies in its namespace, to bound users, as long as they are bound', async () => {
     const inA = t.client.resource(roles).namespace('a');
     await inA.create({ metadata: { name: 'look' }, rules: [can('list', '', 'pods')] });
     expect(await why(asJoe().resource(pods).namespace('a').list())).toBe(
@@ -59,7 +58,7 @@ describe('a role', () => {
     expect(await why(asJoe().resource(pods).namespace('a').list())).toContain('forbidden');
   });
 
-  test('that is missing is said', async () => {
+  test('that does not exist is in the message', async () => {
     const bindings = t.client.resource(roleBindings).namespace('a');
     await bindings.create({ metadata: { name: 'joe' }, subjects: [joe], roleRef: toRole('gone') });
     expect(await why(asJoe().resource(pods).namespace('a').list())).toBe(
@@ -68,7 +67,7 @@ describe('a role', () => {
     );
   });
 
-  test('of the cluster holds where it is bound', async () => {
+  test('of the cluster applies where it is bound', async () => {
     await t.client
       .resource(clusterRoles)
       .create({ metadata: { name: 'look' }, rules: [can('list', '', 'pods')] });
@@ -90,14 +89,14 @@ describe('a role', () => {
       roleRef: toClusterRole('look'),
     });
     expect(await why(asJoe().resource(pods).list())).toBe('');
-    // The same binding, to others.
+    // The same binding gets other subjects.
     await everywhere.patch('joe', 'application/merge-patch+json', {
       subjects: [{ ...joe, name: 'jane' }],
     });
     expect(await why(asJoe().resource(pods).list())).toContain('forbidden');
   });
 
-  test('of a ServiceAccount: that of the binding, if no namespace is said', async () => {
+  test('of a ServiceAccount without a namespace applies in the namespace of the binding', async () => {
     await t.client
       .resource(serviceAccounts)
       .namespace('a')
@@ -124,7 +123,7 @@ describe('a role', () => {
   });
 });
 
-test('a server that starts on what another has written knows it', async () => {
+test('a server that starts on an existing store uses its roles', async () => {
   await t.client
     .resource(clusterRoles)
     .create({ metadata: { name: 'look' }, rules: [can('list', '', 'pods')] });

@@ -1,28 +1,25 @@
-// The roles and bindings of the cluster in memory, by those to whom they apply: every request asks for them. It follows the
-// registry, so that it is behind by as little as any watcher is.
+// The roles and bindings of the cluster in memory, indexed by subject, since every request looks
+// them up. It watches the registry, so it is no more stale than any other watcher.
 
 import {
+  type ClusterRole,
+  type ClusterRoleBinding,
   clusterRoleBindings,
   clusterRoles,
+  type PolicyRule,
+  type Role,
+  type RoleBinding,
   roleBindings,
   roles,
-} from '#api/groups/rbac/v1/index.ts';
-import type {
-  ClusterRole,
-  ClusterRoleBinding,
-  PolicyRule,
-  Role,
-  RoleBinding,
-  Subject,
+  type Subject,
 } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { UserInfo } from '#apiserver/request.ts';
-import { Follower, keyOf } from '#apiserver/catalog/follow.ts';
-import type { FollowerConfig, Keeper } from '#apiserver/catalog/follow.ts';
+import { Follower, type FollowerConfig, type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 
-/** A binding as far as an answer depends on it. */
+/** The part of a binding that decisions depend on. */
 export interface Binding {
-  /** undefined: everywhere. */
+  /** The namespace in which the binding applies. Undefined: everywhere. */
   readonly namespace: string | undefined;
   readonly role: { readonly kind: string; readonly name: string };
 }
@@ -32,9 +29,9 @@ type Rules = readonly Immutable<PolicyRule>[];
 export class RoleCache {
   readonly #follower: Follower;
   readonly #clusterRoles = new Map<string, Rules>();
-  /** By 'namespace/name'. */
+  /** Rules of roles by 'namespace/name'. */
   readonly #roles = new Map<string, Rules>();
-  /** Bindings by 'resource namespace/name', with the subjects under which they are filed. */
+  /** Bindings by 'resource namespace/name', with the subjects under which they are indexed. */
   readonly #bindings = new Map<
     string,
     { readonly binding: Binding; readonly subjects: readonly string[] }
@@ -45,7 +42,7 @@ export class RoleCache {
     this.#follower = new Follower(config);
   }
 
-  /** Resolves when everything that there is now is known. Rejects if the store cannot be read. */
+  /** Resolves when all existing objects are loaded. Rejects if the store cannot be read. */
   async start(): Promise<void> {
     const kept: readonly (readonly [{ readonly resource: string }, Keeper])[] = [
       [
@@ -76,14 +73,14 @@ export class RoleCache {
     this.#follower.stop();
   }
 
-  /** The rules of a binding's role; undefined if there is none. */
+  /** Returns the rules of a binding's role; undefined if the role does not exist. */
   rulesOf({ namespace, role }: Binding): Rules | undefined {
     return role.kind === 'ClusterRole'
       ? this.#clusterRoles.get(role.name)
       : this.#roles.get(`${namespace ?? ''}/${role.name}`);
   }
 
-  /** The bindings that apply to a user, wherever they hold. */
+  /** Yields the bindings of a user, in all namespaces. */
   *bindingsOf(user: UserInfo): Iterable<Binding> {
     const own = this.#bySubject.get(userKey(user.name));
     if (own !== undefined) yield* own;
@@ -138,7 +135,10 @@ const rulesOf = (object: KubeObject): Rules =>
 const userKey = (name: string): string => `user ${name}`;
 const groupKey = (name: string): string => `group ${name}`;
 
-/** A ServiceAccount without a namespace is of the binding's. */
+/**
+ * Returns the index key of a subject. A ServiceAccount without a namespace is in the binding's
+ * namespace.
+ */
 function subjectKey({ kind, name, namespace }: Immutable<Subject>, bindingNamespace = ''): string {
   switch (kind) {
     case 'Group':

@@ -36,7 +36,7 @@ describe('a rule', () => {
     [can('*', '*', '*'), ask('anything', 'at/all', { apiGroup: 'example.com' }), true],
     [can('get', '', 'pods', 'a b'), ask('get', 'pods', { name: 'b' }), true],
     [can('get', '', 'pods', 'a b'), ask('get', 'pods', { name: 'c' }), false],
-    // Nobody knows the name of what is created.
+    // The name of a new object is not part of the request, so rules with names do not allow it.
     [can('create', '', 'pods', 'a'), ask('create', 'pods'), false],
     [can('*', '*', '*'), askPath('/metrics'), false],
     [canGet('/healthz /healthz/*'), askPath('/healthz/etcd'), true],
@@ -48,13 +48,13 @@ describe('a rule', () => {
   });
 });
 
-describe('rules reach as far as others', () => {
+describe('rules that cover others', () => {
   test.each([
     [[can('get list', '', 'pods')], [can('get', '', 'pods')], 0],
     [[can('get', '', 'pods'), can('list', '', 'pods')], [can('get list', '', 'pods')], 0],
     [[can('get', '', 'pods')], [can('get list', '', 'pods services')], 3],
     [[can('*', '*', '*')], [can('get list', ['', 'apps'], 'pods pods/log')], 0],
-    // All that there is now is not all.
+    // All present verbs and groups together do not cover '*'.
     [
       [can('create delete deletecollection get list patch update watch', '', 'pods')],
       [can('*', '', 'pods')],

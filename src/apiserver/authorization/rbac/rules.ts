@@ -1,4 +1,4 @@
-// The permissions of rules, and whether rules cover others.
+// Evaluates rules: whether a rule allows a request, and whether rules cover others.
 
 import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -8,7 +8,9 @@ type Rule = Immutable<PolicyRule>;
 
 const NONE: readonly string[] = [];
 
-/** `attributes` are of one request; only what somebody is matters not. */
+/**
+ * Reports whether the rule allows a request with these attributes. The user does not matter here.
+ */
 export function allows(rule: Rule, attributes: Omit<Attributes, 'user'>): boolean {
   const { verb, path, apiGroup, resource, subresource, name } = attributes;
   if (!includes(rule.verbs, verb)) return false;
@@ -20,7 +22,10 @@ export function allows(rule: Rule, attributes: Omit<Attributes, 'user'>): boolea
   return resourceNames.length === 0 || resourceNames.includes(name);
 }
 
-/** 'pods/log' as `resource` and `subresource`; every subresource of that name may be meant: 'x/scale' by '*' + '/scale'. */
+/**
+ * Reports whether the rule's resources cover one such as 'pods/log', given as `resource` and
+ * `subresource`. '*' + '/scale' covers 'x/scale'.
+ */
 function resourceCovered(
   resources: readonly string[],
   resource: string,
@@ -32,17 +37,23 @@ function resourceCovered(
   );
 }
 
-/** Only at the end of a path is `*` anything that may follow. */
+/** Reports whether a pattern covers a path. `*` is a wildcard only at the end of the pattern. */
 function pathCovers(pattern: string, path: string): boolean {
   return pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)));
 }
 
-/** The parts of `wanted` that `held` does not allow, each of one verb on one resource of one group (or on one path). */
+/**
+ * Returns the parts of `wanted` that `held` does not cover. Each part has one verb, and one
+ * resource of one group or one path.
+ */
 export function uncovered(held: readonly Rule[], wanted: readonly Rule[]): PolicyRule[] {
   return wanted.flatMap(parts).filter((part) => !held.some((rule) => covers(rule, part)));
 }
 
-/** `held`'s parts would not do: what one rule says of all verbs, no sum of verbs says. */
+/**
+ * Reports whether `held` covers a part. `held` must not be split into parts: a single rule with the
+ * verb '*' covers it, a set of single verbs does not.
+ */
 function covers(held: Rule, part: Rule): boolean {
   if (!covered(part.verbs, held.verbs)) return false;
   const paths = part.nonResourceURLs ?? NONE;

@@ -1,13 +1,14 @@
-// What becomes of the objects of a definition that is deleted.
+// The deletion of a definition's objects when the definition is deleted.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import type { CustomResourceDefinition } from '#api/groups/apiextensions/v1/index.ts';
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+} from '#api/groups/apiextensions/v1/index.ts';
 import { define, definitionOf } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 
 let t: TestServer;
@@ -32,7 +33,7 @@ const create = (name: string, metadata: object = {}) =>
     body: { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name, ...metadata } },
   });
 
-/** Resolves with the reasons of the condition Terminating, once the definition is gone. */
+/** Resolves with the reasons of the condition Terminating, once the definition is deleted. */
 async function reasonsUntilGone(): Promise<readonly string[]> {
   const reasons = new Set<string>();
   for await (const { type, object } of await definitions().watch({
@@ -53,13 +54,13 @@ test('its objects are deleted, and then the definition', async () => {
   const reasons = reasonsUntilGone();
   await definitions().delete(NAME);
   expect(await reasons).toContain('True InstanceDeletionInProgress');
-  // One with the same name begins without objects.
+  // A new definition with the same name starts without objects.
   await define(t.client, definitionOf());
   const { json } = await send(t.server, { path: WIDGETS });
   expect(json.items).toEqual([]);
 });
 
-test('an object that a finalizer keeps is waited for, and no object is created meanwhile', async () => {
+test('an object with a finalizer delays the deletion, and no object is created meanwhile', async () => {
   await define(t.client, definitionOf());
   await create('kept', { finalizers: ['example.com/mine'] });
   const reasons = reasonsUntilGone();

@@ -1,32 +1,38 @@
-// Deletes the objects of a definition that is being deleted, and then lets the definition go: the finalizer keeps it until then. The
-// objects are deleted in the registry, without admission. What keeps some of them (finalizers) is waited for.
+// Deletes the objects of a definition that is being deleted, and then removes the finalizer that
+// keeps the definition. The objects are deleted in the registry, without admission. Objects with
+// finalizers of their own delay the end.
 
 import { isConditionTrue, withCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import { CLEANUP_FINALIZER } from '#api/groups/apiextensions/v1/finalizer.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { internalContext } from '../../catalog/internal-client.ts';
 import type { ListAnswer, Rest } from '../../registry/rest.ts';
 import { everything } from '../../registry/selection.ts';
-import { acceptedNamesOf } from './definition.ts';
-import type { Definition } from './definition.ts';
+import { acceptedNamesOf, type Definition } from './definition.ts';
 
 export interface CleanupConfig {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** How long other servers may still create objects after the deletion has begun. */
+  /** How long other servers may still create objects after the deletion has begun, in ms. */
   readonly settleMs: number;
-  /** Writes status and finalizers. Returns undefined if the definition has changed or is gone. */
+  /**
+   * Writes status and finalizers. Returns undefined if the definition has changed or is deleted.
+   */
   readonly update: (definition: Definition) => Promise<Definition | undefined>;
 }
 
 interface Progress {
   readonly uid: string;
-  /** Monotonic time of the first attempt. */
+  /** The monotonic time of the first attempt, in ms. */
   readonly since: number;
   delayMs: number;
 }
@@ -39,18 +45,18 @@ type Reason =
   | 'NeverEstablished'
   | 'OverlappingBuiltInResource';
 
-/** Objects of these resources would be those of the server itself. */
+/** Resources whose objects belong to the server itself, and must not be deleted. */
 const BUILT_IN: ReadonlySet<string> = new Set([
   'apiservices.apiregistration.k8s.io',
   'customresourcedefinitions.apiextensions.k8s.io',
 ]);
 const PAGE = 500;
-/** The objects that remain are looked at after so long, then later and later. */
+/** The delays between checks of remaining objects, in ms, from the first to the longest one. */
 const [FIRST_LOOK_MS, LONGEST_LOOK_MS] = [10, 5_000];
-/** If objects remain so long, the condition says so. */
+/** The time in ms after which the condition reports remaining objects. */
 const PATIENCE_MS = 60_000;
 
-/** Reports whether a definition waits for its objects to be deleted. */
+/** Reports whether the objects of a definition have to be deleted. */
 export function isCleanupDue({ metadata }: Definition): boolean {
   return (
     metadata.deletionTimestamp !== undefined &&
@@ -66,12 +72,15 @@ export class Cleanup {
     this.#config = config;
   }
 
-  /** Forgets a definition that is gone. */
+  /** Forgets a deleted definition. */
   forget(name: string): void {
     this.#progress.delete(name);
   }
 
-  /** Does the next steps for a definition that is due. Throws if objects cannot be deleted; the condition then has the reason. */
+  /**
+   * Does the next steps for a definition. Throws if objects cannot be deleted; the condition then
+   * has the reason.
+   */
   async proceed(definition: Definition): Promise<ReconcileResult> {
     const { clock } = this.#config;
     const { name, uid } = definition.metadata;
@@ -147,7 +156,9 @@ export class Cleanup {
     return requeueAfter(delayMs);
   }
 
-  /** Returns the verbs of the definition's objects; undefined if its kind is not installed (yet). */
+  /**
+   * Returns the verbs of the definition's objects; undefined if its kind is not installed (yet).
+   */
   #restOf({ spec: { group, names } }: Definition): Instances | undefined {
     const rest = this.#config.catalog.snapshot().stored(group, names.plural)?.rest;
     return rest?.list === undefined || rest.deleteCollection === undefined
@@ -155,7 +166,7 @@ export class Cleanup {
       : (rest as Instances);
   }
 
-  /** Lets the definition go. */
+  /** Removes the finalizer, so that the definition is deleted. */
   async #finish(definition: Definition, reason: Reason, message: string): Promise<ReconcileResult> {
     const finalizers = (definition.metadata.finalizers ?? []).filter(
       (finalizer) => finalizer !== CLEANUP_FINALIZER,
@@ -164,7 +175,7 @@ export class Cleanup {
     return (await this.#update(released, reason, message)) === undefined ? requeue : reconciled;
   }
 
-  /** Records why the objects cannot be deleted, and throws: the attempt is repeated later. */
+  /** Records why the objects cannot be deleted, and throws. The attempt is repeated later. */
   async #fail(
     definition: Definition,
     reason: Reason,

@@ -1,12 +1,14 @@
-// The status of definitions through a server: names, their conflicts and how those are resolved, and the end of a definition.
+// The status of definitions, through a server: names, conflicts of names and their resolution, and
+// deletion.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import type { CustomResourceDefinition } from '#api/groups/apiextensions/v1/index.ts';
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+} from '#api/groups/apiextensions/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 type Definition = Immutable<CustomResourceDefinition>;
 
@@ -68,7 +70,7 @@ const hasNames = (status: string) => (of: Definition) =>
   condition(of, 'NamesAccepted')?.status === status;
 const lastTransitionTime = expect.any(String) as string;
 
-test('many definitions that are made at once are all established', async () => {
+test('many concurrent definitions are all established', async () => {
   const names = Array.from({ length: 40 }, (_, index) => `widgets${index}s`);
   await Promise.all(names.map((name) => definitions().create(definition(name))));
   await Promise.all(names.map((name) => when(`${name}.example.com`, isEstablished)));
@@ -105,7 +107,7 @@ test('a definition is established', async () => {
   );
 });
 
-test('a name that is taken is not accepted until it is free', async () => {
+test('a name that is in use is not accepted until it is free', async () => {
   await definitions().create(definition('widgets', { shortNames: ['wi'] }));
   await when('widgets.example.com', isEstablished);
   await definitions().create(definition('wizards', { shortNames: ['wi', 'wiz'], kind: 'Widget' }));
@@ -130,7 +132,7 @@ test('a name that is taken is not accepted until it is free', async () => {
   expect(accepted.status.acceptedNames).toEqual(accepted.spec.names);
 });
 
-test('a name that is given up is free for others', async () => {
+test('a name that is no longer requested is free for others', async () => {
   const first = definition('widgets', { shortNames: ['wi'] });
   await definitions().create(first);
   await when('widgets.example.com', isEstablished);
@@ -146,13 +148,13 @@ test('a name that is given up is free for others', async () => {
   await when('wizards.example.com', isEstablished);
 });
 
-test('a definition without objects goes when it is deleted', async () => {
+test('a definition without objects is deleted at once', async () => {
   await definitions().create(definition('widgets'));
   await definitions().delete('widgets.example.com');
   await gone('widgets.example.com');
 });
 
-test('finalizers of others keep a definition', async () => {
+test('other finalizers keep a definition', async () => {
   await definitions().create(definition('widgets', {}, { finalizers: ['example.com/mine'] }));
   await definitions().delete('widgets.example.com');
   const last = await when(

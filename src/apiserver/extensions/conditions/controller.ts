@@ -1,10 +1,13 @@
-// Keeps the status of every definition as it should be, and deletes the objects of definitions that are being deleted.
+// Reconciles the status of every definition, and deletes the objects of definitions that are being
+// deleted.
 //
-// Level-triggered: a key on a queue says only that a definition may need something. The decision is made from the definition as it is when
-// its turn comes, and a write that meets a conflict is left to the event of the other writer. Several servers may do the same work on one
-// storage: all of them decide the same.
+// It is level-triggered: a key in the queue only means that a definition may need work. The
+// decision uses the definition as it is when its turn comes. After a conflict, the event of the
+// other writer triggers the next attempt. Several servers may do the same work on one storage: all
+// of them decide the same.
 //
-// Definitions come from DefinitionFollower. They are not kept in memory, since their schemas are large: only their names are (GroupNames).
+// DefinitionFollower provides the definitions. They are not kept in memory, since their schemas are
+// large: only their names are (GroupNames).
 
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
@@ -12,10 +15,10 @@ import type { Client } from '#client/client.ts';
 import {
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -31,16 +34,16 @@ export interface ConditionsConfig {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Writes the status of definitions, as the server itself. */
+  /** The server's own client, which writes the status of definitions. */
   readonly client: Client;
   readonly find: Find;
   /** Reports whether this server serves the objects of a definition whose names are accepted. */
   readonly isServed: (definition: Described) => boolean;
-  /** Whether other servers have the same storage. */
+  /** Whether other servers use the same storage. */
   readonly sharesStorage: boolean;
 }
 
-/** As much of a definition as tells whether this server serves its objects. */
+/** The part of a definition that determines whether this server serves its objects. */
 export interface Described {
   readonly metadata: Pick<Definition['metadata'], 'name' | 'uid' | 'generation'>;
   readonly status: Pick<Definition['status'], 'acceptedNames'>;
@@ -48,16 +51,16 @@ export interface Described {
 
 /** A definition that waits for its objects to be served. */
 interface Waiting {
-  /** Monotonic. */
+  /** The monotonic time in ms since when it waits. */
   readonly since: number;
   readonly described: Described;
-  /** It is on the queue because they are. */
+  /** Its objects are served, so it has been queued. */
   isServed: boolean;
 }
 
 /**
- * How long other servers may take to see a change of a definition, in milliseconds. Their watches bring it a few milliseconds after the
- * write; the rest is for a server that is busy. Upstream waits 5 seconds.
+ * How long other servers may take to see a change of a definition, in ms. Their watches deliver it
+ * a few ms after the write; the rest is a margin for busy servers. Upstream waits 5 seconds.
  */
 export const OTHERS_SEE_MS = 250;
 const CLEANUP_WORKERS = 5;
@@ -69,7 +72,7 @@ export class DefinitionConditions implements DefinitionKeeper {
   readonly #queue: RateLimitingQueue;
   readonly #cleanups: RateLimitingQueue;
   readonly #cleanup: Cleanup;
-  /** By the name of the definition. */
+  /** Waiting definitions by name. */
   readonly #waiting = new Map<string, Waiting>();
   #isChangeNoted = false;
 
@@ -86,14 +89,14 @@ export class DefinitionConditions implements DefinitionKeeper {
     });
   }
 
-  /** Works until the signal aborts. Resolves when no write is in flight any more. */
+  /** Runs until the signal aborts. Resolves when no write is in flight. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger, catalog } = this.#config;
     sharedByMany(signal);
     const unsubscribe = catalog.onChange(() => this.#catalogChanged());
     try {
       this.#addServed();
-      // One worker: whether a name is free depends on what was decided before.
+      // There is only one worker, because whether a name is free depends on earlier decisions.
       await Promise.all([
         runWorkers(this.#queue, 1, (name) => this.#reconcile(name), signal, { logger }),
         runWorkers(this.#cleanups, CLEANUP_WORKERS, (name) => this.#cleanUp(name), signal, {
@@ -105,7 +108,10 @@ export class DefinitionConditions implements DefinitionKeeper {
     }
   }
 
-  /** Called in the middle of a change: what is installed counts as served only when the call that installs it has returned. */
+  /**
+   * Called during a change of the catalog. An installation is complete only when the call that
+   * makes it has returned, so this waits for that.
+   */
   #catalogChanged(): void {
     if (this.#isChangeNoted || this.#waiting.size === 0) return;
     this.#isChangeNoted = true;
@@ -115,7 +121,10 @@ export class DefinitionConditions implements DefinitionKeeper {
     });
   }
 
-  /** Puts the definitions that wait on the queue as soon as their objects are served: once each, since many may wait. */
+  /**
+   * Queues the waiting definitions whose objects are now served; each one once, since many may
+   * wait.
+   */
   #addServed(): void {
     for (const [name, waiting] of this.#waiting) {
       if (waiting.isServed || !this.#config.isServed(waiting.described)) continue;
@@ -124,11 +133,14 @@ export class DefinitionConditions implements DefinitionKeeper {
     }
   }
 
-  /** Notes the names of a definition, and puts it on the queue if it needs something. Nothing is written before `run`. */
+  /**
+   * Records the names of a definition, and queues it if it needs work. Nothing is written before
+   * `run`.
+   */
   set(definition: Definition): void {
     const { name } = definition.metadata;
     this.#noteNames(definition);
-    // Most definitions need nothing, and putting them on the queue means to decode them again.
+    // Most definitions need no work, and queueing them would mean decoding them again.
     if (this.#decide(definition) !== definition.status || waitsForServing(definition))
       this.#queue.add(name);
     else this.#waiting.delete(name);
@@ -170,7 +182,10 @@ export class DefinitionConditions implements DefinitionKeeper {
     });
   }
 
-  /** Reports whether this server serves the objects of a definition, and whether the others had the time to follow. */
+  /**
+   * Reports whether this server serves the objects of a definition, and the others have had the
+   * time to do so.
+   */
   #isServedByAll(definition: Definition): boolean {
     const { name } = definition.metadata;
     const { clock, sharesStorage, isServed } = this.#config;
@@ -193,8 +208,8 @@ export class DefinitionConditions implements DefinitionKeeper {
   }
 
   /**
-   * Writes the status (and, with it, the finalizers) of a definition. Returns the definition as it is then; undefined if it has changed or
-   * is gone: then an event is due.
+   * Writes the status (and, with it, the finalizers) of a definition. Returns the new definition;
+   * undefined if it has changed or is deleted, and an event is due.
    */
   async #update(definition: Definition): Promise<Definition | undefined> {
     try {
@@ -211,7 +226,7 @@ export class DefinitionConditions implements DefinitionKeeper {
   }
 }
 
-/** Nothing of what is returned refers to the schemas, which are large. */
+/** Returns the description of a definition. It does not refer to the schemas, which are large. */
 function describe({ metadata, status }: Definition): Described {
   const { name, uid, generation } = metadata;
   return {
@@ -220,7 +235,9 @@ function describe({ metadata, status }: Definition): Described {
   };
 }
 
-/** Reports whether a write has let a definition go: no event follows for it but its deletion. */
+/**
+ * Reports whether a write has removed the last finalizer, so that only the deletion event follows.
+ */
 function isGone({ metadata }: Definition): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
 }

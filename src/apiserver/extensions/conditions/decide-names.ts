@@ -1,12 +1,12 @@
-// Decides which of the names that a definition asks for it gets. Names are unique in a group: plural, singular and short names among each
-// other, kinds and list kinds among each other. The first definition has the name; a later one gets it when the first gives it up.
+// Decides which of its requested names a definition gets. Names are unique in a group: plural,
+// singular and short names among each other, kinds and list kinds among each other. The first
+// definition gets the name; a later one gets it when the first one no longer uses it.
 
 import type { NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { joinMessages } from '#machinery/validation/field.ts';
-import { acceptedNamesOf } from './definition.ts';
-import type { Definition, Names } from './definition.ts';
+import { acceptedNamesOf, type Definition, type Names } from './definition.ts';
 import type { TakenNames } from './group-names.ts';
 
 export interface NamesDecision {
@@ -14,7 +14,10 @@ export interface NamesDecision {
   readonly condition: NewCondition;
 }
 
-/** Returns the names that the definition has from now on, and the condition NamesAccepted. If several names conflict it names the last. */
+/**
+ * Returns the accepted names of the definition, and the condition NamesAccepted. If several names
+ * conflict, the message has the last one.
+ */
 export function decideNames(definition: Definition, taken: TakenNames): NamesDecision {
   const requested = definition.spec.names;
   const accepted = acceptedNamesOf(definition);

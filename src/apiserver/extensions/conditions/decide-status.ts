@@ -1,32 +1,35 @@
-// Decides the status of a definition that is not being deleted: its names, whether it is established, and what else its conditions say.
-// Pure: the controller reads what the decision needs, and writes what it returns.
+// Decides the status of a definition that is not being deleted: its names, whether it is
+// established, and its other conditions. The functions are pure: the controller reads their inputs,
+// and writes their results.
 
-import { approvalOf, isProtectedGroup } from '#api/groups/apiextensions/v1/approval.ts';
-import type { Approval } from '#api/groups/apiextensions/v1/approval.ts';
+import {
+  type Approval,
+  approvalOf,
+  isProtectedGroup,
+} from '#api/groups/apiextensions/v1/approval.ts';
 import { caBundleProblem } from '#api/groups/apiextensions/v1/ca-bundle.ts';
 import {
   findCondition,
   isConditionTrue,
+  type NewCondition,
   withCondition,
   withoutCondition,
 } from '#api/groups/apiextensions/v1/conditions.ts';
-import type { NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import { deepEqual, semanticEqual } from '#machinery/deep.ts';
 import { decideNames } from './decide-names.ts';
 import { decideStructural } from './decide-structural.ts';
-import { acceptedNamesOf } from './definition.ts';
-import type { Definition, Status } from './definition.ts';
+import { acceptedNamesOf, type Definition, type Status } from './definition.ts';
 import type { TakenNames } from './group-names.ts';
 
 export interface Circumstances {
   readonly taken: TakenNames;
-  /** Whether every server that may be asked for the objects serves them. */
+  /** Whether every server that may get requests for the objects serves them. */
   readonly served: boolean;
-  /** Wall-clock time in milliseconds. */
+  /** The wall-clock time in ms. */
   readonly now: number;
 }
 
-/** Returns the status that the definition should have; its own if nothing changes. */
+/** Returns the status that the definition should have; the same object if nothing changes. */
 export function decideStatus(
   definition: Definition,
   { taken, served, now }: Circumstances,
@@ -62,7 +65,10 @@ function isEquivalent(a: NewCondition, b: NewCondition): boolean {
   return a.status === b.status && a.reason === b.reason && a.message === b.message;
 }
 
-/** Returns the condition Established of a definition whose names were considered. One that is established stays so. */
+/**
+ * Returns the condition Established after names were decided. An established definition stays
+ * established.
+ */
 function beforeEstablished(status: Status): NewCondition | undefined {
   if (isConditionTrue(status, 'Established')) return undefined;
   if (isConditionTrue(status, 'NamesAccepted')) {
@@ -99,7 +105,7 @@ const APPROVALS: Readonly<Record<Approval['state'], Pick<NewCondition, 'status' 
   bypassed: { status: 'False', reason: 'UnapprovedAnnotation' },
 };
 
-/** Returns the condition of a definition in a protected group. */
+/** Returns the approval condition of a definition in a protected group. */
 function approvalCondition({ spec, metadata }: Definition): NewCondition | undefined {
   if (!isProtectedGroup(spec.group)) return undefined;
   const { state, reason } = approvalOf(metadata.annotations);

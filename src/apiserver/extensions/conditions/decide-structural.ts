@@ -1,13 +1,12 @@
-// Decides the condition NonStructuralSchema. Validation refuses such schemas, except in definitions with preserveUnknownFields: those may
-// be in an etcd that a Kubernetes before 1.22 has filled.
+// Decides the condition NonStructuralSchema. Validation rejects non-structural schemas, except in
+// definitions with preserveUnknownFields, which may be in an etcd of a Kubernetes before 1.22.
 
-import type { NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
-import { findCondition } from '#api/groups/apiextensions/v1/conditions.ts';
+import { findCondition, type NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import {
   structuralSchema,
+  type StructuralSchema,
   UnsupportedSchemaError,
 } from '#api/machinery/codec/structural/structural-schema.ts';
-import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import { validateStructural } from '#api/machinery/codec/structural/validate-structural.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -15,7 +14,7 @@ import type { Definition } from './definition.ts';
 
 /** Returns the condition, or undefined if all schemas are structural. */
 export function decideStructural({ spec, status }: Definition): NewCondition | undefined {
-  // The schemas of all others were checked when they were written, and checking takes milliseconds.
+  // All other schemas were checked when they were written, and a check takes milliseconds.
   if (
     spec.preserveUnknownFields !== true &&
     findCondition(status, 'NonStructuralSchema') === undefined

@@ -1,4 +1,4 @@
-// The types that the decisions about a definition are made of.
+// The types of the decisions about a definition.
 
 import type * as apiextensions from '#api/groups/apiextensions/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -7,9 +7,9 @@ export type Definition = Immutable<apiextensions.CustomResourceDefinition>;
 export type Status = Definition['status'];
 export type Names = Immutable<apiextensions.CustomResourceDefinitionNames>;
 
-export const NO_NAMES: Names = { plural: '', kind: '' };
+const NO_NAMES: Names = { plural: '', kind: '' };
 
-/** Returns the names that are accepted; empty ones of a definition that is new. */
+/** Returns the accepted names; empty ones for a new definition. */
 export function acceptedNamesOf({ status }: Definition): Names {
   return status.acceptedNames ?? NO_NAMES;
 }

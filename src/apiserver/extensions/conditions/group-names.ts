@@ -1,16 +1,19 @@
-// The names that the definitions of each group have been given (status.acceptedNames), and which definitions still wait for some.
+// The accepted names (status.acceptedNames) of the definitions of each group, and the definitions
+// that still wait for some.
 
 import { semanticEqual } from '#machinery/deep.ts';
-import { acceptedNamesOf } from './definition.ts';
-import type { Definition, Names } from './definition.ts';
+import { acceptedNamesOf, type Definition, type Names } from './definition.ts';
 
-/** Which names of a group are in use, including those of the definition that asks. */
+/** The names in use in a group, including those of the definition under decision. */
 export interface TakenNames {
   hasResource(name: string): boolean;
   hasKind(name: string): boolean;
 }
 
-/** A multiset: several definitions may have a name if they were accepted by different servers at the same moment. */
+/**
+ * A multiset of names: several definitions may have the same name if different servers accepted
+ * them at the same moment.
+ */
 class Counts {
   readonly #counts = new Map<string, number>();
 
@@ -28,7 +31,7 @@ class Counts {
 class Group implements TakenNames {
   readonly #resources = new Counts();
   readonly #kinds = new Counts();
-  /** Definitions whose names are not all accepted. */
+  /** Definitions with names that are not accepted. */
   readonly waiting = new Set<string>();
 
   hasResource(name: string): boolean {
@@ -57,14 +60,14 @@ export class GroupNames {
   readonly #groups = new Map<string, Group>();
   readonly #entries = new Map<string, Entry>();
 
-  /** Returns the names that are in use in a group. */
+  /** Returns the names in use in a group. */
   takenIn(group: string): TakenNames {
     return this.#groups.get(group) ?? NONE_TAKEN;
   }
 
   /**
-   * Records a version of a definition, unless it is older than the recorded one. Returns the definitions of its group that wait for names
-   * and may get them now.
+   * Records a version of a definition, unless it is older than the recorded one. Returns the
+   * definitions of its group that wait for names and may get them now.
    */
   set(definition: Definition): readonly string[] {
     const { name, resourceVersion } = definition.metadata;
@@ -80,18 +83,18 @@ export class GroupNames {
     this.#entries.set(name, { group: groupName, resourceVersion: revision, names });
     if (semanticEqual(definition.spec.names, names)) group.waiting.delete(name);
     else group.waiting.add(name);
-    // A name that is given up is free for others.
+    // A name that is no longer used is free for others.
     return before === undefined || semanticEqual(before.names, names)
       ? []
       : [...group.waiting].filter((each) => each !== name);
   }
 
-  /** Forgets a definition that is gone. Returns the definitions that may get its names now. */
+  /** Forgets a deleted definition. Returns the definitions that may get its names now. */
   delete(name: string): readonly string[] {
     const entry = this.#entries.get(name);
     if (entry === undefined) return [];
     this.#entries.delete(name);
-    const group = this.#groups.get(entry.group) as Group;
+    const group = this.#groups.get(entry.group)!;
     group.count(entry.names, -1);
     group.waiting.delete(name);
     return [...group.waiting];

@@ -1,4 +1,4 @@
-// What CustomResourceDefinitions report about themselves, and their deletion.
+// The status of CustomResourceDefinitions, and their deletion.
 
 export { DefinitionConditions, OTHERS_SEE_MS } from './controller.ts';
 export type { ConditionsConfig } from './controller.ts';

@@ -1,5 +1,5 @@
-// Many definitions that wait for their objects to be served: the work for them grows with their number, not with its
-// square.
+// Many definitions that wait for their objects to be served: the work for them grows linearly with
+// their number.
 
 import { expect, test, vi } from 'vitest';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
@@ -13,7 +13,7 @@ import type { Definition } from './definition.ts';
 
 const NUMBER = 60;
 
-/** Its names are accepted, and it is not established. */
+/** Returns a definition with accepted names that is not established. */
 function waitingDefinition(index: number): Definition {
   const names = {
     plural: `widgets${index}s`,
@@ -58,7 +58,7 @@ function waitingDefinition(index: number): Definition {
   } as unknown as Definition;
 }
 
-test('each definition is read twice at most, however many others are served meanwhile', async () => {
+test('each definition is read twice at most, however many others become served', async () => {
   const definitions = new Map(
     Array.from({ length: NUMBER }, (_, index) => [
       `widgets${index}s.example.com`,
@@ -81,7 +81,7 @@ test('each definition is read twice at most, however many others are served mean
       ...definition,
       metadata: { ...definition.metadata, resourceVersion: `${1000 + established.size}` },
     });
-    return Promise.resolve(definitions.get(name) as Definition);
+    return Promise.resolve(definitions.get(name)!);
   };
   const resource = (type: unknown): object =>
     type === customResourceDefinitions ? { updateStatus } : {};

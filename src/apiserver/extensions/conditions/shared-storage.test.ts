@@ -1,15 +1,17 @@
-// Two servers on one storage: definitions are established once, and names are given once.
+// Two servers on one storage: definitions are established once, and names are accepted once.
 
 import { expect, test } from 'vitest';
 
-import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import type { CustomResourceDefinition } from '#api/groups/apiextensions/v1/index.ts';
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+} from '#api/groups/apiextensions/v1/index.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 
-test('a definition is served by both servers once it is established, and gone at both', async () => {
+test('a definition is served by both servers once it is established, and deleted at both', async () => {
   const first = await startTestServer({ clock: systemClock, sharesStorage: true });
   const second = await startTestServer({
     clock: systemClock,

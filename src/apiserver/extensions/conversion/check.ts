@@ -1,5 +1,5 @@
-// What a conversion may change of an object: everything but its kind, name, namespace and UID; of its metadata, labels and annotations
-// alone. Reasons are in upstream's words.
+// Checks a converted object. A conversion must not change kind, name, namespace and UID; of the
+// metadata it may change only labels and annotations. Messages are upstream's.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -14,28 +14,31 @@ import { goTypeName } from '../kinds/nested.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a converted object, as it follows 'conversion webhook for KIND '. */
+/** A converted object is invalid. The message continues 'conversion webhook for KIND '. */
 export class ConvertedObjectError extends Error {
   override name = 'ConvertedObjectError';
 }
 
 export interface ConversionResult {
   readonly original: KubeObject;
-  /** What the webhook has made of it. */
+  /** The object in the webhook's response. */
   readonly converted: unknown;
   readonly apiVersion: string;
-  /** In the response. */
+  /** Its index in the response. */
   readonly index: number;
 }
 
-/** Returns the converted object with the metadata of the original, except for labels and annotations. Throws ConvertedObjectError or ConversionError. */
+/**
+ * Returns the converted object with the metadata of the original, except for labels and
+ * annotations. Throws ConvertedObjectError or ConversionError.
+ */
 export function checkedConversion({
   original,
   converted,
   apiVersion,
   index,
 }: ConversionResult): KubeObject {
-  // Upstream does not say whose mistake this is.
+  // Upstream's message does not mention the webhook.
   if (!isPlainObject(converted)) {
     throw new ConversionError(
       `json: cannot unmarshal ${jsonType(converted)} into Go value of type map[string]interface {}`,
@@ -98,7 +101,7 @@ function restoredMetadata(original: KubeObject, converted: JsonObject): JsonObje
   return metadata;
 }
 
-/** Labels and annotations are checked only where they are not those of the original. */
+/** Returns labels or annotations. They are validated only if they differ from the original's. */
 function checkedTexts(
   name: 'labels' | 'annotations',
   value: unknown,
@@ -127,7 +130,7 @@ function errorsOf(
   name: 'labels' | 'annotations',
   value: Readonly<Record<string, string>>,
 ): FieldErrorList {
-  // Upstream's path of annotations is this one.
+  // Upstream uses this path for annotations, too.
   return name === 'labels'
     ? validateLabels(value, field.path('metadata', 'labels'))
     : validateAnnotations(value, field.path('metadata', 'annotation'));

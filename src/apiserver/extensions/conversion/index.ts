@@ -1,8 +1,7 @@
 // Conversion between the versions of a custom resource.
 
 import type { Random } from '#machinery/random.ts';
-import { ConversionError } from '#apiserver/registry/object-converter.ts';
-import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
+import { ConversionError, type ObjectConverter } from '#apiserver/registry/object-converter.ts';
 import type { WebhookClients } from '#apiserver/webhooks/client/index.ts';
 import type { CustomResource } from '../description.ts';
 import type { ConversionMetrics } from './metrics.ts';
@@ -33,7 +32,7 @@ export function converterOf(
   );
 }
 
-/** A caBundle of white space alone counts as none. */
+/** Returns the client config; a caBundle with only white space counts as none. */
 function trimmed(
   client: NonNullable<NonNullable<CustomResource['conversion']['webhook']>['clientConfig']>,
 ): typeof client {
@@ -41,7 +40,10 @@ function trimmed(
   return Buffer.from(caBundle, 'base64').toString('latin1').trim() === '' ? rest : client;
 }
 
-/** Objects may be stored in versions that the definition does not have any more. */
+/**
+ * Returns a converter that rejects versions which the definition does not have. Stored objects may
+ * be of a version that was removed from the definition.
+ */
 function betweenVersions(
   { group, versions }: CustomResource,
   converter: ObjectConverter,

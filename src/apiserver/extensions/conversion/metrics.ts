@@ -1,17 +1,22 @@
-// Conversions by webhooks, under upstream's names.
+// Metrics of conversions by webhooks, under upstream's names.
 
 import type { Clock } from '#machinery/clock.ts';
-import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 
-/** How far a conversion came that failed. */
+/** The step at which a conversion failed. */
 export type FailureType =
   | 'conversion_webhook_call_failure'
   | 'conversion_webhook_malformed_response_failure'
   | 'conversion_webhook_partial_response_failure'
   | 'conversion_webhook_invalid_converted_object_failure';
 
-/** '' for a success. */
+/** The type of failure; '' for a success. */
 type Outcome = FailureType | '';
 
 const CALL_BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60];
@@ -53,7 +58,7 @@ export class ConversionMetrics {
     return this.#clock.monotonic();
   }
 
-  /** Records one request to a webhook. `since`: of `now`. */
+  /** Records one request to a webhook. `since`: an earlier value of `now`. */
   requested(since: number, outcome: Outcome): void {
     const labels = [outcome === '' ? 'success' : 'failure', outcome];
     this.#requests.with(...labels).value++;

@@ -1,4 +1,4 @@
-// The conversion strategy None: versions differ in nothing but their name.
+// The conversion strategy None: only the apiVersion changes.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';

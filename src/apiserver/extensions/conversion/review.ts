@@ -1,21 +1,22 @@
-// ConversionReviews: what a conversion webhook is asked, and what its response says. Reasons are in upstream's words.
+// ConversionReviews: builds the request to a conversion webhook, and reads the response. Messages
+// are upstream's.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 
 const GROUP = 'apiextensions.k8s.io';
-/** Versions of ConversionReview that this server speaks. */
+/** The supported versions of ConversionReview. */
 const SUPPORTED = ['v1', 'v1beta1'] as const;
 
 export type ReviewVersion = (typeof SUPPORTED)[number];
 
-/** The response is not what it must be, or says that the conversion has failed. */
+/** The response is invalid, or reports that the conversion has failed. */
 export class ReviewError extends Error {
   override name = 'ReviewError';
 }
 
-/** Returns the first version that the webhook understands and this server speaks. Throws ReviewError. */
+/** Returns the first version that both the webhook and this server support. Throws ReviewError. */
 export function reviewVersionOf(versions: readonly string[]): ReviewVersion {
   for (const version of versions) if (version === 'v1' || version === 'v1beta1') return version;
   throw new ReviewError('no supported conversion review versions');
@@ -28,7 +29,7 @@ export interface ReviewRequest {
   readonly objects: readonly KubeObject[];
 }
 
-/** Returns the body of the request. The empty response is there in upstream's, too. */
+/** Returns the body of the request. It contains an empty response, as upstream's does. */
 export function reviewBody({ uid, version, desiredAPIVersion, objects }: ReviewRequest): object {
   return {
     kind: 'ConversionReview',
@@ -38,7 +39,7 @@ export function reviewBody({ uid, version, desiredAPIVersion, objects }: ReviewR
   };
 }
 
-/** Returns the converted objects as the webhook gives them. Throws ReviewError. */
+/** Returns the converted objects in the response. Throws ReviewError. */
 export function convertedObjects(
   response: unknown,
   { uid, version }: ReviewRequest,
@@ -64,12 +65,15 @@ export function convertedObjects(
   return Array.isArray(objects) ? objects : [];
 }
 
-/** Throws ReviewError with what upstream's decoder says of another object. */
+/**
+ * Throws ReviewError, with the message of upstream's decoder, if the response is another kind of
+ * object.
+ */
 function checkKind(review: Readonly<Record<string, unknown>>, version: ReviewVersion): void {
   const [apiVersion, kind] = [textOf(review['apiVersion']), textOf(review['kind'])];
   const expected = `${GROUP}/${version}`;
   if (kind === '') {
-    // The older version is not checked.
+    // Upstream does not check this for v1beta1.
     if (version === 'v1beta1') return;
     const got = apiVersion === '' ? '/' : apiVersion;
     throw new ReviewError(

@@ -1,18 +1,21 @@
-// Conversion between what is stored and what is served. An object that is read gets the defaults of the version in which it is stored;
-// what the conversion makes of it is pruned by the schema of the other version, but gets no defaults, as upstream.
+// Converts between stored and served versions. A read object gets the defaults of its stored
+// version. The conversion's result is pruned by the schema of the other version, but gets no
+// defaults, as upstream.
 
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
 import { normalized, pruned } from './normalize.ts';
 
-/** Objects that are read in one turn of the event loop. */
+/** The number of objects that are processed in one turn of the event loop. */
 const SLICE = 250;
 
-/** `codecOf`: returns the codec of a version, by apiVersion; undefined if the definition does not have the version (any more). */
+/**
+ * Returns the converter. `codecOf`: returns the codec of a version, by apiVersion; undefined if the
+ * definition does not have the version.
+ */
 export function storedConverter(
   converter: ObjectConverter,
   codecOf: (apiVersion: string) => ObjectCodec | undefined,

@@ -1,14 +1,17 @@
-// Conversion by a webhook through a server: what is converted when, what the webhook may not do, and what a broken one leaves alone.
+// Conversion by a webhook, through a server: which objects are converted when, which results are
+// rejected, and which requests a failing webhook affects.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
-import { respondJson, startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import {
+  respondJson,
+  startWebhookServer,
+  type WebhookServer,
+} from '#apiserver/webhooks/testing/webhook-server.ts';
 import { systemClock } from '#machinery/clock.ts';
 
 type Json = Record<string, unknown>;
@@ -28,14 +31,14 @@ interface Review {
 let t: TestServer;
 let api: Api;
 let webhook: WebhookServer;
-/** What the webhook makes of an object. */
+/** Converts an object, as the webhook. */
 let convert: (object: Converted, apiVersion: string) => unknown;
-/** What it responds with. */
+/** Returns the webhook's response. */
 let respond: (review: Review) => unknown;
-/** It closes connections instead of an answer. */
+/** The webhook closes connections without a response. */
 let isGone: boolean;
 
-/** v1 has spec.size, v2 has spec.length: the same value. */
+/** Renames a field: v1 has spec.size, v2 has spec.length, with the same value. */
 function renamed({ spec, ...object }: Converted, apiVersion: string): Converted {
   const { size, length } = (spec ?? {}) as Json;
   return {
@@ -96,7 +99,7 @@ afterEach(async () => {
   await t.stop();
 });
 
-test('objects are stored in the storage version, and converted for readers of others', async () => {
+test('objects are stored in the storage version, and converted for other readers', async () => {
   await api.post(path('v1'), widget('v1', 'a', { size: 3 }));
   expect(webhook.received).toEqual([]);
   expect((await api.get(`${path('v2')}/a`)).json).toMatchObject(widget('v2', 'a', { length: 3 }));
@@ -119,7 +122,7 @@ test('objects are stored in the storage version, and converted for readers of ot
   ]);
 });
 
-test('a list is one request, and what was converted is not converted again', async () => {
+test('a list is one request, and converted objects are not converted again', async () => {
   for (const name of ['a', 'b', 'c']) await api.post(path('v1'), widget('v1', name, { size: 1 }));
   const list = async (): Promise<unknown> =>
     (await api.get(path('v2'))).json.items.map(({ spec }) => spec);
@@ -146,7 +149,7 @@ test('watchers see converted objects', async () => {
   }
 });
 
-test('labels and annotations may change, other metadata does not', async () => {
+test('labels and annotations may change, other metadata may not', async () => {
   await api.post(path('v1'), widget('v1', 'a', {}));
   convert = (object, apiVersion) => ({
     ...renamed(object, apiVersion),
@@ -172,7 +175,7 @@ const reviewOf = (response: unknown): Json => ({
   response,
 });
 
-describe('a response that is refused', () => {
+describe('a response that is rejected', () => {
   const responses: readonly [string, (review: Review) => unknown, string | RegExp][] = [
     [
       'of another UID',
@@ -182,7 +185,8 @@ describe('a response that is refused', () => {
     [
       'of another kind',
       (r) => ({ ...success(r), kind: 'Pod' }),
-      `${FAILED}no kind "Pod" is registered for version "apiextensions.k8s.io/v1" in scheme "pkg/runtime/scheme.go:111"`,
+      `${FAILED}no kind "Pod" is registered for version "apiextensions.k8s.io/v1" in scheme ` +
+        '"pkg/runtime/scheme.go:111"',
     ],
     ['empty', () => reviewOf(undefined), `${FAILED}no response provided`],
     [
@@ -209,13 +213,13 @@ describe('a response that is refused', () => {
     const answer = outcome(await api.get(`${path('v2')}/a`));
     if (typeof expected === 'string') expect(answer).toBe(expected);
     else expect(answer).toMatch(expected);
-    // Nothing was kept of it.
+    // Nothing of the rejected response was cached.
     respond = success;
     expect((await api.get(`${path('v2')}/a`)).code).toBe(200);
   });
 });
 
-describe('an object that is refused', () => {
+describe('an object that is rejected', () => {
   const changes: readonly [string, (object: Converted) => unknown, string][] = [
     [
       'another version',
@@ -260,7 +264,7 @@ describe('an object that is refused', () => {
   });
 });
 
-test('metrics say how many requests failed, how, and how long they took', async () => {
+test('metrics count failed requests by type, and measure durations', async () => {
   await api.post(path('v1'), widget('v1', 'a', { size: 3 }));
   const read = async (): Promise<number> => (await api.get(`${path('v2')}/a`)).code;
   const [goodConvert, goodRespond] = [convert, respond];
@@ -301,7 +305,7 @@ test('metrics say how many requests failed, how, and how long they took', async 
   ]);
 });
 
-test('a webhook that is gone breaks the requests that need it, and no others', async () => {
+test('a webhook that is unreachable affects only the requests that need it', async () => {
   await api.post(path('v1'), widget('v1', 'a', { size: 1 }));
   isGone = true;
   expect(outcome(await api.get(`${path('v2')}/a`))).toMatch(

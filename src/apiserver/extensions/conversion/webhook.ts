@@ -1,12 +1,19 @@
-// The conversion strategy Webhook: objects are sent to a webhook as ConversionReviews. Objects that are converted together go in one
-// request, unless there are very many. Each conversion stands alone: if the webhook fails, the requests that need it fail, and nothing else.
+// The conversion strategy Webhook: objects are sent to a webhook as ConversionReviews. Objects that
+// are converted together share a request, unless there are very many. If the webhook fails, only
+// the requests that need a conversion fail.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Random } from '#machinery/random.ts';
-import { conversionFailed, ConversionError } from '#apiserver/registry/object-converter.ts';
-import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
-import { WebhookCallError } from '#apiserver/webhooks/client/index.ts';
-import type { WebhookClientConfig, WebhookClients } from '#apiserver/webhooks/client/index.ts';
+import {
+  ConversionError,
+  conversionFailed,
+  type ObjectConverter,
+} from '#apiserver/registry/object-converter.ts';
+import {
+  WebhookCallError,
+  type WebhookClientConfig,
+  type WebhookClients,
+} from '#apiserver/webhooks/client/index.ts';
 import { checkedConversion, ConvertedObjectError } from './check.ts';
 import type { ConversionMetrics, FailureType } from './metrics.ts';
 import { convertedObjects, reviewBody, ReviewError, reviewVersionOf } from './review.ts';
@@ -15,16 +22,19 @@ export interface WebhookConversionConfig {
   /** The name of the definition. */
   readonly name: string;
   readonly client: WebhookClientConfig;
-  /** Versions of ConversionReview, the preferred one first. */
+  /** The versions of ConversionReview that the webhook supports, preferred ones first. */
   readonly reviewVersions: readonly string[];
   readonly webhooks: Pick<WebhookClients, 'call'>;
   readonly random: Random;
   readonly metrics: ConversionMetrics;
 }
 
-/** Objects that are sent in one request, at most. */
+/** The maximum number of objects in one request. */
 const BATCH = 500;
-/** A webhook that does not respond must not hold a request for ever; upstream's waits without limit. */
+/**
+ * The timeout in ms, so that a webhook that does not respond cannot block a request forever.
+ * Upstream has no limit.
+ */
 const TIMEOUT_MS = 30_000;
 
 export function webhookConversion(config: WebhookConversionConfig): ObjectConverter {
@@ -41,7 +51,7 @@ export function webhookConversion(config: WebhookConversionConfig): ObjectConver
           batch.map(({ object }) => object),
           apiVersion,
         );
-        for (const [at, { index }] of batch.entries()) result[index] = converted[at] as KubeObject;
+        for (const [at, { index }] of batch.entries()) result[index] = converted[at]!;
       }
       return result;
     },
@@ -53,7 +63,7 @@ async function convertBatch(
   objects: readonly KubeObject[],
   apiVersion: string,
 ): Promise<readonly KubeObject[]> {
-  // Webhooks need not understand objects with nothing in them.
+  // Webhooks need not support objects without content.
   if (objects.every(isEmpty)) return objects.map((object) => ({ ...object, apiVersion }));
   const { name, metrics } = config;
   const [first] = objects as readonly [KubeObject];
@@ -70,7 +80,7 @@ async function convertBatch(
   }
 }
 
-/** Sends the objects to the webhook, and checks what comes back. */
+/** Sends the objects to the webhook, and checks the response. */
 async function request(
   config: WebhookConversionConfig,
   objects: readonly KubeObject[],
@@ -141,7 +151,7 @@ function isEmpty(object: KubeObject): boolean {
   return Object.keys(object).every((key) => key === 'kind' || key === 'apiVersion');
 }
 
-/** `why`: as it follows the name of the webhook. */
+/** Returns the error. `why` follows the name of the webhook in its message. */
 function failure({ apiVersion = '', kind = '' }: KubeObject, why: string): ConversionError {
   return new ConversionError(`conversion webhook for ${apiVersion}, Kind=${kind} ${why}`);
 }

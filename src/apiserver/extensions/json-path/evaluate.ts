@@ -1,16 +1,19 @@
-// Evaluates JSONPath expressions on JSON values. Missing fields are no error: they have no results.
+// Evaluates JSONPath expressions on JSON values. A missing field is not an error: it has no
+// results.
 
 import { getOwn, isPlainObject } from '#machinery/deep.ts';
-import { JsonPathError } from './nodes.ts';
-import type { PathNode } from './nodes.ts';
+import { JsonPathError, type PathNode } from './nodes.ts';
 
-/** Recursive descents inside of each other can find the same values again and again. */
+/** The maximum number of results. Nested recursive descents can find the same values many times. */
 const MAX_RESULTS = 100_000;
 
 type Slice = Extract<PathNode, { type: 'slice' }>;
 type Filter = Extract<PathNode, { type: 'filter' }>;
 
-/** Returns the values that the path leads to, in their order. Throws JsonPathError if the object does not fit the path. */
+/**
+ * Returns the values at the path, in order. Throws JsonPathError if the object does not fit the
+ * path.
+ */
 export function evaluateJsonPath(path: readonly PathNode[], object: unknown): readonly unknown[] {
   return walk(path, [object]);
 }
@@ -51,7 +54,7 @@ function step(node: PathNode, values: readonly unknown[]): readonly unknown[] {
   }
 }
 
-/** A number that was written with a point: it compares with no integer. */
+/** A number that was written with a decimal point. It is not comparable with integers. */
 class Float {
   readonly value: number;
 
@@ -71,7 +74,7 @@ function childrenOf(value: unknown): readonly unknown[] {
   return typeof value === 'string' ? [...Buffer.from(value)] : [];
 }
 
-/** Adds the values that have something in them, each before what is in it. */
+/** Adds all lists and objects below the values, each before its content. */
 function descend(values: readonly unknown[], found: unknown[]): void {
   for (const value of values) {
     const children = childrenOf(value);
@@ -118,7 +121,10 @@ function exists(path: readonly PathNode[], item: unknown): boolean {
   }
 }
 
-/** As Go's templates compare: values of one basic type only; integers and floats are two types. */
+/**
+ * Compares as Go's templates do: only values of the same basic type; integers and floats are
+ * different types.
+ */
 function compare(operator: string, left: unknown, right: unknown): boolean {
   const type = typeOf(left);
   if (type !== typeOf(right)) throw new JsonPathError('incompatible types for comparison');

@@ -1,4 +1,4 @@
-// JSONPath, as printer columns and selectable fields use it.
+// JSONPath for printer columns and selectable fields.
 
 export { evaluateJsonPath } from './evaluate.ts';
 export { JsonPathError } from './nodes.ts';

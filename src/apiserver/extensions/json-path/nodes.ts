@@ -1,5 +1,5 @@
-// The parts of a JSONPath expression as printer columns and selectable fields use it: the language of client-go's package jsonpath,
-// one action of it, without range and end.
+// The parts of a JSONPath expression for printer columns and selectable fields: the language of
+// client-go's package jsonpath, limited to one action without range and end.
 
 export type PathNode =
   | { readonly type: 'field'; readonly name: string }
@@ -25,10 +25,10 @@ export type PathNode =
       readonly isFloat?: boolean;
     };
 
-/** Where a slice ends. 'next': behind its first item, as of [3]. Undefined: at the end of the list. */
+/** The end of a slice. 'next': after its first item, as for [3]. Undefined: the end of the list. */
 export type SliceEnd = number | 'next' | undefined;
 
-/** The expression cannot be read, or does not fit the object. */
+/** The expression is invalid, or does not fit the object. */
 export class JsonPathError extends Error {
   override name = 'JsonPathError';
 }

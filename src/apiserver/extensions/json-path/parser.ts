@@ -1,13 +1,16 @@
-// Reads JSONPath expressions. Text is accepted where upstream's parser accepts it, oddities included: spaces and '@' and '$' are skipped,
-// `['a.b']` is the same as `.a.b`, and a backslash keeps the character behind it.
+// Parses JSONPath expressions. It accepts the same texts as upstream's parser, including oddities:
+// spaces, '@' and '$' are skipped, `['a.b']` is the same as `.a.b`, and a backslash escapes the
+// next character.
 
-import { JsonPathError } from './nodes.ts';
-import type { PathNode, SliceEnd } from './nodes.ts';
+import { JsonPathError, type PathNode, type SliceEnd } from './nodes.ts';
 
-/** Filters and unions hold further expressions: so deep may they nest. */
+/** The maximum depth of nested expressions, which filters and unions contain. */
 const MAX_DEPTH = 16;
 
-/** Parses an expression such as `.spec.replicas` or `.status.conditions[?(@.type=="Ready")].status`. Throws JsonPathError. */
+/**
+ * Parses an expression such as `.spec.replicas` or `.status.conditions[?(@.type=="Ready")].status`.
+ * Throws JsonPathError.
+ */
 export function parseJsonPath(text: string): readonly PathNode[] {
   return new Parser(text, 0).parse();
 }
@@ -25,7 +28,7 @@ class Parser {
   }
 
   parse(): readonly PathNode[] {
-    // A closing brace ends the action; printer columns use the first action only.
+    // A closing brace ends the action, and printer columns use only the first action.
     while (this.#at < this.#text.length && this.#text[this.#at] !== '}') this.#parseNode();
     return this.#nodes;
   }
@@ -33,7 +36,7 @@ class Parser {
   #parseNode(): void {
     if (this.#text.startsWith('[?(', this.#at)) return this.#parseFilter();
     if (this.#text.startsWith('..', this.#at)) return this.#parseRecursive();
-    const character = this.#text[this.#at] as string;
+    const character = this.#text[this.#at]!;
     if (character === '\n' || character === '\r') throw new JsonPathError('unclosed action');
     if (character === ' ' || character === '@' || character === '$') {
       this.#at++;
@@ -55,7 +58,7 @@ class Parser {
 
   #parseField(): void {
     const start = this.#at;
-    while (this.#at < this.#text.length && !isTerminator(this.#text[this.#at] as string)) {
+    while (this.#at < this.#text.length && !isTerminator(this.#text[this.#at]!)) {
       this.#at += this.#text[this.#at] === '\\' ? 2 : 1;
     }
     const name = this.#text.slice(start, this.#at);
@@ -75,8 +78,7 @@ class Parser {
 
   #parseWord(): void {
     const start = this.#at;
-    while (this.#at < this.#text.length && !isTerminator(this.#text[this.#at] as string))
-      this.#at++;
+    while (this.#at < this.#text.length && !isTerminator(this.#text[this.#at]!)) this.#at++;
     const word = this.#text.slice(start, this.#at);
     if (word !== 'true' && word !== 'false')
       throw new JsonPathError(`unrecognized identifier ${word}`);
@@ -84,7 +86,7 @@ class Parser {
   }
 
   #parseNumber(): void {
-    const [text] = /^[+-]?[.\p{Nd}]*/u.exec(this.#text.slice(this.#at)) as RegExpExecArray;
+    const [text] = /^[+-]?[.\p{Nd}]*/u.exec(this.#text.slice(this.#at))!;
     this.#at += text.length;
     const isInteger = /^[+-]?\d+$/.test(text);
     if (!isInteger && !/^[+-]?(\d+\.?\d*|\.\d+)$/.test(text))

@@ -1,5 +1,5 @@
-// The codec of a custom kind as the server holds it: a name and a way to its schema. The StructuralCodec behind it is in the SchemaPool,
-// and is made again if it had to go.
+// The codec of a custom kind: a name and a function that reads its schema. The StructuralCodec with
+// the compiled schema is in the SchemaPool, and is compiled again if it was evicted.
 
 import type { ObjectType } from '#cel/index.ts';
 import type { Decoded } from '#api/machinery/codec/decode.ts';
@@ -14,14 +14,17 @@ export interface CustomCodecConfig {
   readonly kind: GroupVersionKind;
   readonly listKind: string;
   readonly plural: string;
-  /** Names of fields that selectors may use: 'spec.color'. */
+  /** The names of selectable fields, such as 'spec.color'. */
   readonly selectableFields: readonly string[];
-  /** Returns the schema; undefined: objects may have any field. Called whenever the schema has to be compiled. */
+  /**
+   * Returns the schema; undefined: objects may have any field. Called whenever the schema has to be
+   * compiled.
+   */
   readonly schemaOf: () => JSONSchemaProps | undefined;
-  /** Returns the length of the schema's text, about. */
+  /** Returns the approximate length of the schema's text. */
   readonly bytesOf: () => number;
   readonly pool: SchemaPool;
-  readonly ruleTimes?: RuleTimes | undefined;
+  readonly ruleTimes?: RuleTimes;
 }
 
 export class CustomCodec implements ObjectCodec {
@@ -46,7 +49,7 @@ export class CustomCodec implements ObjectCodec {
     };
   }
 
-  /** The codec behind this one. Not to be kept: it has the compiled schema. */
+  /** The codec with the compiled schema. Callers must not keep it. */
   get structural(): StructuralCodec {
     const { pool, bytesOf } = this.#config;
     return pool.codecOf(this, bytesOf, () => this.#makeStructural());

@@ -1,17 +1,19 @@
-// The fields of a custom kind that field selectors may name.
+// The selectable fields of a custom kind.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { formatValue } from '#machinery/text/go-format.ts';
 import { SelectableFields } from '#apiserver/registry/selectable-fields.ts';
-import { evaluateJsonPath, parseJsonPath } from '../json-path/index.ts';
-import type { PathNode } from '../json-path/index.ts';
+import { evaluateJsonPath, parseJsonPath, type PathNode } from '../json-path/index.ts';
 
-/** Returns the name of the field in selectors: 'spec.color' of '.spec.color'. */
+/** Returns the name of the field in selectors: 'spec.color' for '.spec.color'. */
 export function nameOfField(jsonPath: string): string {
   return jsonPath.startsWith('.') ? jsonPath.slice(1) : jsonPath;
 }
 
-/** `jsonPaths`: simple paths, which lead to one value at most; the definition's validation has seen to that. */
+/**
+ * Returns the fields. `jsonPaths`: simple paths with one value at most, which the definition's
+ * validation ensures.
+ */
 export function customFields(jsonPaths: readonly string[], namespaced: boolean): SelectableFields {
   if (jsonPaths.length === 0) return namespaced ? NAMESPACED : CLUSTER_SCOPED;
   const fields = jsonPaths.map((jsonPath) => {
@@ -27,6 +29,6 @@ export function customFields(jsonPaths: readonly string[], namespaced: boolean):
 }
 
 const unsupported = (label: string): string => `field label not supported: ${label}`;
-/** Shared by all kinds that declare no fields. */
+/** Shared by all kinds without declared fields. */
 const NAMESPACED = new SelectableFields([], { namespaced: true, unsupported });
 const CLUSTER_SCOPED = new SelectableFields([], { namespaced: false, unsupported });

@@ -1,4 +1,4 @@
-// From a definition to the kinds that the server installs for it: one for each version.
+// Builds the kinds of a definition: one for each version.
 
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
@@ -23,25 +23,29 @@ import type { SchemaPool } from './schema-pool.ts';
 
 export interface CustomKindServices extends StoreServices {
   readonly pool: SchemaPool;
-  /** Measures rules. Default: they are not measured. */
-  readonly ruleTimes?: RuleTimes | undefined;
+  /** Measures validation rules. Default: they are not measured. */
+  readonly ruleTimes?: RuleTimes;
   /** The codec of the subresource scale. */
   readonly scaleCodec: ObjectCodec;
-  /** Returns the schema of a version; undefined if it has none. Called whenever the schema has to be compiled. */
+  /**
+   * Returns the schema of a version; undefined if it has none. Called whenever the schema has to be
+   * compiled.
+   */
   readonly schemaOf: (version: string) => JSONSchemaProps | undefined;
   /** Returns the length of the definition, in bytes. */
   readonly bytesOf: () => number;
   /** Converts between the versions of the resource, by the definition's strategy. */
   readonly converter: ObjectConverter;
-  /** Is another one for every other state of the definition. */
+  /** A text that differs for every state of the definition. */
   readonly fingerprint: string;
-  /** Reports whether the definition is being deleted: no objects are created then. */
+  /** Reports whether the definition is being deleted, so that no objects may be created. */
   readonly isTerminating: () => boolean;
 }
 
 /**
- * Returns the kinds of a resource: those of the versions that are served, and that of the storage version, which is internal if it is not
- * served. The kinds are as an established definition has them (see `presented`).
+ * Returns the kinds of a resource: one for each served version, and one for the storage version,
+ * which is internal if it is not served. The kinds are those of an established definition (see
+ * `presented`).
  */
 export function customKinds(
   resource: CustomResource,
@@ -82,9 +86,9 @@ function customKind(
 ): Kind {
   const { names, versions } = resource;
   const type = typeOf(resource, version);
-  const storage = versions.find((each) => each.storage) as CustomVersion;
+  const storage = versions.find((each) => each.storage)!;
   const storedType = version.storage ? type : typeOf(resource, storage);
-  const codec = codecs.get(apiVersionOf(type)) as CustomCodec;
+  const codec = codecs.get(apiVersionOf(type))!;
   const strategy = objectStrategy({
     codec,
     version,
@@ -149,7 +153,7 @@ function subresourcesOf(
   if (version.hasStatus) {
     const strategy = statusStrategy(codec, version);
     const { kind } = codec;
-    // Upstream shows a status in the columns of its resource.
+    // Upstream shows a status with the columns of its resource.
     subresources.push({ name: 'status', kind, rest: store.view(strategy), strategy, table });
   }
   if (version.scale !== undefined) {
@@ -167,7 +171,7 @@ function subresourcesOf(
   return subresources;
 }
 
-/** In the order of upstream's discovery. */
+/** The verbs in the order of upstream's discovery. */
 const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
 function typeOf(

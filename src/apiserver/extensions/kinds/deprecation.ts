@@ -3,7 +3,7 @@
 import { compareKubeVersions } from '#api/machinery/kube-version.ts';
 import type { CustomResource, CustomVersion } from '../description.ts';
 
-/** Returns the text that requests for the version warn with; undefined if it is not deprecated. */
+/** Returns the warning for requests of the version; undefined if it is not deprecated. */
 export function deprecationOf(
   resource: CustomResource,
   version: CustomVersion,

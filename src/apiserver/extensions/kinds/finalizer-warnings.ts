@@ -1,4 +1,5 @@
-// Warnings about finalizers that a write adds. Custom objects may have any name as a finalizer, unlike those of built-in kinds.
+// Warnings about finalizers that a write adds. Unlike those of built-in kinds, finalizers of custom
+// objects may have any name.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { isQualifiedName } from '#machinery/validation/validation.ts';

@@ -1,12 +1,15 @@
-// The store of a custom kind, made at the first request for its objects: most kinds of a server are idle, and a store is more than all
-// else that is kept of them.
+// The store of a custom kind, created at the first request for its objects: most kinds of a server
+// are idle, and a store is larger than everything else in memory for them.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import type { EncodedObject, EncodedWatchEvent } from '#apiserver/request.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ResourceStoreConfig, UpdateAnswer } from '#apiserver/registry/resource-store.ts';
+import {
+  ResourceStore,
+  type ResourceStoreConfig,
+  type UpdateAnswer,
+} from '#apiserver/registry/resource-store.ts';
 import type {
   CreateOptions,
   DeleteAnswer,
@@ -27,7 +30,10 @@ export class LazyStore implements Rest {
   #store: ResourceStore | undefined;
   #closed = false;
 
-  /** `config`: is called when the store is made. `resetFields`: those of its strategy. */
+  /**
+   * Creates a lazy store. `config`: called when the store is created. `resetFields`: those of its
+   * strategy.
+   */
   constructor(
     config: () => ResourceStoreConfig<KubeObject>,
     resetFields: readonly (readonly string[])[],
@@ -36,7 +42,7 @@ export class LazyStore implements Rest {
     this.resetFields = resetFields;
   }
 
-  /** The store itself. */
+  /** The store, created on demand. */
   get store(): ResourceStore {
     if (this.#store === undefined) {
       this.#store = new ResourceStore(this.#config());
@@ -45,7 +51,7 @@ export class LazyStore implements Rest {
     return this.#store;
   }
 
-  /** See ResourceStore.view. */
+  /** Returns a lazy view of the store; see ResourceStore.view. */
   view(strategy: SubresourceStrategy<KubeObject>): Pick<Rest, 'get' | 'update' | 'resetFields'> {
     let view: ReturnType<ResourceStore['view']> | undefined;
     return {

@@ -29,7 +29,7 @@ test.each([
   expect(() => nestedInteger(object, namesOfPath(path))).toThrow(message);
 });
 
-test('a value is set, with the objects around it', () => {
+test('a value is set, with missing parent objects', () => {
   expect(withNestedField(object, ['spec', 'n'], 4)).toEqual({
     ...object,
     spec: { ...object.spec, n: 4 },

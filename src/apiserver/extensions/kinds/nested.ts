@@ -1,27 +1,31 @@
-// Fields inside of custom objects, by paths in dot notation ('.spec.replicas'), as the scale subresource names them.
+// Accesses fields in custom objects by paths in dot notation ('.spec.replicas'), as the scale
+// subresource defines them.
 
 import { getOwn, isPlainObject } from '#machinery/deep.ts';
 import { formatValue } from '#machinery/text/go-format.ts';
 import { withSortedField } from './sorted-field.ts';
 
-/** A value on the way, or at the end, has another type than the path needs. The message is upstream's. */
+/** A value on the path has another type than the path needs. The message is upstream's. */
 export class NestedFieldError extends Error {
   override name = 'NestedFieldError';
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Returns the names of a path: ['spec', 'replicas'] of '.spec.replicas'. */
+/** Returns the names of a path: ['spec', 'replicas'] for '.spec.replicas'. */
 export function namesOfPath(path: string): readonly string[] {
   return (path.startsWith('.') ? path.slice(1) : path).split('.');
 }
 
-/** Returns the value at the path; undefined if it is missing. Throws NestedFieldError if a value on the way is not an object. */
-export function nestedField(object: JsonObject, names: readonly string[]): unknown {
+/**
+ * Returns the value at the path; undefined if it is missing. Throws NestedFieldError if a value on
+ * the path is not an object.
+ */
+function nestedField(object: JsonObject, names: readonly string[]): unknown {
   let value: unknown = object;
   for (const [index, name] of names.entries()) {
     if (!isPlainObject(value)) {
-      // As upstream, null on the way is a missing field.
+      // A null on the path counts as a missing field, as upstream.
       if (value === null) return undefined;
       throw wrongType(names.slice(0, index + 1), value, 'map[string]interface{}');
     }
@@ -48,7 +52,10 @@ export function nestedString(object: JsonObject, names: readonly string[]): stri
   return value;
 }
 
-/** Returns the object with another value at the path. Objects that are missing on the way are added. Throws NestedFieldError. */
+/**
+ * Returns the object with another value at the path. Missing parent objects are added. Throws
+ * NestedFieldError.
+ */
 export function withNestedField<T extends object>(
   object: T,
   names: readonly string[],
@@ -63,7 +70,7 @@ function setNested(
   at: number,
   value: unknown,
 ): JsonObject {
-  const name = names[at] as string;
+  const name = names[at]!;
   const before = getOwn(object, name);
   const isLast = at === names.length - 1;
   if (!isLast && before !== undefined && !isPlainObject(before)) {
@@ -78,7 +85,8 @@ function setNested(
 
 function wrongType(names: readonly string[], value: unknown, expected: string): NestedFieldError {
   return new NestedFieldError(
-    `${jsonPath(names)} accessor error: ${formatValue(value)} is of the type ${goTypeName(value)}, expected ${expected}`,
+    `${jsonPath(names)} accessor error: ${formatValue(value)} is of the type ` +
+      `${goTypeName(value)}, expected ${expected}`,
   );
 }
 

@@ -1,11 +1,10 @@
-// The rules of writes of custom objects, through the resource and through its status subresource.
+// The rules for writes of custom objects, through the resource and through its status subresource.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { GroupResource } from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
-import { runSteps } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import type {
@@ -62,7 +61,7 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
     ];
   }
   return {
-    // The status, if it has a subresource of its own, is that of the old object here.
+    // If the status has a subresource, it is the old object's status here.
     generation: contentChanged,
     anyFinalizer: true,
     allowUnconditionalUpdate: false,
@@ -111,7 +110,7 @@ export function statusStrategy(
   }
   return {
     resetFields: [['metadata'], ['spec']],
-    // Nothing but the status changes, and who owns its fields.
+    // Only the status and its field ownership change.
     prepareForUpdate(object, old) {
       const { managedFields } = object.metadata;
       const { managedFields: _, ...rest } = old.metadata;

@@ -1,11 +1,12 @@
-// Kinds as the state of their definition lets clients see them. The stores behind the kinds stay the same, and so do open watches.
+// Adapts kinds to the state of their definition, which determines what clients see. The stores of
+// the kinds stay the same, and so do open watches.
 
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { ServingState } from '../description.ts';
 
 const VERBS_OF_TERMINATING = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
-/** Returns what to install for the kinds of a definition in a state. */
+/** Returns the kinds to install for a definition in a state. */
 export function presented(
   kinds: readonly Kind[],
   { served, established, terminating }: ServingState,

@@ -1,4 +1,5 @@
-// Cells as upstream prints them. The values were compared with kube-apiserver 1.36 (test/differential/custom-object-cases.ts).
+// Cells as upstream prints them. The values were compared with kube-apiserver 1.36
+// (test/differential/custom-object-cases.ts).
 
 import { expect, test } from 'vitest';
 
@@ -58,7 +59,7 @@ test('without columns there is the age', () => {
   expect(table.cells(object, NOW)).toEqual(['a', '60m']);
 });
 
-test('a column has what its definition says, and a description', () => {
+test('a column has the properties in its definition, and a description', () => {
   const described = {
     name: 'B',
     type: 'string',
@@ -79,7 +80,7 @@ test('a column has what its definition says, and a description', () => {
   ]);
 });
 
-test('columns end before one whose path cannot be read', () => {
+test('columns end before the first one with an invalid path', () => {
   const columns = ['.a', '.b[', '.c'].map((jsonPath) => ({
     name: jsonPath,
     type: 'string',

@@ -1,4 +1,5 @@
-// The table of a custom kind: Name, and the columns that its definition has. Values of other types than the column's are not shown.
+// The table of a custom kind: Name, and the columns of its definition. Values of other types than
+// the column's are not shown.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { sortedCopy } from '#api/machinery/codec/structural/sorted.ts';
@@ -7,10 +8,14 @@ import { formatDouble, marshalJson } from '#machinery/text/go-format.ts';
 import { humanDuration } from '#machinery/text/duration.ts';
 import type { TableColumn, TableConvertor } from '#apiserver/tables/table.ts';
 import type { PrinterColumn, ScalePaths } from '../description.ts';
-import { evaluateJsonPath, JsonPathError, parseJsonPath } from '../json-path/index.ts';
-import type { PathNode } from '../json-path/index.ts';
+import {
+  evaluateJsonPath,
+  JsonPathError,
+  parseJsonPath,
+  type PathNode,
+} from '../json-path/index.ts';
 
-/** What a definition without columns of its own has. */
+/** The column of a definition without columns. */
 const AGE: PrinterColumn = {
   name: 'Age',
   type: 'date',
@@ -34,7 +39,7 @@ export function customTable(columns: readonly PrinterColumn[]): TableConvertor {
 /** Shared by all kinds without columns. */
 let ageTable: TableConvertor | undefined;
 
-/** The table of the scale subresource. */
+/** Returns the table of the scale subresource. */
 export function scaleTable({ specReplicasPath, statusReplicasPath }: ScalePaths): TableConvertor {
   const column = (name: string, jsonPath: string, description: string): PrinterColumn => {
     return { name, type: 'integer', description, jsonPath };
@@ -55,7 +60,10 @@ interface Column {
   readonly path: readonly PathNode[];
 }
 
-/** The columns behind the first whose path cannot be read are left out, as upstream does. */
+/**
+ * Returns the table. The columns from the first one with an invalid path on are left out, as
+ * upstream.
+ */
 function tableOf(columns: readonly PrinterColumn[]): TableConvertor {
   const headers: TableColumn[] = [NAME];
   const read: Column[] = [];

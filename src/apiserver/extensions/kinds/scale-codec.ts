@@ -1,9 +1,10 @@
-// Scales of custom kinds. Upstream serves them as it serves custom resources: without protobuf and strategic merge patches.
+// The codec for Scales of custom kinds. Upstream serves them like custom resources: without
+// protobuf and strategic merge patches.
 
 import type { Decoded } from '#api/machinery/codec/decode.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 
-/** Returns the codec of Scales as custom kinds have them. `typed`: the codec of their descriptor. */
+/** Returns the codec. `typed`: the codec of the typed descriptor. */
 export function scaleCodec(typed: ObjectCodec): ObjectCodec {
   return {
     kind: typed.kind,

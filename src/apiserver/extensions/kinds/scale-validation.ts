@@ -1,4 +1,5 @@
-// What the paths of a scale subresource demand of every write of an object: replicas are numbers, and the selector is a text.
+// Validates the fields of the scale subresource in every write of an object: replicas are numbers,
+// and the selector is a string.
 
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';

@@ -1,8 +1,13 @@
-// The scale subresource of a custom kind. Where the replicas are in an object is what its definition says.
+// The scale subresource of a custom kind. The definition has the paths of the replicas in an
+// object.
 
 import type * as autoscaling from '#api/groups/autoscaling/v1/index.ts';
-import { parentEntries, scaleEntries } from '#api/machinery/managed-fields/index.ts';
-import type { ManagedFieldsEntry, ScaledKind } from '#api/machinery/managed-fields/index.ts';
+import {
+  type ManagedFieldsEntry,
+  parentEntries,
+  type ScaledKind,
+  scaleEntries,
+} from '#api/machinery/managed-fields/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -22,14 +27,17 @@ import { scaleTable } from './printer-columns.ts';
 
 type Scale = Immutable<autoscaling.Scale>;
 
-/** What a Scale has as its replicas if the object has none: the smallest int32. It must not come back. */
+/**
+ * The replicas in the Scale of an object without replicas: the smallest int32. A client must not
+ * send it back.
+ */
 const NO_REPLICAS = -2_147_483_648;
 
 export interface CustomScaleConfig {
   readonly resource: CustomResource;
   readonly paths: ScalePaths;
   readonly store: Pick<LazyStore, 'get' | 'update'>;
-  /** Of the resource. */
+  /** The version of the resource. */
   readonly version: string;
   readonly codec: ObjectCodec;
 }
@@ -64,7 +72,9 @@ export function customScale({
   };
 }
 
-/** Returns where each version has its replicas: owners of the replicas of a Scale own that field. */
+/**
+ * Returns the path of the replicas in each version. Owners of a Scale's replicas own that field.
+ */
 function replicasOwners({ group, versions }: CustomResource, apiVersion: string): ScaledKind {
   const replicas = versions.map(({ name, scale }) => {
     const path =
@@ -87,7 +97,10 @@ class ScaleView {
     this.#owners = owners;
   }
 
-  /** Returns the Scale of an object for a read. Throws StatusError (500) if the object has no replicas. */
+  /**
+   * Returns the Scale of an object for a read. Throws StatusError (500) if the object has no
+   * replicas.
+   */
   existing(object: KubeObject): Scale {
     const scale = this.of(object);
     if (this.#replicasOf(object) !== undefined) return scale;
@@ -124,12 +137,12 @@ class ScaleView {
     };
   }
 
-  /** Returns the update of an object that an update of its Scale is. */
+  /** Translates an update of the Scale to an update of its object. */
   updateOf(update: ObjectUpdate): ObjectUpdate {
     return {
       ...(update.preconditions !== undefined && { preconditions: update.preconditions }),
       apply: async (current) => {
-        const object = current as KubeObject;
+        const object = current!;
         const owners = entriesOf(object);
         const old = this.of(object);
         const before =
@@ -155,7 +168,7 @@ class ScaleView {
     };
   }
 
-  /** Admission sees the Scale, not the object. */
+  /** Returns options with which admission sees the Scale instead of the object. */
   optionsOf({ dryRun, fieldManager, validate }: UpdateOptions): UpdateOptions {
     return {
       dryRun,
@@ -182,7 +195,7 @@ function read<T>(value: () => T): T {
     return value();
   } catch (error) {
     if (!(error instanceof NestedFieldError)) throw error;
-    // Upstream's handler knows no status for these.
+    // Upstream's handler returns these errors without a reason.
     throw apierrors.fromStatus({
       kind: 'Status',
       apiVersion: 'v1',

@@ -13,7 +13,7 @@ const make = (): StructuralCodec =>
     selectableFields: [],
   });
 
-test('schemas that have not been used for longest go', () => {
+test('the least recently used schemas are evicted', () => {
   const pool = new SchemaPool({ limitBytes: 100 });
   const owners = [{}, {}, {}] as const;
   const use = (owner: object): StructuralCodec => pool.codecOf(owner, () => 50, make);
@@ -25,7 +25,7 @@ test('schemas that have not been used for longest go', () => {
   expect(use(owners[1])).not.toBe(second);
 });
 
-test('one that is larger than the limit is kept alone', () => {
+test('one that exceeds the limit is kept alone', () => {
   const pool = new SchemaPool({ limitBytes: 100 });
   pool.codecOf({}, () => 50, make);
   const owner = {};

@@ -1,5 +1,6 @@
-// The compiled schemas of custom kinds. A compiled schema takes about eight times the memory of its text, and most definitions are idle: a
-// schema is compiled when it is first needed, and those that have not been used for longest go when there are too many.
+// The compiled schemas of custom kinds. A compiled schema takes about eight times the memory of its
+// text, and most definitions are idle. So a schema is compiled when it is first needed, and the
+// least recently used ones are evicted when there are too many.
 
 import type { StructuralCodec } from '#api/machinery/codec/structural/index.ts';
 
@@ -13,21 +14,27 @@ interface Compiled {
 /** Shared by all custom kinds of a server. */
 export class SchemaPool {
   readonly #limitBytes: number;
-  /** By owner; the last one was used last. */
+  /** Compiled schemas by owner, the least recently used first. */
   readonly #compiled = new Map<object, Compiled>();
   #bytes = 0;
 
-  /** `limitBytes`: of the texts of compiled schemas, at most, but for one that is larger by itself. Default: 4 MiB. */
+  /**
+   * Creates the pool. `limitBytes`: the maximum total length of the texts of compiled schemas (a
+   * single longer one is kept alone). Default: 4 MiB.
+   */
   constructor({ limitBytes = DEFAULT_LIMIT_BYTES }: { readonly limitBytes?: number } = {}) {
     this.#limitBytes = limitBytes;
   }
 
-  /** How many compiled schemas there are. */
+  /** The number of compiled schemas. */
   get size(): number {
     return this.#compiled.size;
   }
 
-  /** Returns the codec that is kept under `owner`, or makes and keeps it. `bytesOf`: returns the length of the schema's text. */
+  /**
+   * Returns the codec of `owner`, or creates and keeps it. `bytesOf`: returns the length of the
+   * schema's text.
+   */
   codecOf(owner: object, bytesOf: () => number, make: () => StructuralCodec): StructuralCodec {
     const found = this.#compiled.get(owner);
     if (found !== undefined) {

@@ -1,10 +1,14 @@
-// Custom objects keep their fields in the order of their names, behind kind, apiVersion and metadata (see the structural codec).
+// Custom objects have their fields sorted by name, after kind, apiVersion and metadata (see the
+// structural codec).
 
 const FIRST: ReadonlySet<string> = new Set(['kind', 'apiVersion', 'metadata']);
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Returns the object with another value of a field; undefined: without the field. A new field is put in its place. */
+/**
+ * Returns the object with another value of a field; undefined removes the field. A new field is
+ * inserted in its sorted place.
+ */
 export function withSortedField<T extends object>(object: T, name: string, value: unknown): T {
   const fields = object as JsonObject;
   if (value === undefined) {

@@ -1,4 +1,4 @@
-// Status, scale, columns and selectable fields of custom objects through a server.
+// Status, scale, columns and selectable fields of custom objects, through a server.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -6,8 +6,7 @@ import type { Scale } from '#api/groups/autoscaling/v1/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
@@ -63,7 +62,7 @@ const create = (name: string, spec: object = {}, status?: object) =>
 const scaleOf = async (name: string): Promise<Scale> =>
   (await api.get(`${WIDGETS}/${name}/scale`)).json as unknown as Scale;
 
-test('the status has an endpoint of its own, which changes nothing else', async () => {
+test('the status endpoint changes only the status', async () => {
   expect((await create('a', { color: 'red' }, { replicas: 1 })).json.status).toBeUndefined();
   expect(
     (await api.patch(`${WIDGETS}/a`, { status: { replicas: 2 } })).json.status,
@@ -115,7 +114,7 @@ test.each([
   );
 });
 
-test('what cannot be scaled', async () => {
+test('objects without a valid scale', async () => {
   await create('none');
   expect(outcome(await api.get(`${WIDGETS}/none/scale`))).toBe(
     '500 InternalError: Internal error occurred: the spec replicas field ".spec.replicas" does not exist',

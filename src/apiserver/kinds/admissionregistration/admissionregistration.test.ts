@@ -2,8 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
 let t: TestServer;

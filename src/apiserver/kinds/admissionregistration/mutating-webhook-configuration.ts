@@ -17,7 +17,7 @@ type MutatingWebhookConfiguration = Immutable<admission.MutatingWebhookConfigura
 const mutatingWebhookConfigurationStrategy: ResourceStrategy<MutatingWebhookConfiguration> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
-  // An empty list that was given counts as a change, as upstream counts it.
+  // An explicit empty list counts as a change, as upstream.
   generation: (configuration, old) => !deepEqual(configuration.webhooks, old.webhooks),
   allowUnconditionalUpdate: false,
   validate: (configuration) => validateWebhookConfiguration(configuration),

@@ -1,4 +1,4 @@
-// Tables of what extends admission: webhook configurations, policies and their bindings.
+// Tables of webhook configurations, admission policies and their bindings.
 
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -14,7 +14,7 @@ type ParamKind = Immutable<admission.ParamKind>;
 const kindOf = (kind: ParamKind | undefined): string =>
   kind === undefined ? UNSET : `${kind.apiVersion ?? ''}/${kind.kind ?? ''}`;
 
-/** Of both kinds of configurations. */
+/** The table of both kinds of configurations. */
 export const webhookConfigurationTable: TableConvertor<
   Immutable<admission.ValidatingWebhookConfiguration | admission.MutatingWebhookConfiguration>
 > = {
@@ -57,7 +57,7 @@ export const mutatingPolicyTable: TableConvertor<Immutable<admission.MutatingAdm
   ],
 };
 
-/** Of both kinds of bindings. */
+/** The table of both kinds of bindings. */
 export const policyBindingTable: TableConvertor<
   Immutable<admission.ValidatingAdmissionPolicyBinding | admission.MutatingAdmissionPolicyBinding>
 > = {
@@ -77,7 +77,7 @@ export const policyBindingTable: TableConvertor<
 
 function parameters(ref: Immutable<admission.ParamRef> | undefined): string {
   const { name = '', namespace = '', selector } = ref ?? {};
-  // Nobody can tell from here whether the parameters belong to a namespace.
+  // The binding does not show whether the parameters are namespaced.
   if (name !== '') return `${namespace === '' ? '*' : namespace}/${name}`;
   return selector === undefined ? UNSET : formatLabelSelector(selector);
 }

@@ -17,7 +17,7 @@ type ValidatingWebhookConfiguration = Immutable<admission.ValidatingWebhookConfi
 const validatingWebhookConfigurationStrategy: ResourceStrategy<ValidatingWebhookConfiguration> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
-  // An empty list that was given counts as a change, as upstream counts it.
+  // An explicit empty list counts as a change, as upstream.
   generation: (configuration, old) => !deepEqual(configuration.webhooks, old.webhooks),
   allowUnconditionalUpdate: false,
   validate: (configuration) => validateWebhookConfiguration(configuration),

@@ -1,9 +1,8 @@
-// Definitions through the server: what it fills in, what clients may change, and what happens first when one is deleted.
+// Definitions through the server: defaults, allowed updates, and the first step of a deletion.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
 let t: TestServer;
@@ -58,7 +57,7 @@ test('a new storage version is recorded', async () => {
   expect(changed.object.status).toMatchObject({ storedVersions: ['v1', 'v2'] });
 });
 
-test('the first request to delete a definition begins its deletion', async () => {
+test('the first request to delete a definition starts its deletion', async () => {
   await definitions().create({ metadata: { name: NAME, finalizers: ['example.com/mine'] }, spec });
   const { code, object } = await definitions().delete(NAME);
   expect(code).toBe(200);

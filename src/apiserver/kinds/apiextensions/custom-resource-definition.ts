@@ -24,7 +24,10 @@ const NO_STATUS: CustomResourceDefinition['status'] = {
   storedVersions: null,
 };
 
-/** Returns the definition with its storage version recorded: objects may be stored in it from now on. */
+/**
+ * Returns the definition with its storage version recorded, because objects may be stored in it
+ * from now on.
+ */
 function withStoredVersion(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec, status } = definition;
   const stored = spec.versions.find(({ storage }) => storage);
@@ -47,7 +50,7 @@ const strategy: ResourceStrategy<CustomResourceDefinition> = {
   validateUpdateInSteps: (definition, old) =>
     field.boundedSteps(validateDefinitionUpdate(definition, old)),
   warningsOnUpdate: (definition, old) => definitionWarnings(definition, old),
-  // The first request to delete a definition only begins its deletion.
+  // The first request to delete a definition only starts its deletion.
   hasPendingFinalizers: ({ metadata }) => metadata.deletionTimestamp === undefined,
   prepareForDelete: withCleanupFinalizer,
 };

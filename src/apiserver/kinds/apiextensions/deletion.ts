@@ -1,4 +1,5 @@
-// The beginning of a definition's deletion: the finalizer that keeps it until its objects are gone, and the condition that says so.
+// The start of a definition's deletion: it gets the finalizer that keeps it until its objects are
+// deleted, and a condition.
 
 import type * as apiextensions from '#api/groups/apiextensions/v1/index.ts';
 import { withCondition } from '#api/groups/apiextensions/v1/conditions.ts';
@@ -8,12 +9,16 @@ import type { StrategyContext } from '#apiserver/registry/strategy.ts';
 
 type CustomResourceDefinition = Immutable<apiextensions.CustomResourceDefinition>;
 
-/** Returns the definition as it is stored when its deletion begins. `definition` is marked as being deleted already. */
+/**
+ * Returns the definition to store when its deletion starts. `definition` already has a
+ * deletionTimestamp.
+ */
 export function withCleanupFinalizer(
   definition: CustomResourceDefinition,
   { now }: StrategyContext,
 ): CustomResourceDefinition {
-  // Definitions have no grace period, and the beginning of their deletion does not count as a change of the desired state.
+  // Definitions have no grace period, and the start of their deletion does not change the
+  // generation.
   const {
     deletionGracePeriodSeconds: _,
     generation = 1,

@@ -1,4 +1,4 @@
-// The resource apiservices: which groups and versions there are, and who answers for each.
+// The resource apiservices: the registered groups and versions, and the service of each.
 
 import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
 import type * as apiregistration from '#api/groups/apiregistration/v1/index.ts';
@@ -20,7 +20,7 @@ const apiServiceStrategy: ResourceStrategy<APIService> = {
   checksNameOnUpdate: true,
   allowUnconditionalUpdate: false,
   validateName: pathSegmentName,
-  // What this server answers for itself is there at once.
+  // A group version that this server serves is available at once.
   prepareForCreate: (service, { now }) => ({
     ...service,
     status: service.spec.service === undefined ? local(now) : {},

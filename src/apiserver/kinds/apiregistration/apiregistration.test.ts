@@ -1,9 +1,8 @@
-// API services through the server: those of its own groups.
+// API services of the server's own groups, through the server.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { widgetKind, widgetType } from '#apiserver/testing/widgets.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
@@ -45,7 +44,7 @@ test.each([
   expect(await prioritiesOf(name)).toEqual([group, version]);
 });
 
-test('what was made here is put right at the next start, unless somebody has taken it over', async () => {
+test('API services are reconciled at the next start, unless a user has taken them over', async () => {
   expect((await services().patch('v1.apps', { spec: { versionPriority: 3 } })).code).toBe(200);
   const label = { 'kube-aggregator.kubernetes.io/automanaged': null };
   expect(
@@ -65,7 +64,7 @@ test('what was made here is put right at the next start, unless somebody has tak
   expect((await services().get('v1.policy')).object.metadata.resourceVersion).toBe(resourceVersion);
 });
 
-test('group versions that are not built in have API services while they are served', async () => {
+test('custom group versions have API services while they are served', async () => {
   const name = 'v1.w.example.com';
   const has = (code: number): Promise<void> =>
     vi.waitFor(async () => expect((await services().get(name)).code).toBe(code));

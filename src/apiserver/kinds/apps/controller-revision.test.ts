@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let revisions: ResourceRequests;
@@ -21,7 +24,7 @@ const revision = (more: object = {}) => ({
   ...more,
 });
 
-test('revisions keep what they are of; their number can change', async () => {
+test('the data of revisions is immutable; their number can change', async () => {
   const { code, object } = await revisions.create(revision());
   expect(code).toBe(201);
   expect(object).toMatchObject({ data: { spec: { any: ['thing'] } }, revision: 1 });
@@ -39,7 +42,7 @@ test.each([
   expect([code, causes]).toEqual([422, fields]);
 });
 
-test('revisions are shown', async () => {
+test('revisions have a table', async () => {
   await revisions.create(revision());
   expect(await revisions.table()).toEqual({
     columns: ['Name', 'Controller', 'Revision', 'Age'],

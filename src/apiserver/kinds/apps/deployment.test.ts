@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let deployments: ResourceRequests;
@@ -29,7 +32,7 @@ const deployment = (name = 'web', spec: object = {}, podSpec: object = {}) => ({
 });
 
 describe('deployments', () => {
-  test('are made with defaults and without a status', async () => {
+  test('are created with defaults and without a status', async () => {
     const { code, object, warnings } = await deployments.create({
       ...deployment(),
       status: { replicas: 7 },
@@ -44,25 +47,29 @@ describe('deployments', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('are refused with every cause', async () => {
+  test('are rejected with every cause', async () => {
     const { code, message, causes } = await deployments.create(
       deployment('web', { replicas: -1, selector: null }),
     );
     expect(code).toBe(422);
     expect(message).toBe(
-      'Deployment.apps "web" is invalid: [spec.replicas: Invalid value: -1: must be greater than or equal to 0, spec.selector: Required value, spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`]',
+      'Deployment.apps "web" is invalid: [spec.replicas: Invalid value: -1: must be greater ' +
+        'than or equal to 0, spec.selector: Required value, spec.template.metadata.labels: ' +
+        'Invalid value: {"app":"web"}: `selector` does not match template `labels`]',
     );
     expect(causes).toEqual(['spec.replicas', 'spec.selector', 'spec.template.metadata.labels']);
   });
 
-  test('that may surprise are warned of', async () => {
+  test('cause warnings about surprising fields', async () => {
     const { code, warnings } = await deployments.create(
       deployment('web.1', {}, { terminationGracePeriodSeconds: -1 }),
     );
     expect(code).toBe(201);
     expect(warnings).toEqual([
-      'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]',
-      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
+      'metadata.name: this is used in Pod names and hostnames, which can result in surprising ' +
+        'behavior; a DNS label is recommended: [must not contain dots]',
+      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are ' +
+        'invalid and will be treated as 1',
     ]);
     const scaled = await deployments.patch('web.1', { metadata: { labels: { a: 'b' } } });
     expect(scaled.warnings).toEqual([]);
@@ -77,7 +84,7 @@ describe('deployments', () => {
     ]);
   });
 
-  test('go on saying what is not taken any more', async () => {
+  test('warn again on updates', async () => {
     const policy = (seLinuxChangePolicy: string) =>
       deployment('web', {}, { securityContext: { seLinuxChangePolicy } });
     expect((await deployments.create(policy('MountOption'))).causes).toEqual([
@@ -87,7 +94,7 @@ describe('deployments', () => {
     expect((await deployments.put('web', policy('MountOption'))).code).toBe(200);
   });
 
-  test('count what is desired: spec and annotations', async () => {
+  test('count changes of spec and annotations as generations', async () => {
     await deployments.create(deployment());
     const generationAfter = async (patch: object) =>
       (await deployments.patch('web', patch)).object.metadata.generation;
@@ -112,7 +119,7 @@ describe('deployments', () => {
     expect(causes).toEqual(['spec.selector']);
   });
 
-  test('have a status that is written on its own', async () => {
+  test('have a separate status', async () => {
     const { object } = await deployments.create({
       ...deployment(),
       metadata: { name: 'web', labels: { a: 'b' } },
@@ -155,13 +162,13 @@ describe('deployments', () => {
     expect([refused.code, refused.causes]).toEqual([422, ['spec.replicas']]);
   });
 
-  test('take their replica sets with them', async () => {
+  test('are deleted with their replica sets', async () => {
     await deployments.create(deployment());
     expect((await deployments.delete('web')).code).toBe(200);
     expect((await deployments.get('web')).code).toBe(404);
   });
 
-  test('are shown', async () => {
+  test('have a table', async () => {
     await deployments.create(deployment());
     const { columns, rows } = await deployments.table();
     expect(columns.slice(0, 5)).toEqual(['Name', 'Ready', 'Up-to-date', 'Available', 'Age']);

@@ -33,7 +33,7 @@ type Deployment = Immutable<apps.Deployment>;
 const TEMPLATE = new field.FieldPath('spec', 'template');
 
 const deploymentStrategy: ResourceStrategy<Deployment> = {
-  // Annotations are handed on to the replica sets: they are part of what is desired.
+  // Annotations are copied to the replica sets, so they are part of the desired state.
   generation: (deployment, old) =>
     desiredStateChanged(deployment, old) ||
     !semanticEqual(deployment.metadata.annotations, old.metadata.annotations),

@@ -1,9 +1,9 @@
-// Who writes a workload or a job again as it is, changes nothing: no generation, no revision, no event for any watcher.
+// Writing an unchanged workload or job again changes nothing: no generation, no revision, no watch
+// event.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { WorkloadServer } from '#apiserver/testing/workloads.ts';
+import { startWorkloadServer, type WorkloadServer } from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 beforeEach(async () => {
@@ -67,7 +67,7 @@ describe.each(KINDS)('%s', (kind, group, resource, rest) => {
   const manifest = { apiVersion: `${group}/v1`, kind, metadata: { name: 'a' }, ...rest };
   const requests = () => t.resource(`/apis/${group}/v1/namespaces/default/${resource}`);
 
-  test('put as it is, and as it was made', async () => {
+  test('an update with the same object, as read and as created', async () => {
     const made = await requests().create(manifest);
     expect(made.code).toBe(201);
     const { object: read } = await requests().get('a');
@@ -75,7 +75,7 @@ describe.each(KINDS)('%s', (kind, group, resource, rest) => {
     const put = await requests().put('a', read);
     expect(put.code).toBe(200);
     expect(put.object).toEqual(read);
-    // A job's generated parts cannot be left out again.
+    // The generated fields of a job cannot be omitted.
     if (kind === 'Job') return;
     const again = await requests().put('a', manifest);
     expect([again.code, again.message]).toEqual([200, '']);
@@ -86,7 +86,7 @@ describe.each(KINDS)('%s', (kind, group, resource, rest) => {
     });
   });
 
-  test('applied again', async () => {
+  test('a second apply', async () => {
     const made = await requests().apply('a', manifest);
     expect([made.code, made.message]).toEqual([201, '']);
     const again = await requests().apply('a', manifest);
@@ -94,7 +94,7 @@ describe.each(KINDS)('%s', (kind, group, resource, rest) => {
     expect(again.object).toEqual(made.object);
   });
 
-  test('its status, written as it is', async () => {
+  test('an update of the same status', async () => {
     if (kind === 'ControllerRevision') return;
     const { object } = await requests().create(manifest);
     const put = await requests().put('a/status', object);
@@ -102,7 +102,7 @@ describe.each(KINDS)('%s', (kind, group, resource, rest) => {
     expect(put.object.metadata.resourceVersion).toBe(object.metadata.resourceVersion);
   });
 
-  test('made for show', async () => {
+  test('a dry run', async () => {
     const { code } = await t
       .resource(`/apis/${group}/v1/namespaces/default/${resource}?dryRun=All`)
       .create(manifest);

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let replicaSets: ResourceRequests;
@@ -26,7 +29,7 @@ const replicaSet = (name = 'web', podSpec: object = {}) => ({
 });
 
 describe('replica sets', () => {
-  test('are made with defaults and without a status', async () => {
+  test('are created with defaults and without a status', async () => {
     const { code, object } = await replicaSets.create({ ...replicaSet(), status: { replicas: 7 } });
     expect(code).toBe(201);
     expect([object.metadata.generation, object.spec['replicas'], object.status]).toEqual([
@@ -36,7 +39,7 @@ describe('replica sets', () => {
     ]);
   });
 
-  test('that may surprise are warned of', async () => {
+  test('cause warnings about surprising fields', async () => {
     const { warnings } = await replicaSets.create(
       replicaSet('web.1', { terminationGracePeriodSeconds: -1 }),
     );
@@ -47,7 +50,7 @@ describe('replica sets', () => {
     expect((await replicaSets.patch('web.1', { spec: { replicas: 2 } })).warnings).toHaveLength(1);
   });
 
-  test('count what is desired, and keep their selector', async () => {
+  test('count changes of the spec, and keep their selector', async () => {
     await replicaSets.create(replicaSet());
     expect(
       (await replicaSets.patch('web', { metadata: { annotations: { a: 'b' } } })).object.metadata
@@ -63,7 +66,7 @@ describe('replica sets', () => {
     expect([refused.code, refused.causes]).toEqual([422, ['spec.selector']]);
   });
 
-  test('have a status that is written on its own, and can be selected by it', async () => {
+  test('have a separate status, and a selectable field of it', async () => {
     await replicaSets.create(replicaSet());
     await replicaSets.create(replicaSet('other'));
     const changed = await replicaSets.patch('web/status', {
@@ -83,7 +86,7 @@ describe('replica sets', () => {
     expect((await replicaSets.get('web')).object.spec['replicas']).toBe(4);
   });
 
-  test('are shown', async () => {
+  test('have a table', async () => {
     await replicaSets.create(replicaSet());
     expect((await replicaSets.table()).rows).toEqual([['web', 1, 0, 0, '0s', 'c', 'i', 'app=web']]);
   });

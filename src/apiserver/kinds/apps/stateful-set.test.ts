@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let statefulSets: ResourceRequests;
@@ -37,7 +40,7 @@ const statefulSet = (name = 'db', spec: object = {}) => ({
 });
 
 describe('stateful sets', () => {
-  test('are made with defaults and without a status', async () => {
+  test('are created with defaults and without a status', async () => {
     const { code, object } = await statefulSets.create({
       ...statefulSet(),
       status: { replicas: 7, currentRevision: 'x' },
@@ -59,7 +62,7 @@ describe('stateful sets', () => {
     expect([code, causes]).toEqual([422, ['metadata.name']]);
   });
 
-  test('warn of what is hardly meant, each time', async () => {
+  test('warn about surprising fields on each write', async () => {
     const claims = 'fractional byte value "1500m" is invalid, must be an integer';
     const history =
       'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
@@ -77,7 +80,7 @@ describe('stateful sets', () => {
     ]);
   });
 
-  test('let some things be changed, and count that', async () => {
+  test('allow some changes, and count them', async () => {
     await statefulSets.create(statefulSet());
     const scaled = await statefulSets.patch('db', { spec: { replicas: 3, minReadySeconds: 2 } });
     expect([scaled.code, scaled.object.metadata.generation]).toEqual([200, 2]);
@@ -87,7 +90,7 @@ describe('stateful sets', () => {
     expect(annotated.object.metadata.generation).toBe(2);
   });
 
-  test('forget how many pods may be updated at a time, which is not done yet', async () => {
+  test('drop maxUnavailable, whose feature is disabled', async () => {
     const updateStrategy = {
       type: 'RollingUpdate',
       rollingUpdate: { partition: 1, maxUnavailable: -1 },
@@ -106,7 +109,7 @@ describe('stateful sets', () => {
     });
   });
 
-  test('have a status that is written on its own', async () => {
+  test('have a separate status', async () => {
     await statefulSets.create(statefulSet());
     const changed = await statefulSets.patch('db/status', {
       spec: { replicas: 9 },
@@ -128,7 +131,7 @@ describe('stateful sets', () => {
     expect((await statefulSets.get('db')).object.spec).toMatchObject({ replicas: 4 });
   });
 
-  test('are shown', async () => {
+  test('have a table', async () => {
     await statefulSets.create(statefulSet());
     const { columns, rows } = await statefulSets.table();
     expect(columns).toEqual(['Name', 'Ready', 'Age', 'Containers', 'Images']);

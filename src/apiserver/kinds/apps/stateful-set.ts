@@ -28,7 +28,10 @@ const TEMPLATE = SPEC.child('template');
 const KEEPS_ALL_REVISIONS =
   'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
 
-/** `claim`: the path of a claim's spec in its template; Kubernetes gives it otherwise at creation and in updates. */
+/**
+ * Returns the warnings. `claim`: returns the path of a claim's spec in its template, which differs
+ * between creation and updates, as upstream.
+ */
 function warnings({ spec }: StatefulSet, claim: (template: FieldPath) => FieldPath): string[] {
   const claims = (spec.volumeClaimTemplates ?? []).flatMap((template, index) =>
     claimWarnings(template.spec, claim(SPEC.child('volumeClaimTemplates').index(index))),
@@ -36,7 +39,10 @@ function warnings({ spec }: StatefulSet, claim: (template: FieldPath) => FieldPa
   return (spec.revisionHistoryLimit ?? 0) < 0 ? [...claims, KEEPS_ALL_REVISIONS] : claims;
 }
 
-/** Without what nobody acts on: of the template, and how many pods may be away at a time (MaxUnavailableStatefulSet). */
+/**
+ * Returns the stateful set without fields of disabled features: those of the template, and
+ * maxUnavailable (MaxUnavailableStatefulSet).
+ */
 function withEnabledFields(statefulSet: StatefulSet, old?: StatefulSet): StatefulSet {
   const enabled = withEnabledTemplateFields(statefulSet, old);
   const { updateStrategy } = enabled.spec;
@@ -52,7 +58,7 @@ function withEnabledFields(statefulSet: StatefulSet, old?: StatefulSet): Statefu
 
 const statefulSetStrategy: ResourceStrategy<StatefulSet> = {
   generation: true,
-  // Its pods have its name in theirs, which are host names.
+  // The names of its pods contain its name, and are host names.
   validateName: labelName,
   prepareForCreate: (statefulSet) =>
     withEnabledFields({ ...statefulSet, status: { replicas: 0, availableReplicas: 0 } }),

@@ -1,4 +1,4 @@
-// What `kubectl get` shows of workloads and jobs: the columns, and a row for each thing that a cell can say.
+// The tables of workloads and jobs: their columns, and a row for each possible content of a cell.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import { statefulSetTable } from './stateful-set.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 
-/** Names of the columns; those that only `-o wide` shows in brackets. */
+/** Returns the names of the columns. Brackets mark those that only `-o wide` shows. */
 function columnsOf<T extends KubeObject>(table: TableConvertor<T>): string {
   return table.columns
     .map(({ name, priority = 0 }) => (priority === 0 ? name : `[${name}]`))
@@ -39,7 +39,8 @@ test('deployments', () => {
   const row = (more: string): string => rowOf(deploymentTable, 'apps/v1.Deployment', more);
   expect(
     row(
-      `spec: {replicas: 5, ${selector}, ${template}}\nstatus: {replicas: 10, updatedReplicas: 2, readyReplicas: 4, availableReplicas: 1}`,
+      `spec: {replicas: 5, ${selector}, ${template}}\nstatus: {replicas: 10, updatedReplicas: ` +
+        '2, readyReplicas: 4, availableReplicas: 1}',
     ),
   ).toBe('x | 4/5 | 2 | 1 | 60m | c,d | i,j | a=b');
   expect(row(`spec: {${template}, selector: {matchExpressions: [{key: a, operator: Like}]}}`)).toBe(
@@ -60,10 +61,12 @@ test('stateful sets', () => {
 
 test('daemon sets', () => {
   expect(columnsOf(daemonSetTable)).toBe(
-    'Name | Desired | Current | Ready | Up-to-date | Available | Node Selector | Age | [Containers] | [Images] | [Selector]',
+    'Name | Desired | Current | Ready | Up-to-date | Available | Node Selector | Age | ' +
+      '[Containers] | [Images] | [Selector]',
   );
   const status =
-    'status: {currentNumberScheduled: 2, desiredNumberScheduled: 3, numberReady: 1, updatedNumberScheduled: 4, numberAvailable: 5}';
+    'status: {currentNumberScheduled: 2, desiredNumberScheduled: 3, numberReady: 1, ' +
+    'updatedNumberScheduled: 4, numberAvailable: 5}';
   expect(
     rowOf(daemonSetTable, 'apps/v1.DaemonSet', `spec: {${selector}, ${template}}\n${status}`),
   ).toBe('x | 3 | 2 | 1 | 4 | 5 | a=b,d=e | 60m | c,d | i,j | a=b');
@@ -124,7 +127,8 @@ describe('jobs', () => {
     [
       'complete',
       'completions: 1',
-      `succeeded: 1, startTime: "2026-01-01T00:10:00Z", completionTime: "2026-01-01T00:10:33Z", ${condition('Complete')}`,
+      'succeeded: 1, startTime: "2026-01-01T00:10:00Z", completionTime: ' +
+        `"2026-01-01T00:10:33Z", ${condition('Complete')}`,
       'Complete | 1/1 | 33s',
     ],
     ['not complete', 'completions: 1', condition('Complete', 'False'), 'Running | 0/1 | '],
@@ -141,7 +145,7 @@ describe('jobs', () => {
     ).toBe(`x | ${cells} | 60m | c,d | i,j | a=b`);
   });
 
-  test('one that is being deleted', () => {
+  test('an object that is being deleted', () => {
     const job = decodeManifest<Parameters<typeof jobTable.cells>[0]>(
       'batch/v1.Job',
       `metadata: {name: x, deletionTimestamp: "2026-01-01T00:00:00Z"}\nspec: {${template}}`,

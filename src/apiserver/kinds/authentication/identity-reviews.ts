@@ -1,13 +1,20 @@
-// The review kinds of authentication.k8s.io: who is it? They are asked, never stored.
+// The review kinds of authentication.k8s.io, which return the user of a token or of the request.
+// They are never stored.
 
-import { selfSubjectReviews, tokenReviews } from '#api/groups/authentication/v1/index.ts';
-import type { TokenReview } from '#api/groups/authentication/v1/index.ts';
+import {
+  selfSubjectReviews,
+  type TokenReview,
+  tokenReviews,
+} from '#api/groups/authentication/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { AUTHENTICATED_GROUP } from '#apiserver/authentication/authenticator.ts';
-import type { TokenAnswer, TokenAuthenticator } from '#apiserver/authentication/authenticator.ts';
+import {
+  AUTHENTICATED_GROUP,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from '#apiserver/authentication/authenticator.ts';
 import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';
@@ -15,11 +22,11 @@ import type { UserInfo } from '#apiserver/request.ts';
 
 export interface IdentityReviewServices {
   readonly clock: Clock;
-  /** Those that know the tokens of requests, in their order. */
+  /** The authenticators of requests' tokens, in order. */
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
 }
 
-/** SelfSubjectReview alone of the reviews has a creation time, as upstream. */
+/** Serves SelfSubjectReview, the only review with a creation time, as upstream. */
 function selfSubjectReview(clock: Clock): Rest {
   return {
     create: async (context, _name, object, { validate }) => {

@@ -1,10 +1,9 @@
-// Reviews of what somebody may do, through the server: what they must be like.
+// Access reviews through the server, and their validation.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const GROUP = '/apis/authorization.k8s.io/v1';
 const LOCAL = `${GROUP}/namespaces/default/localsubjectaccessreviews`;
@@ -30,7 +29,8 @@ test('a review in a namespace is about that namespace', async () => {
   expect(json).toMatchObject({ metadata: { namespace: 'default' }, status: { allowed: false } });
   const other = { ...resourceAttributes, namespace: 'other' };
   expect(outcome(await api.post(LOCAL, { spec: { user: 'joe', resourceAttributes: other } }))).toBe(
-    '422 Invalid: LocalSubjectAccessReview.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
+    '422 Invalid: LocalSubjectAccessReview.authorization.k8s.io "" is invalid: ' +
+      'spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
   );
 });
 
@@ -45,7 +45,7 @@ test.each([
   );
 });
 
-test('one without a namespace lists no rules', async () => {
+test('a review without a namespace lists no rules', async () => {
   expect(outcome(await api.post(`${GROUP}/selfsubjectrulesreviews`, { spec: {} }))).toBe(
     '400 BadRequest: no namespace on request',
   );

@@ -1,18 +1,16 @@
-// The review kinds of authorization.k8s.io, which check permissions. They are asked, never stored.
+// The review kinds of authorization.k8s.io, which check permissions. They are never stored.
 
 import {
+  type LocalSubjectAccessReview,
   localSubjectAccessReviews,
+  type NonResourceAttributes,
+  type ResourceAttributes,
+  type SelfSubjectAccessReview,
   selfSubjectAccessReviews,
+  type SelfSubjectRulesReview,
   selfSubjectRulesReviews,
+  type SubjectAccessReview,
   subjectAccessReviews,
-} from '#api/groups/authorization/v1/index.ts';
-import type {
-  LocalSubjectAccessReview,
-  NonResourceAttributes,
-  ResourceAttributes,
-  SelfSubjectAccessReview,
-  SelfSubjectRulesReview,
-  SubjectAccessReview,
 } from '#api/groups/authorization/v1/index.ts';
 import {
   validateLocalSubjectAccessReview,
@@ -122,7 +120,10 @@ function attributesOf(
   };
 }
 
-/** What is not one value that a field has, or has not, restricts too little to be relied on: it is left out, as upstream does. */
+/**
+ * Returns the selector as text. Requirements other than equality and inequality with one value are
+ * left out, as upstream: they restrict too little to be relied on.
+ */
 function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): string | undefined {
   if (selector === undefined) return undefined;
   const { rawSelector, requirements = [] } = selector;
@@ -151,7 +152,7 @@ async function answer(
   return new FreshObject({ ...review, status });
 }
 
-/** Decides on the reviews. */
+/** The authorizer that decides about the reviews. */
 export interface AccessReviewServices {
   readonly authorizer: Authorizer;
 }

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let cronJobs: ResourceRequests;
@@ -30,7 +33,7 @@ const cronJob = (spec: object = {}, podSpec: object = {}) => ({
 });
 
 describe('cron jobs', () => {
-  test('are made with defaults and without a status', async () => {
+  test('are created with defaults and without a status', async () => {
     const { code, object } = await cronJobs.create({
       ...cronJob(),
       status: { lastScheduleTime: '2026-01-01T00:00:00Z' },
@@ -45,7 +48,7 @@ describe('cron jobs', () => {
     });
   });
 
-  test('are refused with every cause', async () => {
+  test('are rejected with every cause', async () => {
     const { code, causes } = await cronJobs.create(
       cronJob({ schedule: 'daily', timeZone: 'Mars' }, { restartPolicy: 'Always' }),
     );
@@ -57,15 +60,16 @@ describe('cron jobs', () => {
     ]);
   });
 
-  test('without a name are refused for that, too', async () => {
+  test('without a name are rejected for that, too', async () => {
     const { code, causes } = await cronJobs.create({ spec: { ...cronJob().spec, schedule: '' } });
     expect([code, causes]).toEqual([422, ['metadata.name', 'spec.schedule']]);
   });
 
-  test('warn of their pods', async () => {
+  test('warn about their pod template', async () => {
     const { warnings } = await cronJobs.create(cronJob({}, { terminationGracePeriodSeconds: -1 }));
     expect(warnings).toEqual([
-      'spec.jobTemplate.spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
+      'spec.jobTemplate.spec.template.spec.terminationGracePeriodSeconds: must be >= 0; ' +
+        'negative values are invalid and will be treated as 1',
     ]);
     expect((await cronJobs.patch('backup', { metadata: { labels: { a: 'b' } } })).warnings).toEqual(
       [],
@@ -73,7 +77,7 @@ describe('cron jobs', () => {
     expect((await cronJobs.patch('backup', { spec: { suspend: true } })).warnings).toHaveLength(1);
   });
 
-  test('can be changed, and count it', async () => {
+  test('can be changed, and count changes', async () => {
     await cronJobs.create(cronJob());
     const changed = await cronJobs.patch('backup', {
       spec: { schedule: '@hourly' },
@@ -88,7 +92,7 @@ describe('cron jobs', () => {
     expect([refused.code, refused.causes]).toEqual([422, ['spec.schedule']]);
   });
 
-  test('have a status that is written on its own', async () => {
+  test('have a separate status', async () => {
     await cronJobs.create(cronJob());
     const status = {
       lastScheduleTime: '2026-01-01T00:00:00Z',
@@ -100,13 +104,13 @@ describe('cron jobs', () => {
     expect(changed.object.metadata.generation).toBe(1);
   });
 
-  test('take their jobs with them', async () => {
+  test('are deleted with their jobs', async () => {
     await cronJobs.create(cronJob());
     await cronJobs.delete('backup');
     expect((await cronJobs.get('backup')).code).toBe(404);
   });
 
-  test('are shown', async () => {
+  test('have a table', async () => {
     await cronJobs.create(cronJob({ timeZone: 'Europe/Berlin' }));
     const { columns, rows } = await cronJobs.table();
     expect(columns.slice(0, 7)).toEqual([

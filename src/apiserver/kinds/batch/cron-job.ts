@@ -25,9 +25,10 @@ import { withEnabledTemplateFields } from '../pod-template.ts';
 type CronJob = Immutable<batch.CronJob>;
 
 const JOB_SPEC = new field.FieldPath('spec', 'jobTemplate', 'spec');
-/** Kubernetes' words; the path in them is its mistake. */
+/** Kubernetes' text, including the mistake in the path. */
 const ZONE_WARNING =
-  'CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details';
+  'CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see ' +
+  'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details';
 
 const zoneWarnings = ({ spec }: CronJob): string[] =>
   spec.schedule.includes('TZ') ? [ZONE_WARNING] : [];

@@ -15,8 +15,7 @@ import {
 } from '#api/groups/certificates/v1/signers.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -80,8 +79,8 @@ const csr = (spec: object = {}) => ({
 });
 const approved = { type: 'Approved', status: 'True', reason: 'Good' };
 
-describe('what is in a request', () => {
-  test('is read, whatever its key', () => {
+describe('the content of a request', () => {
+  test('is parsed, for any type of key', () => {
     expect(parseCertificateRequest(request)).toMatchObject({
       commonName: 'system:node:n1',
       organizations: ['system:nodes'],
@@ -96,7 +95,7 @@ describe('what is in a request', () => {
     });
   });
 
-  test('is checked: another signature, bytes that are none', () => {
+  test('is validated: another signature, invalid bytes', () => {
     const der = Buffer.from(
       Buffer.from(request, 'base64')
         .toString('latin1')
@@ -120,7 +119,7 @@ describe('what is in a request', () => {
     );
   });
 
-  test('must fit the signer of kubelets', () => {
+  test('must be valid for the signer of kubelets', () => {
     const parsed = { ...parseCertificateRequest(request), uris: [] };
     const usages = ['digital signature', 'client auth'];
     expect(kubeletClientProblem(parsed, usages)).toBe('DNS subjectAltNames are not allowed');
@@ -140,7 +139,7 @@ describe('what is in a request', () => {
   });
 });
 
-test('who asks is written by the server', async () => {
+test('the server writes the user', async () => {
   const { json } = await send(t.server, {
     method: 'POST',
     path: PATH,
@@ -188,7 +187,7 @@ test.each<[object, string]>([
   expect(text).toContain(why);
 });
 
-test('nobody becomes an administrator', async () => {
+test('requests for system:masters are rejected', async () => {
   const signerName = 'kubernetes.io/kube-apiserver-client';
   expect(outcome(await api.post(PATH, csr({ signerName, request: masters })))).toContain(
     'use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
@@ -200,7 +199,7 @@ describe('a request', () => {
     expect((await api.post(PATH, csr())).code).toBe(201);
   });
 
-  test('stays as it is; labels may change', async () => {
+  test('is immutable except for labels', async () => {
     const { json } = await api.patch(`${PATH}/a`, {
       metadata: { labels: { a: 'b' } },
       spec: { signerName: 'example.com/other' },
@@ -249,13 +248,13 @@ describe('a request', () => {
     );
   });
 
-  test('gets nothing but certificates', async () => {
+  test('accepts only certificates', async () => {
     expect(
       outcome(await api.patch(`${PATH}/a/status`, { status: { certificate: base64('x') } })),
     ).toContain('must contain at least one CERTIFICATE PEM block');
   });
 
-  test('is decided only by who may, for this signer', async () => {
+  test('is approved only with permission for its signer', async () => {
     const user = {
       name: 'system:serviceaccount:kube-system:certificate-controller',
       groups: ['system:authenticated'],
@@ -276,7 +275,7 @@ describe('a request', () => {
     );
   });
 
-  test('is selected by its signer, and shown', async () => {
+  test('can be selected by its signer, and has a table', async () => {
     const find = async (name: string) =>
       (await api.get(`${PATH}?fieldSelector=spec.signerName%3D${name}`)).json.items;
     expect(await find('example.com/mine')).toHaveLength(1);

@@ -1,5 +1,5 @@
-// The resource certificatesigningrequests. What is asked for never changes; that it is approved and that it is signed are
-// written by two, through a subresource each.
+// The resource certificatesigningrequests. The spec is immutable. Approvers and signers write the
+// status, each through a separate subresource.
 
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import type * as certificates from '#api/groups/certificates/v1/index.ts';
@@ -44,9 +44,11 @@ const certificateSigningRequestStrategy: ResourceStrategy<CertificateSigningRequ
     validateCertificateSigningRequestUpdate(request, old, { decisions: false, certificate: false }),
 };
 
-/** Of signers: the certificate, and conditions other than the decision. */
+/**
+ * The rules for signers: they write the certificate, and conditions other than approval and denial.
+ */
 const statusStrategy: SubresourceStrategy<CertificateSigningRequest> = {
-  // Of conditions nobody comes to be the owner here: those of approvers are among them.
+  // No manager owns conditions here, since they include those of approvers.
   resetFields: [['spec'], ['status', 'conditions']],
   prepareForUpdate(request, old, { now }) {
     const conditions = timed(withDecisionsOf(request, old), old, now);
@@ -56,7 +58,7 @@ const statusStrategy: SubresourceStrategy<CertificateSigningRequest> = {
     validateCertificateSigningRequestUpdate(request, old, { decisions: false, certificate: true }),
 };
 
-/** Of approvers: conditions, and nothing else. */
+/** The rules for approvers: they write only conditions. */
 const approvalStrategy: SubresourceStrategy<CertificateSigningRequest> = {
   resetFields: [['spec'], ['status', 'certificate']],
   prepareForUpdate(request, old, { now }) {
@@ -74,7 +76,10 @@ function withConditions(
   return { ...(conditions.length > 0 && { conditions }), ...status };
 }
 
-/** Decisions in the old state are put back as they were, where the client has sent them too; others are its own. */
+/**
+ * Returns the conditions with the stored decisions restored, at the places where the client has
+ * sent them. The client's other conditions stay.
+ */
 function withDecisionsOf(
   request: CertificateSigningRequest,
   old: CertificateSigningRequest,
@@ -85,7 +90,10 @@ function withDecisionsOf(
   });
 }
 
-/** Times that the client left out: now, or since when it has been so. */
+/**
+ * Returns the conditions with missing times filled in: now, or the stored time of an unchanged
+ * condition.
+ */
 function timed(
   conditions: readonly Condition[],
   old: CertificateSigningRequest,

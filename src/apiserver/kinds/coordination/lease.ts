@@ -12,7 +12,9 @@ import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Lease = Immutable<coordination.Lease>;
 
-/** Leaders that are chosen by a coordinator are off by default: what only it reads is not taken. */
+/**
+ * Returns the lease without fields for coordinated leader election, which is disabled by default.
+ */
 function withoutDisabledFields(lease: Lease, old?: Lease): Lease {
   const { strategy, preferredHolder, ...spec } = lease.spec;
   if (strategy === undefined && preferredHolder === undefined) return lease;
@@ -32,7 +34,7 @@ const leaseStrategy: ResourceStrategy<Lease> = {
   allowCreateOnUpdate: true,
   prepareForCreate: (lease) => withoutDisabledFields(lease),
   prepareForUpdate: (lease, old) => withoutDisabledFields(lease, old),
-  // Who renews a lease must have seen it.
+  // A client must send the resourceVersion of the lease that it renews.
   allowUnconditionalUpdate: false,
   validate: (lease) => validateLease(lease),
   validateUpdate: (lease) => validateLease(lease),

@@ -1,10 +1,9 @@
-// Addresses in statuses: those that would be written otherwise now are told of.
+// Warnings about addresses in statuses that are not in canonical form.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const BASE = '/api/v1/namespaces/default';
 
@@ -55,7 +54,7 @@ test.each<[what: string, status: object, warnings: string[]]>([
   expect(changed.warnings).toEqual(warnings);
 });
 
-test('of pods, where they may not be', async () => {
+test('of pods, where they are invalid', async () => {
   await api.post(
     `${BASE}/pods`,
     'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: x}]}',

@@ -1,8 +1,8 @@
-// The resource componentstatuses (deprecated): not stored. Each request asks the components: the store, which the API server uses
-// itself, and the controller manager and the scheduler through `componentHealth`.
+// The resource componentstatuses (deprecated), which is not stored. Each request checks the
+// components: the store directly, and the controller manager and the scheduler through
+// `componentHealth`.
 
-import { componentStatuses } from '#api/groups/core/v1/index.ts';
-import type { ComponentStatus } from '#api/groups/core/v1/index.ts';
+import { type ComponentStatus, componentStatuses } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -18,23 +18,23 @@ import { NAME, column } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 /**
- * Asks a component whether it is healthy. Rejects with the reason if it is not. A check must settle in bounded time, even if the
- * component does not answer.
+ * Checks the health of a component. Rejects with the reason if it is unhealthy. A check must settle
+ * in bounded time, even if the component does not respond.
  */
 export type ComponentCheck = () => Promise<void>;
 
-/** The components besides the store, by the names that upstream gives them. */
+/** The components besides the store, by upstream's names. */
 const CHECKED_COMPONENTS = ['controller-manager', 'scheduler'] as const;
 export type ComponentHealth = Readonly<Record<(typeof CHECKED_COMPONENTS)[number], ComponentCheck>>;
 
-/** A key that is never written. The check is whether the store answers at all. */
+/** A key that is never written. The check only shows whether the store responds. */
 const PROBE = '/registry/health';
 
 type Condition = NonNullable<ComponentStatus['conditions']>[number];
 
 export interface ComponentStatusServices {
   readonly storage: Storage;
-  /** Absent: the state of the components besides the store is unknown. */
+  /** The health checks. Absent: the state of the components besides the store is unknown. */
   readonly componentHealth?: ComponentHealth;
 }
 

@@ -1,4 +1,4 @@
-// The resource configmaps: the smallest whole example of a kind.
+// The resource configmaps: the smallest complete example of a kind.
 
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';

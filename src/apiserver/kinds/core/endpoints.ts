@@ -1,4 +1,4 @@
-// The resource endpoints. Deprecated: endpoint slices say the same and more.
+// The resource endpoints. It is deprecated: endpoint slices have the same information and more.
 
 import { endpoints } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
@@ -17,7 +17,10 @@ import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Endpoints = Immutable<core.Endpoints>;
 
-/** What the controller of endpoints writes is right. */
+/**
+ * Returns the warnings. The endpoints controller writes valid addresses, so its objects are not
+ * checked.
+ */
 function warnings({ metadata, subsets = [] }: Endpoints): string[] {
   if (metadata.labels?.['endpoints.kubernetes.io/managed-by'] === 'endpoint-controller') return [];
   return subsets.flatMap((subset, index) =>

@@ -12,7 +12,7 @@ type LimitRange = Immutable<core.LimitRange>;
 const limitRangeStrategy: ResourceStrategy<LimitRange> = {
   checksNameOnUpdate: true,
   allowCreateOnUpdate: true,
-  /** One that nobody has named is called as itself. */
+  /** A limit range without a name gets its UID as the name. */
   prepareForCreate: (range) =>
     (range.metadata.name ?? '') === ''
       ? { ...range, metadata: { ...range.metadata, name: range.metadata.uid } }

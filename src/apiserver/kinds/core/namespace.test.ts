@@ -1,10 +1,9 @@
-// Namespaces through the API: they end when nothing keeps them any more.
+// Namespaces through the API: their deletion waits for all finalizers.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces';
 
@@ -23,7 +22,7 @@ const manifest = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n${more}`;
 const namespace = async (name: string) => (await api.get(`${PATH}/${name}`)).json;
 
-test('a new one is active, has its name as a label, and the finalizer of the server', async () => {
+test('a new one is active, has its name as a label, and the server’s finalizer', async () => {
   const { json } = await api.post(
     PATH,
     manifest('a', 'spec: {finalizers: [example.com/x]}\nstatus: {phase: Terminating}'),
@@ -70,7 +69,7 @@ test('updates change neither its finalizers nor its phase, and its name stays a 
 });
 
 describe('deletion', () => {
-  test('marks it, and finalize lets it go', async () => {
+  test('marks it, and finalize completes the deletion', async () => {
     const { json } = await api.post(PATH, manifest('a'));
     const marked = await api.delete(`${PATH}/a`);
     expect(marked.code).toBe(200);
@@ -80,14 +79,14 @@ describe('deletion', () => {
       status: { phase: 'Terminating' },
     });
     expect(marked.json.metadata).not.toHaveProperty('deletionGracePeriodSeconds');
-    // Once is enough.
+    // A second deletion changes nothing.
     expect((await api.delete(`${PATH}/a`)).json).toEqual(marked.json);
     const finalized = await api.put(`${PATH}/a/finalize`, { ...marked.json, spec: {} });
     expect(finalized.code).toBe(200);
     expect((await api.get(`${PATH}/a`)).code).toBe(404);
   });
 
-  test('waits for the finalizers of others', async () => {
+  test('waits for other finalizers', async () => {
     await api.post(
       PATH,
       manifest('a').replace('name: a', 'name: a, finalizers: [example.com/hold]'),
@@ -106,13 +105,13 @@ describe('deletion', () => {
     );
   });
 
-  test('is for one at a time', async () => {
+  test('of several at once is not served', async () => {
     expect((await api.delete(PATH)).code).toBe(405);
   });
 });
 
 describe('finalize', () => {
-  test('changes nothing but the spec', async () => {
+  test('changes only the spec', async () => {
     await api.post(PATH, manifest('a'));
     const finalizers = ['kubernetes', 'example.com/x'];
     const { json } = await api.put(
@@ -122,20 +121,21 @@ describe('finalize', () => {
     expect(json).toMatchObject({ spec: { finalizers }, status: { phase: 'Active' } });
   });
 
-  test('wants names of finalizers', async () => {
+  test('requires names of finalizers', async () => {
     await api.post(PATH, manifest('a'));
     expect(
       outcome(
         await api.put(`${PATH}/a/finalize`, manifest('a', 'spec: {finalizers: [kubernetes, x]}')),
       ),
     ).toBe(
-      '422 Invalid: Namespace "a" is invalid: spec.finalizers[1]: Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified',
+      '422 Invalid: Namespace "a" is invalid: spec.finalizers[1]: Invalid value: "x": name is ' +
+        'neither a standard finalizer name nor is it fully qualified',
     );
   });
 });
 
 describe('status', () => {
-  test('changes nothing but the status', async () => {
+  test('changes only the status', async () => {
     await api.post(PATH, manifest('a'));
     const conditions = [{ type: 'X', status: 'True' }];
     const { json } = await api.patch(`${PATH}/a/status`, {
@@ -148,10 +148,11 @@ describe('status', () => {
     });
   });
 
-  test('says the phase that the deletion says', async () => {
+  test('has the phase Terminating during a deletion', async () => {
     await api.post(PATH, manifest('a'));
     expect(outcome(await api.patch(`${PATH}/a/status`, { status: { phase: 'Terminating' } }))).toBe(
-      `422 Invalid: Namespace "a" is invalid: status.Phase: Invalid value: "Terminating": may only be 'Active' if \`deletionTimestamp\` is empty`,
+      '422 Invalid: Namespace "a" is invalid: status.Phase: Invalid value: "Terminating": may ' +
+        `only be 'Active' if \`deletionTimestamp\` is empty`,
     );
     await api.delete(`${PATH}/a`);
     expect(outcome(await api.patch(`${PATH}/a/status`, { status: { phase: 'Active' } }))).toContain(

@@ -20,7 +20,7 @@ type Namespace = Immutable<core.Namespace>;
 const FINALIZER = 'kubernetes';
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** Every namespace can be selected by its name. */
+/** Returns the namespace with its name as a label, so that it can be selected by name. */
 function withNameLabel(namespace: Namespace): Namespace {
   const { metadata } = namespace;
   if (metadata.labels?.[NAME_LABEL] === metadata.name) return namespace;

@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/nodes';
 const CONFIG = 'configSource: {configMap: {name: cm, namespace: ns, kubeletConfigKey: k}}';
@@ -23,7 +22,7 @@ afterEach(async () => {
 const manifest = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Node\nmetadata: {name: ${name}}\n${more}`;
 
-test('a new one comes with its status', async () => {
+test('a new one keeps its status', async () => {
   const { json } = await api.post(
     PATH,
     manifest('a', 'spec: {podCIDR: 10.0.1.0/24}\nstatus: {capacity: {cpu: 4000m, pods: "110"}}'),
@@ -35,7 +34,7 @@ test('a new one comes with its status', async () => {
   expect(json.metadata.generation).toBeUndefined();
 });
 
-test('what kubelets were once configured with is dropped', async () => {
+test('the fields of dynamic kubelet configuration are dropped', async () => {
   const made = await api.post(PATH, manifest('a', `spec: {${CONFIG}}`));
   expect(made.json.spec).toEqual({});
   expect(made.warnings).toEqual([]);
@@ -44,7 +43,7 @@ test('what kubelets were once configured with is dropped', async () => {
   expect(json.status).not.toHaveProperty('config');
 });
 
-test('clients are warned of what nothing reads', async () => {
+test('unused fields cause warnings', async () => {
   const { warnings } = await api.post(PATH, manifest('a', 'spec: {externalID: x}'));
   expect(warnings).toEqual([
     'spec.externalID: this field is deprecated, and is unused by Kubernetes',
@@ -62,7 +61,7 @@ describe('updates', () => {
     );
   });
 
-  test('of the spec leave the status', async () => {
+  test('of the spec do not change the status', async () => {
     const { json } = await api.patch(`${PATH}/a`, {
       spec: { unschedulable: true },
       status: { capacity: { cpu: '8' } },
@@ -73,7 +72,7 @@ describe('updates', () => {
     });
   });
 
-  test('of the status leave the spec', async () => {
+  test('of the status do not change the spec', async () => {
     const { json } = await api.patch(`${PATH}/a/status`, {
       spec: { unschedulable: true },
       status: { capacity: { cpu: '8' } },
@@ -94,15 +93,16 @@ describe('updates', () => {
       'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
     ],
     [
-      'a taint of no known effect, which is told once',
+      'a taint with an unknown effect, which is reported once',
       { taints: [{ key: 'a', effect: 'X' }] },
-      'metadata.taints[0].effect: Unsupported value: "X": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+      'metadata.taints[0].effect: Unsupported value: "X": supported values: "NoSchedule", ' +
+        '"PreferNoSchedule", "NoExecute"',
     ],
   ])('do not change %s', async (_, spec, problem) => {
     expect(await patch(spec)).toBe(refused(problem));
   });
 
-  test('are checked for the status too', async () => {
+  test('are validated for the status, too', async () => {
     const answer = await api.patch(`${PATH}/a/status`, { status: { capacity: { cpu: '-1' } } });
     expect(outcome(answer)).toBe(
       refused('status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0'),

@@ -5,7 +5,7 @@ import type * as core from '#api/groups/core/v1/index.ts';
 import { validateNode, validateNodeUpdate } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { nodeProxySubresource } from '#apiserver/node-proxy/subresources.ts';
+import { nodeProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
 import type { NodeProxyServices } from '#apiserver/node-proxy/subresources.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -15,7 +15,10 @@ import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Node = Immutable<core.Node>;
 
-/** Kubelets are no longer configured through their nodes. What names such a configuration still keeps it. */
+/**
+ * Returns the node without configSource, since dynamic kubelet configuration was removed. A stored
+ * one stays.
+ */
 function withoutConfigSource(node: Node, old?: Node): Node {
   if (node.spec.configSource === undefined || old?.spec.configSource !== undefined) return node;
   const { configSource: _, ...spec } = node.spec;
@@ -36,13 +39,15 @@ function warnings({ spec }: Node): string[] {
   return found;
 }
 
-/** A kubelet registers its node with its status: it is kept on creation. */
+/**
+ * The rules for nodes. A new node keeps its status, because a kubelet registers its node with it.
+ */
 const nodeStrategy: ResourceStrategy<Node> = {
   prepareForCreate: (node) => withoutConfigStatus(withoutConfigSource(node)),
   validate: (node) => validateNode(node),
   warningsOnCreate: warnings,
   prepareForUpdate: (node, old) => withoutConfigSource({ ...node, status: old.status }, old),
-  // Both sets of rules have some in common: a cause for each.
+  // Some checks are in both sets of rules, and each one has its own cause, as upstream.
   validateUpdate: (node, old) => [...validateNode(node), ...validateNodeUpdate(node, old)],
   warningsOnUpdate: warnings,
 };

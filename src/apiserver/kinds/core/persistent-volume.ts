@@ -29,7 +29,7 @@ const persistentVolumeStrategy: ResourceStrategy<PersistentVolume> = {
   warningsOnUpdate: (volume) => persistentVolumeWarnings(volume),
 };
 
-/** Who changes the phase may say when that was; else it is now. */
+/** A client that changes the phase may set the transition time; the default is now. */
 const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
   prepareForUpdate(volume, old, { now }) {
     const { phase, lastPhaseTransitionTime } = volume.status;

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ComponentStatus } from '#api/groups/core/v1/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 let t: TestServer;
 let api: Api;
@@ -37,7 +36,7 @@ describe('quotas', () => {
   const quota =
     '{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {pods: 2, limits.cpu: 1, cpu: 500m}}}';
 
-  test('are used as their status says', async () => {
+  test('show the usage in their status', async () => {
     expect((await api.post(at('resourcequotas'), quota)).json.status).toEqual({});
     const status = { hard: { pods: '2', 'limits.cpu': '1', cpu: '500m' }, used: { pods: '1' } };
     const { json } = await api.patch(at('resourcequotas/q/status'), {
@@ -71,16 +70,17 @@ describe('limit ranges', () => {
   const range = (metadata: string): string =>
     `{apiVersion: v1, kind: LimitRange, metadata: ${metadata}, spec: {limits: []}}`;
 
-  test('are made by PUT too', async () => {
+  test('can be created by PUT', async () => {
     expect((await api.put(at('limitranges/l'), range('{name: l}'))).code).toBe(201);
     expect((await table(at('limitranges'))).columns).toEqual(['Name', 'Created At']);
   });
 
-  test('say what is wrong', async () => {
+  test('report validation errors', async () => {
     const bad =
       '{apiVersion: v1, kind: LimitRange, metadata: {name: l}, spec: {limits: [{type: Box}]}}';
     expect(outcome(await api.post(at('limitranges'), bad))).toBe(
-      '422 Invalid: LimitRange "l" is invalid: spec.limits[0].type: Invalid value: "Box": must be a standard limit type or fully qualified',
+      '422 Invalid: LimitRange "l" is invalid: spec.limits[0].type: Invalid value: "Box": must ' +
+        'be a standard limit type or fully qualified',
     );
   });
 });
@@ -93,7 +93,7 @@ metadata: {name: p}
 template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}
 `;
 
-  test('have the defaults of pods, and count what changes', async () => {
+  test('have the defaults of pods, and count changes', async () => {
     const { json } = await api.post(at('podtemplates'), template);
     expect(json).toMatchObject({
       metadata: { generation: 1 },
@@ -109,7 +109,7 @@ template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}
     });
   });
 
-  test('have the rules of pods', async () => {
+  test('are validated like pods', async () => {
     const answer = await api.post(at('podtemplates'), template.replace('name: c,', 'name: C,'));
     expect(outcome(answer)).toMatch(
       /^422 Invalid: .*template\.spec\.containers\[0\]\.name: Invalid value: "C"/,
@@ -147,7 +147,7 @@ describe('component statuses', () => {
     ]);
   });
 
-  test('show what the components answer', async () => {
+  test('show the results of the components’ checks', async () => {
     const asked = await startTestServer({
       componentHealth: {
         'controller-manager': () => Promise.resolve(),
@@ -173,7 +173,7 @@ describe('component statuses', () => {
     await asked.stop();
   });
 
-  test('are selected', async () => {
+  test('can be selected', async () => {
     const names = async (query: string): Promise<number> =>
       (await api.get(`${STATUSES}?${query}`)).json.items.length;
     expect(await names('fieldSelector=metadata.name=etcd-0')).toBe(1);
@@ -181,7 +181,7 @@ describe('component statuses', () => {
     expect(await names('labelSelector=a=b')).toBe(0);
   });
 
-  test('are only read', async () => {
+  test('are read-only', async () => {
     expect(
       (await api.post(STATUSES, '{apiVersion: v1, kind: ComponentStatus, metadata: {name: a}}'))
         .code,

@@ -26,7 +26,7 @@ const templateWarnings = ({ template }: ReplicationController['spec']): string[]
 
 const replicationControllerStrategy: ResourceStrategy<ReplicationController> = {
   generation: true,
-  // Before there was a choice, its pods outlived it.
+  // The default of this API version keeps the pods, as upstream.
   defaultGarbageCollection: 'orphan',
   prepareForCreate: (controller) =>
     withEnabledTemplateFields({ ...controller, status: { replicas: 0 } }),

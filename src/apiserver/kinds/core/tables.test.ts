@@ -1,4 +1,4 @@
-// What `kubectl get` shows of every other kind: the columns, and a row for each thing that a cell can say.
+// The tables of all other kinds: their columns, and a row for each possible content of a cell.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import { serviceTable } from './service/table.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 
-/** Names of the columns; those that only `-o wide` shows in brackets. */
+/** Returns the names of the columns. Brackets mark those that only `-o wide` shows. */
 function columnsOf<T extends KubeObject>(table: TableConvertor<T>): string {
   return table.columns
     .map(({ name, priority = 0 }) => (priority === 0 ? name : `[${name}]`))
@@ -42,7 +42,8 @@ describe('services', () => {
   test.each<[what: string, yaml: string, row: string]>([
     [
       'a cluster IP',
-      'spec: {type: ClusterIP, clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ports: [{port: 80, protocol: TCP}, {port: 53, protocol: UDP}], selector: {b: c, a: b}}',
+      'spec: {type: ClusterIP, clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ports: [{port: 80, ' +
+        'protocol: TCP}, {port: 53, protocol: UDP}], selector: {b: c, a: b}}',
       'x | ClusterIP | 10.0.0.1 | <none> | 80/TCP,53/UDP | 60m | a=b,b=c',
     ],
     [
@@ -77,7 +78,8 @@ describe('services', () => {
     ],
     [
       'a load balancer, sorted, without repetition, with external addresses',
-      'spec: {type: LoadBalancer, clusterIP: 10.0.0.1, externalIPs: [9.9.9.9]}\nstatus: {loadBalancer: {ingress: [{hostname: z.example}, {ip: 1.2.3.4}, {ip: 1.2.3.4}, {}]}}',
+      'spec: {type: LoadBalancer, clusterIP: 10.0.0.1, externalIPs: [9.9.9.9]}\nstatus: ' +
+        '{loadBalancer: {ingress: [{hostname: z.example}, {ip: 1.2.3.4}, {ip: 1.2.3.4}, {}]}}',
       'x | LoadBalancer | 10.0.0.1 | 1.2.3.4,z.example,9.9.9.9 | <none> | 60m | <none>',
     ],
   ])('%s', (_, yaml, row) => {
@@ -88,7 +90,8 @@ describe('services', () => {
 describe('nodes', () => {
   test('columns', () => {
     expect(columnsOf(nodeTable)).toBe(
-      'Name | Status | Roles | Age | Version | [Internal-IP] | [External-IP] | [OS-Image] | [Kernel-Version] | [Container-Runtime]',
+      'Name | Status | Roles | Age | Version | [Internal-IP] | [External-IP] | [OS-Image] | ' +
+        '[Kernel-Version] | [Container-Runtime]',
     );
   });
   test.each<[what: string, yaml: string, row: string]>([
@@ -99,9 +102,14 @@ describe('nodes', () => {
     ],
     [
       'ready, with roles',
-      'metadata: {name: x, creationTimestamp: "2026-01-01T00:00:00Z", labels: {node-role.kubernetes.io/worker: "", node-role.kubernetes.io/control-plane: "", kubernetes.io/role: edge, node-role.kubernetes.io/: ""}}\n' +
-        'status: {conditions: [{type: MemoryPressure, status: "False"}, {type: Ready, status: "True"}], addresses: [{type: Hostname, address: x}, {type: InternalIP, address: 10.0.0.1}, {type: ExternalIP, address: 1.2.3.4}],\n' +
-        '  nodeInfo: {kubeletVersion: v1.36.3, osImage: Debian, kernelVersion: "6.1", containerRuntimeVersion: containerd://1.6}}',
+      'metadata: {name: x, creationTimestamp: "2026-01-01T00:00:00Z", labels: ' +
+        '{node-role.kubernetes.io/worker: "", node-role.kubernetes.io/control-plane: "", ' +
+        'kubernetes.io/role: edge, node-role.kubernetes.io/: ""}}\n' +
+        'status: {conditions: [{type: MemoryPressure, status: "False"}, {type: Ready, status: ' +
+        '"True"}], addresses: [{type: Hostname, address: x}, {type: InternalIP, address: ' +
+        '10.0.0.1}, {type: ExternalIP, address: 1.2.3.4}],\n' +
+        '  nodeInfo: {kubeletVersion: v1.36.3, osImage: Debian, kernelVersion: "6.1", ' +
+        'containerRuntimeVersion: containerd://1.6}}',
       'x | Ready | control-plane,edge,worker | 60m | v1.36.3 | 10.0.0.1 | 1.2.3.4 | Debian | 6.1 | containerd://1.6',
     ],
     [
@@ -128,17 +136,23 @@ describe('events', () => {
   test.each<[what: string, yaml: string, row: string]>([
     [
       'of the older form',
-      'involvedObject: {kind: Pod, name: p, fieldPath: "spec.containers{c}"}\ntype: Normal\nreason: Pulled\nmessage: " said "\nsource: {component: kubelet, host: n1}\nfirstTimestamp: "2026-01-01T00:00:00Z"\nlastTimestamp: "2026-01-01T00:59:00Z"\ncount: 3',
+      'involvedObject: {kind: Pod, name: p, fieldPath: "spec.containers{c}"}\ntype: ' +
+        'Normal\nreason: Pulled\nmessage: " said "\nsource: {component: kubelet, host: ' +
+        'n1}\nfirstTimestamp: "2026-01-01T00:00:00Z"\nlastTimestamp: ' +
+        '"2026-01-01T00:59:00Z"\ncount: 3',
       '60s | Normal | Pulled | pod/p | spec.containers{c} | kubelet, n1 | said | 60m | 3 | x',
     ],
     [
       'of the newer form',
-      'involvedObject: {kind: Node}\ntype: Warning\nreason: R\nreportingComponent: a/b\nreportingInstance: i\neventTime: "2026-01-01T00:58:00.000000Z"',
+      'involvedObject: {kind: Node}\ntype: Warning\nreason: R\nreportingComponent: ' +
+        'a/b\nreportingInstance: i\neventTime: "2026-01-01T00:58:00.000000Z"',
       '2m | Warning | R | node |  | a/b, i |  | 2m | 1 | x',
     ],
     [
       'a series',
-      'involvedObject: {kind: Pod, name: p}\nreportingComponent: a\neventTime: "2026-01-01T00:00:00.000000Z"\nseries: {count: 9, lastObservedTime: "2026-01-01T00:59:59.000000Z"}',
+      'involvedObject: {kind: Pod, name: p}\nreportingComponent: a\neventTime: ' +
+        '"2026-01-01T00:00:00.000000Z"\nseries: {count: 9, lastObservedTime: ' +
+        '"2026-01-01T00:59:59.000000Z"}',
       '1s |  |  | pod/p |  | a |  | 60m | 9 | x',
     ],
     ['without times', 'involvedObject: {}', '<unknown> |  |  |  |  |  |  | <unknown> | 1 | x'],
@@ -146,7 +160,7 @@ describe('events', () => {
     expect(rowOf(eventTable, 'core/v1.Event', `metadata: {name: x}\n${yaml}`)).toBe(row);
   });
 
-  test('by the time when they were seen last', () => {
+  test('sorted by the time when they were last seen', () => {
     const event = (lastTimestamp: string | null) =>
       decodeManifest<Parameters<typeof eventTable.cells>[0]>(
         'core/v1.Event',
@@ -161,7 +175,7 @@ describe('events', () => {
   });
 });
 
-describe('kinds that have little to show', () => {
+describe('kinds with few columns', () => {
   test.each<[what: string, columns: string, row: string, expected: [columns: string, row: string]]>(
     [
       [
@@ -199,7 +213,7 @@ describe('kinds that have little to show', () => {
         ['Name | Holder | Age', 'x | me | 60m'],
       ],
       [
-        'a lease that nobody holds',
+        'a lease without a holder',
         columnsOf(leaseTable),
         rowOf(leaseTable, 'coordination/v1.Lease', metadata),
         ['Name | Holder | Age', 'x |  | 60m'],
@@ -210,7 +224,9 @@ describe('kinds that have little to show', () => {
         rowOf(
           replicaSetTable,
           'apps/v1.ReplicaSet',
-          `${metadata}\nspec: {replicas: 3, selector: {matchLabels: {b: c}, matchExpressions: [{key: a, operator: In, values: [u, t]}]}, template: {spec: {containers: [{name: c, image: i}, {name: d, image: j}]}}}\nstatus: {replicas: 2, readyReplicas: 1}`,
+          `${metadata}\nspec: {replicas: 3, selector: {matchLabels: {b: c}, matchExpressions: ` +
+            '[{key: a, operator: In, values: [u, t]}]}, template: {spec: {containers: [{name: c, ' +
+            `image: i}, {name: d, image: j}]}}}\nstatus: {replicas: 2, readyReplicas: 1}`,
         ),
         [
           'Name | Desired | Current | Ready | Age | [Containers] | [Images] | [Selector]',

@@ -14,7 +14,7 @@ const MODES = {
   ReadWriteOncePod: 'RWOP',
 } as const;
 
-/** Short, each once, in a fixed order. */
+/** Returns the short names of the modes, without duplicates, in a fixed order. */
 function accessModes(modes: readonly string[] | undefined): string {
   return Object.entries(MODES)
     .flatMap(([mode, short]) => (modes?.includes(mode) === true ? [short] : []))
@@ -26,7 +26,7 @@ interface Classified {
   readonly spec: { readonly storageClassName?: string };
 }
 
-/** The class was an annotation once, which still comes first. */
+/** Returns the class. The old annotation overrides the field. */
 function classOf({ metadata, spec }: Classified): string {
   return (
     metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? ''

@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { send } from '#apiserver/testing/requests.ts';
 
 let t: TestServer;
@@ -48,7 +47,7 @@ const rows = async (path: string): Promise<unknown> => {
 };
 
 describe('persistent volumes', () => {
-  test('get what they leave out', async () => {
+  test('get defaults', async () => {
     const { code, json } = await api.post(VOLUMES, volume());
     expect(code).toBe(201);
     expect(json).toMatchObject({
@@ -68,14 +67,15 @@ describe('persistent volumes', () => {
     expect(
       outcome(await api.patch(`${VOLUMES}/v`, { spec: { hostPath: { path: '/other' } } })),
     ).toBe(
-      '422 Invalid: PersistentVolume "v" is invalid: spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation',
+      '422 Invalid: PersistentVolume "v" is invalid: spec.persistentvolumesource: Forbidden: ' +
+        'spec.persistentvolumesource is immutable after creation',
     );
     expect((await api.patch(`${VOLUMES}/v`, { spec: { capacity: { storage: '2Gi' } } })).code).toBe(
       200,
     );
   });
 
-  test('get their phase through their status, and the time of it', async () => {
+  test('get their phase and its time through their status', async () => {
     const { json: before } = await api.post(VOLUMES, volume());
     const answer = await api.patch(`${VOLUMES}/v`, { status: { phase: 'Bound' } });
     expect(answer.json.status).toEqual(before.status);
@@ -91,7 +91,7 @@ describe('persistent volumes', () => {
     expect(json.spec).not.toHaveProperty('storageClassName');
   });
 
-  test('are shown with their claims', async () => {
+  test('show their claims in a table', async () => {
     const spec =
       'hostPath: {path: /data}\n  storageClassName: fast\n  claimRef: {namespace: ns, name: c}';
     expect(outcome(await api.post(VOLUMES, volume(spec)))).toBe('201');
@@ -101,14 +101,14 @@ describe('persistent volumes', () => {
     ]);
   });
 
-  test('warn of what is deprecated', async () => {
+  test('warn about deprecated fields', async () => {
     const { headers } = await api.post(VOLUMES, volume('rbd: {monitors: [m], image: i}'));
     expect(String(headers['warning'])).toContain(
       'spec.rbd: deprecated in v1.28, non-functional in v1.31+',
     );
   });
 
-  test('are answered when they go', async () => {
+  test('are returned when they are deleted', async () => {
     await api.post(VOLUMES, volume());
     expect((await api.delete(`${VOLUMES}/v`)).json).toMatchObject({
       kind: 'PersistentVolume',
@@ -118,7 +118,7 @@ describe('persistent volumes', () => {
 });
 
 describe('claims', () => {
-  test('wait for a volume', async () => {
+  test('are pending without a volume', async () => {
     const { json } = await api.post(CLAIMS, `${claim()}status: {phase: Bound}`);
     expect(json).toMatchObject({
       spec: { volumeMode: 'Filesystem' },
@@ -129,20 +129,20 @@ describe('claims', () => {
     ]);
   });
 
-  test('name their source in both fields', async () => {
+  test('have their source in both fields', async () => {
     const source = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 's' };
     const { json } = await api.post(CLAIMS, claim(`dataSource: ${JSON.stringify(source)}`));
     expect(json.spec).toMatchObject({ dataSource: source, dataSourceRef: source });
   });
 
-  test('may be sent again with their source in the older field only', async () => {
+  test('may be updated with the source only in the older field', async () => {
     const source = 'dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}';
     await api.post(CLAIMS, claim(source));
     const { code, json } = await api.put(`${CLAIMS}/c`, claim(source));
     expect([code, json.spec]).toMatchObject([200, { dataSourceRef: { name: 's' } }]);
   });
 
-  test('forget a source that the older field never took', async () => {
+  test('drop a source that the older field does not support', async () => {
     const { json } = await api.post(
       CLAIMS,
       claim('dataSource: {apiGroup: example.com, kind: Other, name: s}'),
@@ -151,13 +151,15 @@ describe('claims', () => {
     expect(json.spec).not.toHaveProperty('dataSourceRef');
   });
 
-  test('are bound once, and grow only then', async () => {
+  test('are bound once, and expand only then', async () => {
     const fast =
-      '{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: p, allowVolumeExpansion: true}';
+      '{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, ' +
+      'provisioner: p, allowVolumeExpansion: true}';
     await api.post('/apis/storage.k8s.io/v1/storageclasses', fast);
     await api.post(CLAIMS, claim('storageClassName: fast'));
     const immutable =
-      '422 Invalid: PersistentVolumeClaim "c" is invalid: spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+      '422 Invalid: PersistentVolumeClaim "c" is invalid: spec: Forbidden: spec is immutable ' +
+      'after creation except resources.requests and volumeAttributesClassName for bound claims';
     const grow = { spec: { resources: { requests: { storage: '2Gi' } } } };
     expect(outcome(await api.patch(`${CLAIMS}/c`, grow))).toBe(immutable);
     expect((await api.patch(`${CLAIMS}/c`, { spec: { volumeName: 'v' } })).code).toBe(200);
@@ -172,7 +174,8 @@ describe('claims', () => {
     ]);
     const shrink = { spec: { resources: { requests: { storage: '1Gi' } } } };
     expect(outcome(await api.patch(`${CLAIMS}/c`, shrink))).toBe(
-      '422 Invalid: PersistentVolumeClaim "c" is invalid: spec.resources.requests.storage: Forbidden: field can not be less than status.capacity',
+      '422 Invalid: PersistentVolumeClaim "c" is invalid: spec.resources.requests.storage: ' +
+        'Forbidden: field can not be less than status.capacity',
     );
   });
 

@@ -19,7 +19,10 @@ import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type EndpointSlice = Immutable<discovery.EndpointSlice>;
 
-/** Topology has fields of its own; what is stored already may stay until the endpoints change. */
+/**
+ * Returns the slice without topology keys that have fields of their own. Stored ones stay until the
+ * endpoints change.
+ */
 function withoutTopology(slice: EndpointSlice, old?: EndpointSlice): EndpointSlice {
   const { endpoints } = slice;
   if (
@@ -36,7 +39,10 @@ function withoutTopology(slice: EndpointSlice, old?: EndpointSlice): EndpointSli
 
 const CONTROLLERS = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io'];
 
-/** What the controllers of slices write is right. */
+/**
+ * Returns the warnings. The controllers of slices write valid addresses, so their objects are not
+ * checked.
+ */
 function warnings({ metadata, addressType, endpoints }: EndpointSlice): string[] {
   if (
     addressType === 'FQDN' ||
@@ -51,7 +57,7 @@ function warnings({ metadata, addressType, endpoints }: EndpointSlice): string[]
 
 const endpointSliceStrategy: ResourceStrategy<EndpointSlice> = {
   checksNameOnUpdate: true,
-  // Labels say whose endpoints these are.
+  // Labels name the service of the endpoints, so they are part of the desired state.
   generation: (slice, old) =>
     desiredStateChanged(slice, old) || !semanticEqual(slice.metadata.labels, old.metadata.labels),
   prepareForCreate: (slice) => withoutTopology(slice),

@@ -1,21 +1,20 @@
-// Makes the flow schemas and priority levels that every cluster begins with, and puts right what has changed of them: always of the
-// mandatory ones, of the suggested ones unless somebody has taken them over. Their annotation says whether somebody has.
+// Creates the flow schemas and priority levels of every cluster, and restores changed ones:
+// mandatory ones always, suggested ones unless a user has taken them over, which their annotation
+// shows.
 
 import {
   AUTO_UPDATE_ANNOTATION,
+  type BootstrapFlowSchema,
+  type BootstrapPriorityLevel,
   FLOW_SCHEMAS,
   PRIORITY_LEVELS,
-} from '#api/groups/flowcontrol/v1/bootstrap.ts';
-import type {
-  BootstrapFlowSchema,
-  BootstrapPriorityLevel,
 } from '#api/groups/flowcontrol/v1/bootstrap.ts';
 import { flowSchemas, priorityLevelConfigurations } from '#api/groups/flowcontrol/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 
-/** As much of an object as is looked at here. */
+/** The part of an object that this code needs. */
 interface Kept {
   readonly metadata: {
     readonly generation?: number;
@@ -31,11 +30,11 @@ interface Access {
   patch(name: string, contentType: 'application/json-patch+json', patch: object): Promise<unknown>;
 }
 
-/** Safe to be run at every start. */
+/** Creates and restores the objects. Every start may call this. */
 export async function keepFlowControlObjects(client: Client): Promise<void> {
   const levels = client.resource(priorityLevelConfigurations);
   const schemas = client.resource(flowSchemas);
-  // The levels first: a schema that names none is dangling.
+  // The levels come first: a schema without its level would be dangling.
   await Promise.all(PRIORITY_LEVELS.map((wanted) => keep(levels, wanted)));
   await Promise.all(FLOW_SCHEMAS.map((wanted) => keep(schemas, wanted)));
 }
@@ -51,14 +50,14 @@ async function keep(
     try {
       await access.create({ metadata: { name, annotations }, spec });
     } catch (error) {
-      // Another server has been faster.
+      // Another server has created it first.
       if (!apierrors.isAlreadyExists(error)) throw error;
     }
     return;
   }
   const { metadata, spec: current } = present;
   const annotation = metadata.annotations?.[AUTO_UPDATE_ANNOTATION];
-  // Of the exempt level users may say how much of it others may have: that difference stays.
+  // Users may set the limits of the exempt level, so that difference stays.
   const differs = !semanticEqual({ ...current, exempt: undefined }, { ...spec, exempt: undefined });
   const ours = annotation === undefined ? metadata.generation === 1 : annotation === 'true';
   const operations: object[] = [];
@@ -69,10 +68,10 @@ async function keep(
     operations.push({ op: 'add', path: '/metadata/annotations', value });
   }
   try {
-    // Also without one: then the server looks whether the status is right.
+    // A patch without operations makes the server recompute the status.
     await access.patch(name, 'application/json-patch+json', operations);
   } catch (error) {
-    // Where nothing is to be changed, a webhook that cannot be called yet does not keep the server from starting.
+    // If nothing is to be changed, a webhook that cannot be reached yet does not prevent the start.
     if (operations.length > 0 || !(error instanceof apierrors.StatusError)) throw error;
   }
 }

@@ -1,5 +1,6 @@
-// The condition Dangling of flow schemas: whether the priority level that one names does not exist. It is written by the server
-// itself, after every write that may have changed it, before the write is answered.
+// The condition Dangling of flow schemas: the priority level of the schema does not exist. The
+// server itself writes the condition after every write that may change it, before it responds to
+// that write.
 
 import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import type * as flowcontrol from '#api/groups/flowcontrol/v1/index.ts';
@@ -27,7 +28,10 @@ const CODEC = new DescriptorCodec({
   message: allSchemas.message('flowcontrol/v1.FlowSchema'),
 });
 
-/** Flow schemas and priority levels: a write of one may change what is true of the other. */
+/**
+ * The kinds of flow schemas and priority levels. A write of one may change the condition of the
+ * other.
+ */
 export const flowControlKinds: KindDefinition = {
   types: [...flowSchemaKind.types, ...priorityLevelConfigurationKind.types],
   build: (services) => {
@@ -37,7 +41,7 @@ export const flowControlKinds: KindDefinition = {
   },
 };
 
-/** Returns the same kinds, whose writes keep the condition right. */
+/** Returns the same kinds, with writes that update the condition. */
 function keepDangling(
   schemas: Kind,
   levels: Kind,
@@ -80,7 +84,8 @@ function keepDangling(
     for (const { metadata } of await findEvery(schemas.rest, '')) await settle(metadata.name ?? '');
   }
 
-  // One after the other: what was read first is written first.
+  // The end of the last update. Updates run one after the other, so that the newest state is
+  // written last.
   let last = Promise.resolve();
   function next(work: () => Promise<void>): Promise<void> {
     last = last.then(work).catch((error: unknown) => {
@@ -105,13 +110,15 @@ function keepDangling(
   ];
 }
 
-/** The condition that the schema should have; undefined if it has it. */
+/** Returns the condition that the schema should have; undefined if it already has it. */
 function missingCondition(
   { spec, status }: FlowSchema,
   levelExists: boolean,
   now: number,
 ): object | undefined {
-  const level = `This FlowSchema references the PriorityLevelConfiguration object named ${quote(spec.priorityLevelConfiguration.name)}`;
+  const level =
+    'This FlowSchema references the PriorityLevelConfiguration object named ' +
+    quote(spec.priorityLevelConfiguration.name);
   const wanted = levelExists
     ? { status: 'False', reason: 'Found', message: `${level} and it exists` }
     : { status: 'True', reason: 'NotFound', message: `${level} but there is no such object` };
@@ -125,7 +132,7 @@ function missingCondition(
   return { type: 'Dangling', lastTransitionTime: formatTime(now), ...wanted };
 }
 
-/** `afterwards` is called after every write that is no dry run, and waited for. */
+/** Returns a Rest that awaits `afterwards` after every write except dry runs. */
 function observed(
   rest: Rest,
   afterwards: (what: 'created' | 'updated' | 'deleted', name: string) => Promise<void>,

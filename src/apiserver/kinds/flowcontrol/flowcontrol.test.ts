@@ -1,9 +1,9 @@
-// Flow schemas and priority levels through the server: those that every cluster begins with, what is filled in, what may change.
+// Flow schemas and priority levels through the server: the objects of every cluster, defaults and
+// validation.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
 const GROUP = '/apis/flowcontrol.apiserver.k8s.io/v1';
@@ -18,7 +18,7 @@ afterEach(async () => {
 const schemas = () => requestsOf(t, `${GROUP}/flowschemas`);
 const levels = () => requestsOf(t, `${GROUP}/prioritylevelconfigurations`);
 
-test('what every cluster begins with', async () => {
+test('the objects of every cluster', async () => {
   const { columns, rows } = await schemas().table();
   expect(columns).toEqual([
     'Name',
@@ -56,7 +56,7 @@ test('what every cluster begins with', async () => {
   ]);
 });
 
-test('at the next start what is mandatory is put right, what is suggested unless somebody has taken it over', async () => {
+test('a start restores mandatory objects, and suggested ones unless taken over', async () => {
   const take = {
     metadata: { annotations: { 'apf.kubernetes.io/autoupdate-spec': 'false' } },
     spec: { matchingPrecedence: 600 },
@@ -78,7 +78,7 @@ test('at the next start what is mandatory is put right, what is suggested unless
   expect(object.metadata.annotations).toEqual({ 'apf.kubernetes.io/autoupdate-spec': 'true' });
 });
 
-test('defaults, refusals, generation and status', async () => {
+test('defaults, rejections, generation and status', async () => {
   const spec = { type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing: {} } } };
   const made = await levels().create({
     metadata: { name: 'it' },
@@ -122,7 +122,7 @@ test('defaults, refusals, generation and status', async () => {
   expect((await schemas().table()).rows.find(([name]) => name === 'it')?.at(-1)).toBe('True');
 });
 
-test('a schema says whether its priority level is there', async () => {
+test('a schema shows whether its priority level exists', async () => {
   const missing = async (): Promise<unknown[]> =>
     (await schemas().table()).rows.map((cells) => cells.at(-1));
   expect(new Set(await missing())).toEqual(new Set(['False']));

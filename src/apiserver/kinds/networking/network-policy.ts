@@ -42,7 +42,7 @@ function warnings({ spec }: NetworkPolicy): string[] {
 }
 
 const networkPolicyStrategy: ResourceStrategy<NetworkPolicy> = {
-  // An empty list that was given counts as a change, as upstream counts it.
+  // An explicit empty list counts as a change, as upstream.
   generation: (policy, old) => !deepEqual(policy.spec, old.spec),
   validate: (policy) => validateNetworkPolicy(policy),
   validateUpdate: (policy, old) => validateNetworkPolicy(policy, old),

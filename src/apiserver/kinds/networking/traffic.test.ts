@@ -1,10 +1,8 @@
-// More of what is right and wrong with network policies, ingresses, slices, ranges and addresses, through the server.
+// Validation of network policies, ingresses, slices, ranges and addresses, through the server.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
-import { requestsOf } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests } from '#apiserver/testing/workloads.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { requestsOf, type ResourceRequests } from '#apiserver/testing/workloads.ts';
 
 let t: TestServer;
 beforeEach(async () => {
@@ -64,7 +62,7 @@ const subset = (more: object) => ({
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-describe('right', () => {
+describe('valid', () => {
   test.each<[Kind, string, object]>([
     ['policy', 'nothing is allowed', policy({})],
     ['policy', 'all is allowed', policy({ ingress: [{}], egress: [{}] })],
@@ -164,7 +162,7 @@ describe('right', () => {
 });
 
 const INGRESS = 'spec.rules[0].http.paths[0]';
-describe('wrong', () => {
+describe('invalid', () => {
   test.each<[Kind, string, object, readonly string[]]>([
     ['policy', 'an empty peer', to({}), ['spec.egress[0].to[0]']],
     [
@@ -400,13 +398,14 @@ describe('wrong', () => {
   });
 });
 
-describe('warned of', () => {
+describe('with warnings', () => {
   const oddly = 'should be in RFC 5952 canonical format ("fd00::1")';
   test.each<[Kind, object, string]>([
     [
       'policy',
       from({ ipBlock: { cidr: 'FD00:1::/64' } }),
-      'spec.ingress[0].from[0].ipBlock.cidr: IPv6 CIDR value "FD00:1::/64" should be in RFC 5952 canonical format ("fd00:1::/64")',
+      'spec.ingress[0].from[0].ipBlock.cidr: IPv6 CIDR value "FD00:1::/64" should be in RFC ' +
+        '5952 canonical format ("fd00:1::/64")',
     ],
     [
       'endpoints',
@@ -418,7 +417,7 @@ describe('warned of', () => {
   });
 });
 
-test('topology is no longer taken', async () => {
+test('topology is not accepted any more', async () => {
   const created = await on('slice').create(
     endpoint({ deprecatedTopology: { 'example.com/rack': 'a' }, zone: 'z' }),
   );
@@ -427,7 +426,7 @@ test('topology is no longer taken', async () => {
   ]);
 });
 
-test('labels count for the generation of a slice', async () => {
+test('labels change the generation of a slice', async () => {
   await on('slice').create(slice({}));
   expect(
     (await on('slice').patch('it', { metadata: { labels: { a: 'b' } } })).object.metadata
@@ -439,7 +438,7 @@ test('labels count for the generation of a slice', async () => {
   ).toBe(2);
 });
 
-test('the status of a range is written by itself', async () => {
+test('the status of a range is written separately', async () => {
   const conditions = [
     {
       type: 'Ready',

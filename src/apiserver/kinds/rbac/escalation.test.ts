@@ -8,8 +8,7 @@ import {
   roles,
 } from '#api/groups/rbac/v1/index.ts';
 import { can } from '#apiserver/authorization/policy/words.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 const user = (name: string) => ({ kind: 'User', apiGroup: GROUP, name });
@@ -26,7 +25,7 @@ const why = async (attempt: Promise<unknown>): Promise<string> => {
   }
 };
 
-/** joe writes roles and bindings of every sort everywhere, and reads pods in `a`. */
+/** joe may write roles and bindings everywhere, and read pods in `a`. */
 beforeEach(async () => {
   t = await startTestServer();
   await t.client.resource(namespaces).create({ metadata: { name: 'a' } });
@@ -58,8 +57,8 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-describe('whoever writes a role', () => {
-  test('must hold what it allows', async () => {
+describe('a user who writes a role', () => {
+  test('must have its permissions', async () => {
     const inA = joe().resource(roles).namespace('a');
     expect(
       await why(inA.create({ metadata: { name: 'ok' }, rules: [can('get', '', 'pods')] })),
@@ -70,12 +69,13 @@ describe('whoever writes a role', () => {
       can('list', 'apps', 'deployments'),
     ];
     expect(await why(inA.create({ metadata: { name: 'more' }, rules: more }))).toBe(
-      'roles.rbac.authorization.k8s.io "more" is forbidden: user "joe" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n' +
+      'roles.rbac.authorization.k8s.io "more" is forbidden: user "joe" (groups=["dev" ' +
+        '"system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n' +
         '{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}\n' +
         '{APIGroups:[""], Resources:["secrets"], ResourceNames:["s"], Verbs:["get"]}\n' +
         '{APIGroups:["apps"], Resources:["deployments"], Verbs:["list"]}',
     );
-    // Not by another way either.
+    // A patch is rejected, too.
     const MERGE = 'application/merge-patch+json';
     expect(await why(inA.patch('ok', MERGE, { rules: more }))).toContain('not currently held');
     const applied = {
@@ -90,14 +90,14 @@ describe('whoever writes a role', () => {
       ),
     ).toContain('not currently held');
     expect(await why(inA.patch('ok', MERGE, { metadata: { labels: { a: 'b' } } }))).toBe('');
-    // What he holds in one namespace he does not hold in all.
+    // Permissions in one namespace do not allow cluster-wide roles.
     const everywhere = joe().resource(clusterRoles);
     expect(
       await why(everywhere.create({ metadata: { name: 'x' }, rules: [can('get', '', 'pods')] })),
     ).toContain('not currently held');
   });
 
-  test('may escalate, if a role says so', async () => {
+  test('may escalate with permission', async () => {
     await t.client
       .resource(clusterRoles)
       .create({ metadata: { name: 'escalator' }, rules: [can('escalate', GROUP, 'roles')] });
@@ -111,26 +111,27 @@ describe('whoever writes a role', () => {
     expect(await why(joe().resource(clusterRoles).create(role))).toContain('not currently held');
   });
 
-  test('cannot aggregate without holding everything', async () => {
+  test('cannot aggregate without all permissions', async () => {
     const aggregated = {
       metadata: { name: 'all' },
       rules: [],
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] },
     };
     expect(await why(joe().resource(clusterRoles).create(aggregated))).toBe(
-      'clusterroles.rbac.authorization.k8s.io "all" is forbidden: must have cluster-admin privileges to use an aggregationRule',
+      'clusterroles.rbac.authorization.k8s.io "all" is forbidden: must have cluster-admin ' +
+        'privileges to use an aggregationRule',
     );
   });
 });
 
-describe('whoever binds a role', () => {
+describe('a user who binds a role', () => {
   const binding = (name: string) => ({
     metadata: { name },
     subjects: [user('jane')],
     roleRef: toClusterRole(name),
   });
 
-  test('must hold it', async () => {
+  test('must have its permissions', async () => {
     const inA = joe().resource(roleBindings).namespace('a');
     expect(await why(inA.create(binding('cluster-admin')))).toContain(
       'rolebindings.rbac.authorization.k8s.io "cluster-admin" is forbidden: user "joe"',
@@ -142,7 +143,7 @@ describe('whoever binds a role', () => {
     expect(await why(inA.create(binding('nonsense')))).toBe(
       'clusterroles.rbac.authorization.k8s.io "nonsense" not found',
     );
-    // Nor may he let others into a binding that there is.
+    // Adding subjects to an existing binding is rejected, too.
     const admins = joe().resource(clusterRoleBindings);
     expect(
       await why(
@@ -151,7 +152,7 @@ describe('whoever binds a role', () => {
     ).toContain('not currently held');
   });
 
-  test('may bind, if a role says so', async () => {
+  test('may bind it with permission', async () => {
     await t.client.resource(clusterRoles).create({
       metadata: { name: 'binder' },
       rules: [can('bind', GROUP, 'clusterroles', 'view')],

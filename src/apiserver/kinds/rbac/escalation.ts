@@ -1,5 +1,6 @@
-// Nobody gives away what he does not have: whoever writes a role must hold all that it allows, or may `escalate` it; whoever
-// binds one must hold it, too, or may `bind` it.
+// Prevents privilege escalation. A user who writes a role must have all of its permissions, or the
+// permission to `escalate` it. A user who binds a role must have its permissions, or the permission
+// to `bind` it.
 
 import { clusterRoles, roles } from '#api/groups/rbac/v1/index.ts';
 import type * as rbac from '#api/groups/rbac/v1/index.ts';
@@ -13,8 +14,7 @@ import { PRIVILEGED_GROUP } from '#apiserver/authorization/privileged.ts';
 import { uncovered } from '#apiserver/authorization/rbac/rules.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ResourceStoreConfig } from '#apiserver/registry/resource-store.ts';
+import { ResourceStore, type ResourceStoreConfig } from '#apiserver/registry/resource-store.ts';
 import type {
   CreateOptions,
   ObjectUpdate,
@@ -27,10 +27,13 @@ type Rules = readonly Immutable<rbac.PolicyRule>[];
 type AnyRole = Immutable<rbac.Role | rbac.ClusterRole>;
 type AnyBinding = Immutable<rbac.RoleBinding | rbac.ClusterRoleBinding>;
 
-/** Throws StatusError (403) if the user may not write this. `old`: what there was; undefined if it is created. */
+/**
+ * Checks a write. Throws StatusError (403) if the user may not make it. `old`: the stored object;
+ * undefined for a creation.
+ */
 type Guard<T> = (context: RequestContext, object: T, old: T | undefined) => Promise<void>;
 
-/** A store that asks once more, behind admission, with what would be written. */
+/** A store that checks each write after admission, with the final object. */
 export class GuardedStore<T extends KubeObject> extends ResourceStore<T> {
   readonly #guard: Guard<T>;
 
@@ -94,7 +97,7 @@ export function guardRole<T extends AnyRole>(
       throw apierrors.forbidden(type, role.metadata.name, why);
     };
     const held = await heldBy(authorizer, user, namespace);
-    // Nobody knows what will be in it one day.
+    // The rules of an aggregated role change later, so it requires all permissions.
     if (aggregationOf(role) !== undefined && uncovered(held, EVERYTHING).length > 0) {
       refuse('must have cluster-admin privileges to use an aggregationRule');
     }
@@ -177,7 +180,7 @@ function attempt({ name, groups }: UserInfo, missing: readonly rbac.PolicyRule[]
   );
 }
 
-/** Parts that differ by their verb only are one. */
+/** Merges parts that differ only in their verbs. */
 function compact(parts: readonly rbac.PolicyRule[]): rbac.PolicyRule[] {
   const rules = new Map<string, rbac.PolicyRule>();
   for (const { verbs, ...what } of parts) {

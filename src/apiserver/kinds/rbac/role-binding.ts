@@ -8,8 +8,7 @@ import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
-import { GuardedStore, guardBinding } from './escalation.ts';
-import type { EscalationConfig } from './escalation.ts';
+import { type EscalationConfig, guardBinding, GuardedStore } from './escalation.ts';
 import { roleBindingTable } from './tables.ts';
 
 type RoleBinding = Immutable<rbac.RoleBinding>;

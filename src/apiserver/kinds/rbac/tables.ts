@@ -8,13 +8,13 @@ import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Binding = Immutable<rbac.RoleBinding | rbac.ClusterRoleBinding>;
 
-/** Of both kinds of roles. */
+/** The table of both kinds of roles. */
 export const roleTable: TableConvertor<Immutable<rbac.Role | rbac.ClusterRole>> = {
   columns: [NAME, { ...column('Created At', 'When it was created.'), type: 'date' }],
   cells: ({ metadata }) => [metadata.name, metadata.creationTimestamp],
 };
 
-/** Of both kinds of bindings. */
+/** The table of both kinds of bindings. */
 export const roleBindingTable: TableConvertor<Binding> = {
   columns: [
     NAME,

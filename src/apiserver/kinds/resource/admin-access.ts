@@ -1,5 +1,5 @@
-// Who may have a device although it is in use: whoever may write into a namespace that is marked for it. The mark is looked up before
-// validation, as it lies in another object.
+// Admin access to devices that are in use. Only objects in a namespace with the label for it may
+// request it. The namespace is read before validation, since it is another object.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
@@ -17,13 +17,16 @@ interface Asking {
   readonly adminAccess?: boolean;
 }
 
-/** Of a claim or a template. That the path leaves out `exactly`, and where a template has its claim, is Kubernetes' own. */
+/**
+ * The path of a claim's requests, also for a template. It lacks `exactly` and the template's spec,
+ * as upstream.
+ */
 export const REQUESTS = field.path('spec', 'devices', 'requests');
 export const RESULTS = field.path('status', 'allocation', 'devices', 'results');
 
 /**
- * Rejects with Invalid if one of `asking` (the items at `at`) wants admin access and the object's namespace is not marked; what else is
- * wrong with the object (`validate`) is told with it. Reserves nothing.
+ * Rejects with Invalid if one of `asking` (the items at `at`) requests admin access and the
+ * object's namespace does not have the label. The error includes the results of `validate`.
  */
 export async function authorizeAdminAccess<T extends KubeObject>(
   find: Find,

@@ -14,7 +14,7 @@ type DeviceClass = Immutable<resource.DeviceClass>;
 const deviceClassStrategy: ResourceStrategy<DeviceClass> = {
   returnDeletedObject: true,
   generation: true,
-  // What is generated is looked at when it is whole.
+  // The prefix of a generated name is checked less strictly; the complete name is checked later.
   validateName: (name, prefix) => (prefix ? pathSegmentName : subdomainName)(name, prefix),
   validate: (deviceClass) => validateDeviceClass(deviceClass),
   validateUpdate: (deviceClass, old) => validateDeviceClass(deviceClass, old),

@@ -56,7 +56,7 @@ const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<ResourceCl
   validateUpdate: (claim, old) => validateResourceClaimStatus(claim, old),
 });
 
-/** What is told of a device goes when the device is given back. */
+/** Returns the claim without the status of devices that are no longer allocated. */
 function withoutFreedDevices(claim: ResourceClaim, old: ResourceClaim): ResourceClaim {
   const { devices, ...status } = claim.status;
   if (devices === undefined) return claim;

@@ -43,7 +43,9 @@ function prepared(slice: ResourceSlice, now: number): ResourceSlice {
   };
 }
 
-/** With the time in taints that have none, and without fields of features that Kubernetes has not turned on. */
+/**
+ * Returns the device with the time added to its taints, and without fields of disabled features.
+ */
 function preparedDevice(given: Device, now: number): Device {
   const { nodeAllocatableResourceMappings: _, ...device } = given;
   const { attributes, taints } = device;

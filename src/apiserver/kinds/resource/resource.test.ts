@@ -1,9 +1,9 @@
-// Claims, slices and classes of devices through the server, and the API services that every cluster begins with.
+// Resource claims, slices and device classes through the server, and the API services of every
+// cluster.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 
@@ -19,7 +19,7 @@ const GROUP = '/apis/resource.k8s.io/v1';
 const inDefault = (resource: string) => requestsOf(t, `${GROUP}/namespaces/default/${resource}`);
 const metadata = { name: 'it' };
 
-test('claims: defaults, what stays, status, columns', async () => {
+test('claims: defaults, immutability, status, columns', async () => {
   const claims = inDefault('resourceclaims');
   const requests = [{ name: 'r', exactly: { deviceClassName: 'c', tolerations: [{ key: 'a' }] } }];
   const made = await claims.create({
@@ -58,14 +58,14 @@ test('claims: defaults, what stays, status, columns', async () => {
     status,
   ]);
   expect((await claims.table()).rows).toEqual([['it', 'allocated,reserved', expect.any(String)]]);
-  // What is told of a device goes with it.
+  // The status of a device is removed with its allocation.
   const freed = await claims.patch('it/status', {
     status: { allocation: null, reservedFor: null },
   });
   expect(freed.object.status).toEqual({});
 });
 
-test('admin access is for namespaces that are marked', async () => {
+test('admin access requires a label on the namespace', async () => {
   const spec = {
     devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'c', adminAccess: true } }] },
   };
@@ -73,13 +73,14 @@ test('admin access is for namespaces that are marked', async () => {
   expect([refused.code, refused.message]).toEqual([
     422,
     expect.stringContaining(
-      'admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace',
+      'admin access to devices requires the `resource.kubernetes.io/admin-access: true` label ' +
+        'on the containing namespace',
     ),
   ]);
   expect(refused.causes).toEqual(['spec.devices.requests[0].adminAccess']);
   const template = await inDefault('resourceclaimtemplates').create({ metadata, spec: { spec } });
   expect([template.code, template.causes]).toEqual([422, refused.causes]);
-  // With it, all that is wrong besides.
+  // The response also has all other errors.
   const config = [{ opaque: { driver: 'd', parameters: [] } }];
   const twice = await inDefault('resourceclaims').create({
     metadata,
@@ -97,7 +98,7 @@ test('admin access is for namespaces that are marked', async () => {
   ).toBe(201);
 });
 
-test('slices: when a taint was added, selectors, generation', async () => {
+test('slices: times of taints, selectors, generation', async () => {
   const slices = requestsOf(t, `${GROUP}/resourceslices`);
   const taints = [{ key: 'a', effect: 'NoSchedule' }];
   const devices = [{ name: 'x', taints, attributes: { a: { int: 1 } } }];
@@ -180,7 +181,7 @@ test('API services', async () => {
   expect((await services.patch('v1.example.com/status', { status: { conditions } })).code).toBe(
     200,
   );
-  // The server's own check has the last word.
+  // Waits for the server's own check.
   await (t.clock as VirtualClock).settle();
   const shown = (await services.table()).rows.find(([name]) => name === 'v1.example.com');
   expect(shown?.slice(1, 3)).toEqual(['default/s', 'False (ServiceNotFound)']);

@@ -19,7 +19,7 @@ type PriorityClass = Immutable<scheduling.PriorityClass>;
 
 const priorityClassStrategy: ResourceStrategy<PriorityClass> = {
   allowCreateOnUpdate: true,
-  // It has one, which never changes.
+  // The generation is set once and never changes.
   generation: () => false,
   validate: (priorityClass) => validatePriorityClass(priorityClass),
   validateUpdate: (priorityClass, old) => validatePriorityClassUpdate(priorityClass, old),

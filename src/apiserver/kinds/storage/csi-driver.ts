@@ -16,7 +16,9 @@ import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type CSIDriver = Immutable<storage.CSIDriver>;
 
-/** Whether pods wait for drivers that are missing cannot be said yet: that is off by default. */
+/**
+ * Returns the driver without preventPodSchedulingIfMissing, whose feature is disabled by default.
+ */
 function withoutDisabledFields(driver: CSIDriver, old?: CSIDriver): CSIDriver {
   const { preventPodSchedulingIfMissing, ...spec } = driver.spec;
   if (
@@ -48,7 +50,7 @@ const csiDriverTable: TableConvertor<CSIDriver> = {
     column('AttachRequired', 'Whether volumes must be attached before they are mounted.', {
       type: 'boolean',
     }),
-    column('PodInfoOnMount', 'Whether the driver is told for which pod it mounts.', {
+    column('PodInfoOnMount', 'Whether the driver gets the pod for which it mounts a volume.', {
       type: 'boolean',
     }),
     column(
@@ -58,7 +60,7 @@ const csiDriverTable: TableConvertor<CSIDriver> = {
         type: 'boolean',
       },
     ),
-    column('TokenRequests', 'For whom the tokens are that the driver gets.'),
+    column('TokenRequests', 'The audiences of the tokens that the driver gets.'),
     column('RequiresRepublish', 'Whether mounts are repeated now and then.', { type: 'boolean' }),
     column('Modes', 'The kinds of volumes that it has.'),
     AGE,

@@ -1,11 +1,11 @@
-// Classes of which one may be the default.
+// Names of classes of which one may be the default.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type Annotated = { readonly metadata: Immutable<core.Pod>['metadata'] };
 
-/** Its name, with a mark if it is the class of those who name none. */
+/** Returns the name, marked if the class is the default. */
 export function markedName({ metadata }: Annotated, ...annotations: readonly string[]): string {
   const isDefault = annotations.some((annotation) => metadata.annotations?.[annotation] === 'true');
   return isDefault ? `${metadata.name} (default)` : metadata.name;

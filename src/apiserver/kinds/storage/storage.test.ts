@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 let t: TestServer;
 let api: Api;
@@ -26,13 +25,13 @@ const rows = async (path: string): Promise<unknown> => {
   const { json } = await send(t.server, { method: 'GET', path, headers });
   return (json as unknown as { rows: { cells: unknown[] }[] }).rows.map(({ cells }) => cells);
 };
-/** Of what was answered, what was wrong. */
+/** Returns the problem in an Invalid error. */
 const wrong = (text: string): string => text.replace(/^422 Invalid: .*? is invalid: /, '');
 
 describe('storage classes', () => {
   const CLASSES = `${GROUP}/storageclasses`;
 
-  test('get what they leave out, and are shown', async () => {
+  test('get defaults, and have a table', async () => {
     const metadata =
       '{name: a, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}';
     const { json } = await api.post(
@@ -59,7 +58,7 @@ describe('storage classes', () => {
     expect(wrong(outcome(await api.patch(`${CLASSES}/a`, change)))).toBe(expected);
   });
 
-  test('warn of old labels', async () => {
+  test('warn about old labels', async () => {
     const key = 'failure-domain.beta.kubernetes.io/zone';
     const topologies = `allowedTopologies: [{matchLabelExpressions: [{key: ${key}, values: [a]}]}]`;
     const { headers } = await api.post(
@@ -79,7 +78,7 @@ describe('volume attachments', () => {
     'spec: {attacher: csi.example.com, nodeName: node, source: {persistentVolumeName: v}}\nstatus: {attached: true}',
   );
 
-  test('begin detached; their status says when they are not', async () => {
+  test('begin detached; their status shows the attachment', async () => {
     expect((await api.post(ATTACHMENTS, attachment)).json).toMatchObject({
       status: { attached: false },
     });
@@ -94,7 +93,7 @@ describe('volume attachments', () => {
     expect(await rows(ATTACHMENTS)).toEqual([['a', 'csi.example.com', 'v', 'node', true, '0s']]);
   });
 
-  test('stay on their node', async () => {
+  test('have an immutable node', async () => {
     await api.post(ATTACHMENTS, attachment);
     const answer = wrong(
       outcome(await api.patch(`${ATTACHMENTS}/a`, { spec: { nodeName: 'other' } })),
@@ -102,7 +101,7 @@ describe('volume attachments', () => {
     expect(answer).toMatch(/^spec: Invalid value: .*"nodeName":"other".*: field is immutable$/);
   });
 
-  test('are updated by who has seen them', async () => {
+  test('require a resourceVersion for updates', async () => {
     const { json } = await api.post(ATTACHMENTS, attachment);
     const { resourceVersion: _, ...metadata } = json.metadata;
     expect(outcome(await api.put(`${ATTACHMENTS}/a`, { ...json, metadata }))).toMatch(
@@ -114,7 +113,7 @@ describe('volume attachments', () => {
 describe('drivers', () => {
   const DRIVERS = `${GROUP}/csidrivers`;
 
-  test('get what they leave out, and are shown', async () => {
+  test('get defaults, and have a table', async () => {
     const spec =
       'spec: {tokenRequests: [{audience: x}, {audience: z}], preventPodSchedulingIfMissing: true}';
     const { json, warnings } = await api.post(DRIVERS, manifest('CSIDriver', spec));
@@ -140,7 +139,7 @@ describe('drivers', () => {
     ]);
   });
 
-  test('count what changes', async () => {
+  test('count changes', async () => {
     await api.post(DRIVERS, manifest('CSIDriver', 'spec: {}'));
     const { json } = await api.patch(`${DRIVERS}/a`, { spec: { podInfoOnMount: true } });
     expect(json.metadata.generation).toBe(1);
@@ -150,10 +149,10 @@ describe('drivers', () => {
   });
 });
 
-describe('nodes of drivers', () => {
+describe('CSI nodes', () => {
   const NODES = `${GROUP}/csinodes`;
 
-  test('may attach more or fewer, and nothing else changes', async () => {
+  test('may change the number of volumes, and nothing else', async () => {
     await api.post(
       NODES,
       manifest('CSINode', 'spec: {drivers: [{name: d, nodeID: n1, topologyKeys: [zone]}]}'),
@@ -177,7 +176,7 @@ describe('nodes of drivers', () => {
 describe('capacities', () => {
   const CAPACITIES = `${GROUP}/namespaces/default/csistoragecapacities`;
 
-  test('are of one class and place', async () => {
+  test('have an immutable class and topology', async () => {
     await api.post(
       CAPACITIES,
       manifest('CSIStorageCapacity', 'storageClassName: fast\ncapacity: 10Gi'),
@@ -194,7 +193,7 @@ describe('capacities', () => {
 describe('volume attributes classes', () => {
   const CLASSES = `${GROUP}/volumeattributesclasses`;
 
-  test('stay as they are', async () => {
+  test('are immutable', async () => {
     await api.post(
       CLASSES,
       manifest('VolumeAttributesClass', 'driverName: d\nparameters: {iops: "1"}'),

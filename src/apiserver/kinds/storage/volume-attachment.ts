@@ -37,7 +37,10 @@ const volumeAttachmentStatusStrategy: SubresourceStrategy<VolumeAttachment> = {
   validateUpdate: (attachment, old) => validateVolumeAttachmentUpdate(attachment, old),
 };
 
-/** Of the metadata a status is not the place to change anything that users do. */
+/**
+ * Returns the old labels, annotations, finalizers and owners with the new other metadata: a status
+ * update must not change them.
+ */
 function withMetadataOf(metadata: Metadata, old: Metadata): Metadata {
   const { labels: _, annotations: __, finalizers: ___, ownerReferences: ____, ...rest } = metadata;
   const { labels, annotations, finalizers, ownerReferences } = old;

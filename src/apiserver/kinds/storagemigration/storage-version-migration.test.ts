@@ -4,8 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations';
 const MERGE = { 'content-type': 'application/merge-patch+json' };
@@ -23,7 +22,7 @@ const create = (resource: object) =>
   t.client.resource(storageVersionMigrations).create({
     metadata: { name: 'm' },
     spec: { resource },
-    // Not the maker's to say.
+    // A client cannot set the status at creation.
     status: { resourceVersion: '7' },
   });
 const patch = (path: string, body: object) =>
@@ -53,7 +52,7 @@ test.each([
   await expect(create(resource)).rejects.toThrow(message);
 });
 
-test('what is to be migrated stays', async () => {
+test('the resource is immutable', async () => {
   expect((await create({ group: 'apps', resource: 'deployments' })).status).toEqual({});
   const { code, json } = await patch('', { spec: { resource: { resource: 'daemonsets' } } });
   expect(code).toBe(422);
@@ -68,7 +67,7 @@ test('what is to be migrated stays', async () => {
   );
 });
 
-test('the status goes one way', async () => {
+test('the status has valid transitions only', async () => {
   await create({ group: '', resource: 'secrets' });
   const say = async (status: object): Promise<string> => {
     const { code, json } = await patch('/status', {
@@ -100,7 +99,7 @@ test('the status goes one way', async () => {
   expect(spec.resource.resource).toBe('secrets');
 });
 
-test('kubectl get shows how far it is', async () => {
+test('the table shows the progress', async () => {
   await create({ group: 'apps', resource: 'deployments' });
   const row = async () => {
     const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };

@@ -1,4 +1,5 @@
-// The resource storageversionmigrations: that all objects of a resource are to be written again, in the form of now.
+// The resource storageversionmigrations: a request to write all objects of a resource again, in the
+// current storage version.
 
 import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
 import type * as storagemigration from '#api/groups/storagemigration/v1beta1/index.ts';
@@ -33,17 +34,14 @@ const storageVersionMigrationStatusStrategy: SubresourceStrategy<StorageVersionM
   validateUpdate: (migration, old) => validateStorageVersionMigrationStatusUpdate(migration, old),
 };
 
-/** Of a storage version migration. */
+/** The conditions that show the progress. */
 const STATES: ReadonlySet<string> = new Set(['Running', 'Succeeded', 'Failed']);
 
 const storageVersionMigrationTable: TableConvertor<StorageVersionMigration> = {
   columns: [
     NAME,
     column('Resource', 'Whose objects are written again.'),
-    column(
-      'Status',
-      'How far it is: Running, Succeeded, Failed, or Unknown as long as nobody has begun.',
-    ),
+    column('Status', 'The state: Running, Succeeded, Failed, or Unknown before the start.'),
   ],
   cells: ({ metadata, spec, status }) => [
     metadata.name,

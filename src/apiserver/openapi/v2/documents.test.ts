@@ -1,5 +1,5 @@
-// OpenAPI v2 made of parts: what is made again after a change, both formats, and documents of other servers merged into
-// it.
+// OpenAPI v2 built from parts: which parts are built again after a change, both formats, and merged
+// documents of other servers.
 
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ const scheme = newDefaultScheme();
 const info = { title: 'Kubernetes', version: 'v1.36.3' };
 const NONE: readonly SwaggerPart[] = [];
 
-/** How often the definitions of each kind were asked for. */
+/** The number of times that the definitions of each kind were built. */
 let defined: Map<string, number>;
 let catalog: Catalog;
 let json: V2Documents;
@@ -42,7 +42,7 @@ const typed = (resource: string, kind: string): Kind => ({
   rest: { get: () => Promise.reject(new Error('not called')) },
 });
 
-/** A custom kind that is read only. Its schema has a field of the name. */
+/** Returns a read-only custom kind, whose schema has a field with the given name. */
 function custom(group: string, field = 'size'): Kind {
   const name = `${group.split('.').toReversed().join('.')}.v1.Widget`;
   const codec = {
@@ -73,7 +73,7 @@ const made = async (remote = NONE): Promise<Document> =>
 const inProtobuf = async (remote = NONE): Promise<Document> =>
   readDocument(textOf(await binary.of(catalog.snapshot(), remote))) as Document;
 
-test('after a change, only the part of its group version is made again', async () => {
+test('after a change, only the part of its group version is built again', async () => {
   catalog.install([typed('configmaps', 'ConfigMap'), typed('secrets', 'Secret')]);
   catalog.install([custom('a.example.com')]);
   const installed = catalog.install([custom('b.example.com')]);
@@ -98,7 +98,7 @@ test('after a change, only the part of its group version is made again', async (
   expect(defined.get('a.example.com')).toBe(1);
 });
 
-test('both formats say the same, with and without custom kinds', async () => {
+test('both formats have the same content, with and without custom kinds', async () => {
   catalog.install([typed('configmaps', 'ConfigMap')]);
   expect(await inProtobuf()).toEqual(await made());
   catalog.install([custom('a.example.com')]);
@@ -106,7 +106,7 @@ test('both formats say the same, with and without custom kinds', async () => {
   expect(await inProtobuf()).toEqual(await made());
 });
 
-test('definitions that no typed kind has are there once', async () => {
+test('definitions that only custom kinds use are present once', async () => {
   const scale = {
     name: 'scale',
     kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
@@ -133,7 +133,7 @@ const remotePart = (definitions: Readonly<Record<string, object>>): SwaggerPart 
   };
 };
 
-test('what other servers add is in both formats', async () => {
+test('documents of other servers are in both formats', async () => {
   catalog.install([typed('configmaps', 'ConfigMap'), custom('a.example.com')]);
   const own = await made();
   const remote = [
@@ -184,12 +184,12 @@ test.each([['io.k8s.api.core.v1.ConfigMap'], ['com.example.a.v1.Widget']])(
       ...own.definitions,
       [`${name}_v2`]: { type: 'string' },
     });
-    // Without them, the document is as it was.
+    // Without them, the document is unchanged.
     expect(await made()).toEqual(own);
   },
 );
 
-test('an own path stays as it is', async () => {
+test('an own path stays unchanged', async () => {
   catalog.install([typed('configmaps', 'ConfigMap'), custom('a.example.com')]);
   const own = await made();
   const [path, typedPath] = [

@@ -1,6 +1,6 @@
-// OpenAPI v2: one document for all kinds, joined from parts that are made once. After a change of one definition, only
-// the part of its group version is made again. Parts are kept compressed: plain, those of thousands of definitions
-// would have hundreds of megabytes.
+// OpenAPI v2: one document for all kinds, joined from parts that are built once. After a change of
+// one definition, only the part of its group version is built again. Parts are kept compressed:
+// uncompressed, those of thousands of definitions would take hundreds of megabytes.
 
 import { createHash } from 'node:crypto';
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
@@ -31,17 +31,20 @@ export interface V2DocumentsConfig {
   readonly format: V2Format;
 }
 
-/** The parts of the custom kinds belong to one typed part: they leave out what that has. */
+/**
+ * The cached parts. The parts of custom kinds leave out the definitions of the typed part, so they
+ * are only valid with it.
+ */
 interface PartCache {
   readonly kinds: readonly Kind[];
   readonly typed: Promise<TypedPart>;
   readonly custom: WeakMap<VersionIndex, DocumentPart | Promise<DocumentPart>>;
 }
 
-/** Group versions whose parts are looked up in one turn. */
+/** The number of group versions whose parts are looked up in one turn. */
 const LOOKED_UP_PER_TURN = 500;
 
-/** The documents of one format. */
+/** The documents in one format. */
 export class V2Documents {
   readonly #config: V2DocumentsConfig;
   #cache: PartCache | undefined;
@@ -129,7 +132,8 @@ export class V2Documents {
       );
       part = made;
       custom.set(index, part);
-      // A promise costs memory for each of many group versions; an error is kept.
+      // A promise costs memory for each of many group versions, so it is replaced by its value. An
+      // error is kept.
       made.then(
         (value) => custom.set(index, value),
         () => undefined,
@@ -138,7 +142,7 @@ export class V2Documents {
     return part;
   }
 
-  /** Encodes the parts again whose own definitions have kinds of other servers now. */
+  /** Encodes the parts again in which a definition got kinds of other servers. */
   async #replaceChanged(
     parts: Map<VersionIndex | 'typed', DocumentPart>,
     own: OwnDefinitions,

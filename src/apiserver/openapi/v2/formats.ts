@@ -1,5 +1,5 @@
-// The two forms of an OpenAPI v2 document, JSON and protobuf. Each is written in pieces: entries of its two large maps,
-// one behind the other, and the frame around them.
+// The two formats of an OpenAPI v2 document, JSON and protobuf. Each is written in pieces: the
+// entries of its two large maps, one after the other, and the frame around them.
 
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { DocumentInfo } from '../documents.ts';
@@ -8,15 +8,17 @@ import { definitionEntry, type EntryLengths, pathEntry, protobufFrame } from './
 /** The parts of a document besides paths and definitions. */
 export interface DocumentFrame {
   readonly info: DocumentInfo;
-  /** Absent: the document has no parameters that several operations share. */
+  /** Parameters that several operations share. Absent: there are none. */
   readonly parameters?: OpenApiSchema;
 }
 
 export interface V2Format {
-  /** `isFirst`: the entry is the first one of its map. */
+  /** Returns an encoded entry of the paths. `isFirst`: it is the first one of its map. */
   path(path: string, item: OpenApiSchema, isFirst: boolean): Uint8Array;
   definition(name: string, schema: OpenApiSchema, isFirst: boolean): Uint8Array;
-  /** Returns what is written before the paths, between them and the definitions, and behind these. */
+  /**
+   * Returns the bytes before the paths, between paths and definitions, and after the definitions.
+   */
   frame(
     frame: DocumentFrame,
     lengths: EntryLengths,

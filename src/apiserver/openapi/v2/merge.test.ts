@@ -1,4 +1,4 @@
-// Merging OpenAPI v2 documents: what happens to paths, definitions and parameters of the same name.
+// Merging OpenAPI v2 documents with paths, definitions and parameters of the same name.
 
 import { expect, test } from 'vitest';
 
@@ -31,7 +31,7 @@ function mergeV2(
 const ref = (name: string): object => ({ get: { schema: { $ref: `#/definitions/${name}` } } });
 const KINDS = 'x-kubernetes-group-version-kind';
 
-test('a part has the paths below a prefix, and what they reach', () => {
+test('a part has the paths below a prefix, and the definitions that they use', () => {
   const document = {
     paths: { '/apis/g/v1/a': ref('A'), '/apis/h/v1/b': ref('B') },
     definitions: {
@@ -43,7 +43,7 @@ test('a part has the paths below a prefix, and what they reach', () => {
   };
   expect(partOf(document, '/apis/g/v1/')).toEqual({
     paths: { '/apis/g/v1/a': ref('A') },
-    // What no path has reached before is kept, as upstream.
+    // Definitions that no path used before are kept, as upstream.
     definitions: { A: document.definitions.A, C: {}, Unused: {} },
     parameters: {},
   });
@@ -63,7 +63,7 @@ test.each([
   });
 });
 
-test('a path that is there stays', () => {
+test('an existing path stays', () => {
   const merged = mergeV2({ paths: { '/a': ref('A') }, definitions: { A: { type: 'object' } } }, [
     {
       paths: { '/a': ref('B'), '/b': ref('A') },
@@ -95,7 +95,7 @@ test('an equal definition is shared, with the kinds of both', () => {
   expect(merged['paths']).toEqual({ '/a': ref('A') });
 });
 
-test('a name that was given before is used again', () => {
+test('a renamed definition is used again', () => {
   const part = (path: string): SwaggerPart => ({
     paths: { [path]: ref('A') },
     definitions: { A: { type: 'string' } },

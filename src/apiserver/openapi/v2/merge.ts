@@ -1,5 +1,6 @@
-// Merges OpenAPI v2 documents as upstream does (k8s.io/kube-openapi, pkg/aggregator): paths that are there already stay, and a definition
-// or parameter that differs from one of the same name gets the name NAME_v2, NAME_v3 …
+// Merges OpenAPI v2 documents like upstream (k8s.io/kube-openapi, pkg/aggregator). Existing paths
+// stay. A definition or parameter that differs from an existing one of the same name gets the name
+// NAME_v2, NAME_v3 …
 
 import { deepEqual } from '#machinery/deep.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -11,25 +12,31 @@ const PARAMETERS = '#/parameters/';
 
 type Values = Record<string, unknown>;
 
-/** Definitions or paths that are worked on in one step. Each is small: servers bound the size of one. */
+/**
+ * The number of definitions or paths that are processed in one step. Each is small, since the size
+ * of one is bounded.
+ */
 const ENTRIES_PER_STEP = 50;
 
-/** The document that others are merged into, by what merging asks of it. */
+/** The target document, as far as merging needs it. */
 export interface OwnDocument {
   hasPath(path: string): boolean;
-  /** Returns the definition of this name, if the document has it. */
+  /** Returns the definition of this name; undefined if there is none. */
   definition(name: string): unknown;
 }
 
-/** What merging adds to a document. */
+/** The additions to a document. */
 export interface MergedAdditions {
   readonly paths: ReadonlyMap<string, unknown>;
-  /** New definitions, and those of the document itself that have more kinds now. */
+  /** New definitions, and changed ones of the target document, which have more kinds. */
   readonly definitions: ReadonlyMap<string, unknown>;
   readonly parameters: ReadonlyMap<string, unknown>;
 }
 
-/** Returns the part whose paths begin with the prefix, without the definitions that only other paths use. */
+/**
+ * Returns the part whose paths begin with the prefix, without the definitions that only other paths
+ * use.
+ */
 export function* partOf(document: unknown, pathPrefix: string): Steps<SwaggerPart> {
   const { paths, definitions, parameters } = record(document);
   const kept = Object.entries(record(paths)).filter(([path]) => path.startsWith(pathPrefix));
@@ -54,7 +61,7 @@ function* withPaths(part: SwaggerPart, paths: ReadonlyMap<string, unknown>): Ste
   };
 }
 
-/** Returns the names of the definitions that are reached from the values. */
+/** Returns the names of the definitions that the values refer to, directly or indirectly. */
 function* usedDefinitions(
   values: unknown[],
   definitions: Readonly<Values>,
@@ -74,7 +81,7 @@ function* usedDefinitions(
   return used;
 }
 
-/** Returns what the parts add to a document, the first part first. */
+/** Returns the additions from the parts, in order. */
 export function* mergeParts(
   own: OwnDocument,
   parts: readonly SwaggerPart[],
@@ -84,7 +91,7 @@ export function* mergeParts(
   return target;
 }
 
-/** The own document, and what has been added to it so far. */
+/** The target document with the additions so far. */
 class Target implements MergedAdditions {
   readonly #own: OwnDocument;
   readonly paths = new Map<string, unknown>();
@@ -140,7 +147,7 @@ class Target implements MergedAdditions {
   }
 }
 
-/** Returns the new names of values that differ from one of the same name. */
+/** Returns new names for values that differ from an existing one of the same name. */
 function* renames(
   present: (name: string) => unknown,
   source: Readonly<Values>,
@@ -181,7 +188,10 @@ function renamed(
   return name === undefined ? undefined : prefix + name;
 }
 
-/** Descriptions do not count: this server's own documents have other texts than upstream's, and the types are the same. */
+/**
+ * Reports whether two definitions are equal apart from their kinds. Descriptions do not count: this
+ * server's are not upstream's, although the types are the same.
+ */
 function equalButKinds(a: unknown, b: unknown): boolean {
   const { [KINDS]: _ofA, ...restA } = record(a);
   const { [KINDS]: _ofB, ...restB } = record(b);
@@ -197,7 +207,7 @@ function withoutDescriptions(schema: unknown): unknown {
   return Object.fromEntries(entries.map(([key, value]) => [key, withoutDescriptions(value)]));
 }
 
-/** Returns the definition, with the kinds of the other one added in order. */
+/** Returns the definition with the kinds of the other one added in order. */
 function withKindsOf(definition: unknown, other: unknown): unknown {
   const [own, added] = [kindsOf(definition), kindsOf(other)];
   const keyOf = (kind: unknown): string => {

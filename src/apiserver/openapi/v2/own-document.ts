@@ -1,5 +1,5 @@
-// This server's own document, asked by name. Used when documents of other servers are merged: then some
-// definitions are compared.
+// Looks up definitions in this server's own document by name, for merging documents of other
+// servers.
 
 import { OpenApiDefinitions, type OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
@@ -12,7 +12,7 @@ import { customKindsOf, typedKindsOf, typedOperations } from './parts.ts';
 
 export interface OwnDefinitions extends OwnDocument {
   readonly typed: Readonly<Record<string, OpenApiSchema>>;
-  /** Returns the group version whose custom kinds have a definition. */
+  /** Returns the group version with the custom kinds of a definition. */
   customVersionOf(definition: string): VersionIndex | undefined;
 }
 
@@ -81,7 +81,10 @@ class Own implements OwnDefinitions {
     return definitions.schemas()[name];
   }
 
-  /** 'com.example.v1.Widget' is of example.com/v1. */
+  /**
+   * Returns the version by the definition's name: 'com.example.v1.Widget' belongs to
+   * example.com/v1.
+   */
   customVersionOf(definition: string): VersionIndex | undefined {
     const parts = definition.split('.');
     const group = parts.slice(0, -2).toReversed().join('.');

@@ -1,5 +1,6 @@
-// The parts of an OpenAPI v2 document: one for all kinds with typed descriptors, and one for the custom kinds of each
-// group version. The definitions that typed kinds share (ObjectMeta, for example) are in the first part alone.
+// The parts of an OpenAPI v2 document: one for all kinds with typed descriptors, and one for the
+// custom kinds of each group version. The definitions that typed kinds share (ObjectMeta, for
+// example) are only in the first part.
 
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
@@ -15,7 +16,9 @@ import { encodeSection, type Section } from './sections.ts';
 export interface DocumentPart {
   readonly paths: Section;
   readonly definitions: Section;
-  /** Typed definitions that the custom kinds of the part refer to, and that the typed part does not have. */
+  /**
+   * Typed definitions that the custom kinds of the part use, and that the typed part does not have.
+   */
   readonly missing: Readonly<Record<string, OpenApiSchema>>;
 }
 
@@ -34,8 +37,8 @@ export function customKindsOf({ published }: VersionIndex): readonly Kind[] {
 }
 
 /**
- * Returns the operations of typed kinds, and those of discovery: upstream describes the discovery of no other group
- * versions.
+ * Returns the operations of typed kinds, and those of discovery: upstream describes discovery only
+ * for their group versions.
  */
 export function typedOperations(kinds: readonly Kind[], scheme: Scheme): readonly Operation[] {
   const versions = new Map<string, Set<string>>();
@@ -66,8 +69,9 @@ export function* typedPart(
 }
 
 /**
- * Returns the part of the custom kinds of a group version. `changed`: definitions that take the place of the kinds'
- * own. Definitions of typed kinds have precedence over those of custom kinds of the same name, as upstream.
+ * Returns the part of the custom kinds of a group version. `changed`: definitions that replace the
+ * kinds' own. Definitions of typed kinds take precedence over those of custom kinds with the same
+ * name, as upstream.
  */
 export function* customPart(
   index: VersionIndex,

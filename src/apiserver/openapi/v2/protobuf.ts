@@ -1,5 +1,6 @@
-// The protobuf form of an OpenAPI v2 document, which kubectl asks for: gnostic's openapi.v2.Document (field numbers from
-// google/gnostic, openapiv2/OpenAPIv2.proto). Only what our documents contain is written.
+// The protobuf format of an OpenAPI v2 document, which kubectl requests: gnostic's
+// openapi.v2.Document (field numbers from google/gnostic, openapiv2/OpenAPIv2.proto). Only the
+// fields that the server's documents contain are written.
 
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import {
@@ -13,7 +14,7 @@ import {
   stringsField,
 } from '#machinery/protobuf-writer.ts';
 
-/** In bytes, of all entries together. */
+/** The total length of all entries, in bytes. */
 export interface EntryLengths {
   readonly paths: number;
   readonly definitions: number;
@@ -33,7 +34,7 @@ const entries = (value: unknown): [string, Json][] =>
 const nested = (number: number, value: unknown, encode: Encoder): Uint8Array =>
   value === undefined ? NONE : bytesField(number, encode(value as Json));
 
-/** A map as gnostic has it: repeated pairs of name and value. */
+/** Encodes a map as gnostic does: repeated pairs of name and value. */
 const named = (
   number: number,
   map: readonly (readonly [string, unknown])[],
@@ -45,7 +46,7 @@ const named = (
     ),
   );
 
-/** Any value, as YAML text: JSON is YAML. */
+/** Encodes any value as YAML text; JSON is YAML. */
 const anyValue = (value: unknown): Uint8Array => stringField(2, `${JSON.stringify(value)}\n`);
 
 const extensions = (number: number, value: Json): Uint8Array =>
@@ -58,7 +59,7 @@ const extensions = (number: number, value: Json): Uint8Array =>
 const flag = (value: unknown): boolean | undefined => value as boolean | undefined;
 const amount = (value: unknown): number | undefined => value as number | undefined;
 
-/** AdditionalPropertiesItem { schema | boolean }. */
+/** Encodes AdditionalPropertiesItem { schema | boolean }. */
 const additionalProperties = (value: unknown): Uint8Array =>
   typeof value === 'boolean'
     ? Buffer.from([2 * 8, value ? 1 : 0])
@@ -130,7 +131,7 @@ const bodyParameter: Encoder = (value) =>
     nested(5, value['schema'], schema),
   );
 
-/** Parameter { body | non-body { query | path } }. */
+/** Encodes Parameter { body | non-body { query | path } }. */
 const parameter: Encoder = (value) => {
   if (value['in'] === 'body') return bytesField(1, bodyParameter(value));
   return bytesField(
@@ -141,7 +142,7 @@ const parameter: Encoder = (value) => {
   );
 };
 
-/** ParametersItem { parameter | reference }. */
+/** Encodes ParametersItem { parameter | reference }. */
 const parameterItem: Encoder = (value) =>
   value['$ref'] === undefined
     ? bytesField(1, parameter(value))
@@ -198,17 +199,20 @@ const requirement: Encoder = (value) =>
 const info: Encoder = (value) =>
   message(stringField(1, text(value['title'])), stringField(2, text(value['version'])));
 
-/** Paths { name and item … }: one of them. */
+/** Returns one entry of Paths { name and item … }. */
 export function pathEntry(path: string, item: Json): Uint8Array {
   return named(2, [[path, item]], pathItem);
 }
 
-/** Definitions { name and schema … }: one of them. */
+/** Returns one entry of Definitions { name and schema … }. */
 export function definitionEntry(name: string, definition: Json): Uint8Array {
   return named(1, [[name, definition]], schema);
 }
 
-/** Returns what is written before all paths, between them and all definitions, and behind these. `lengths`: in bytes, of all entries. */
+/**
+ * Returns the bytes before all paths, between paths and definitions, and after all definitions.
+ * `lengths`: the total lengths of the entries in bytes.
+ */
 export function protobufFrame(
   document: Json,
   { paths, definitions }: EntryLengths,

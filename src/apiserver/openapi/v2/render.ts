@@ -1,4 +1,4 @@
-// From operations to the path items of OpenAPI v2.
+// Renders operations as path items of OpenAPI v2.
 
 import type { OpenApiType } from '#api/machinery/codec/object-codec.ts';
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
@@ -6,7 +6,7 @@ import type { Steps } from '#machinery/turn.ts';
 import { byPath, kindOf, schemaNameOf, STATUS_TEXT } from '../documents.ts';
 import type { Operation, Parameter } from '../operations.ts';
 
-/** Returns the path items by their paths, in the order of the paths. */
+/** Returns the path items by path, with sorted paths. */
 export function pathItemsOf(
   operations: readonly Operation[],
 ): Steps<Record<string, OpenApiSchema>> {

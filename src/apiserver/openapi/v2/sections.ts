@@ -5,16 +5,16 @@ import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import { type DeflatedPiece, deflatePiece } from '#machinery/streams/gzip-pieces.ts';
 import type { WaitingSteps } from '#machinery/turn.ts';
 
-/** Entries of one of the maps of a document. */
+/** Encoded entries of one of the maps of a document. */
 export interface Section {
   readonly pieces: readonly DeflatedPiece[];
-  /** The length of the plain bytes. */
+  /** The length of the uncompressed bytes. */
   readonly length: number;
-  /** SHA-256 of the plain bytes. */
+  /** The SHA-256 of the uncompressed bytes. */
   readonly digest: Uint8Array;
 }
 
-/** In bytes: what is encoded in one step, and what is compressed as one piece, about. */
+/** The approximate sizes in bytes of an encoding step and of a compressed piece. */
 const [STEP_BYTES, PIECE_BYTES] = [16 * 1024, 128 * 1024];
 
 export function* encodeSection(

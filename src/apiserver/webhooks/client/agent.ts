@@ -1,25 +1,26 @@
-// The connections to one webhook: TLS connections that stay open between calls. Where a connection goes to is decided when it is made.
+// The connections to one webhook: TLS connections that stay open between calls. The address is
+// determined when a connection is opened.
 
-import { Agent } from 'node:http';
-import type { ClientRequest } from 'node:http';
+import { Agent, type ClientRequest } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createSecureContext } from 'node:tls';
-import type { SecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 
 import type { Clock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
 import type { WebhookTarget } from './config.ts';
 import { checkCertificateNames } from './certificate-names.ts';
 
-/** A connection that no call uses is closed after this time. */
+/** The time in ms after which an unused connection is closed. */
 const IDLE_MS = 90_000;
-/** More connections than this do not stay open without a call. */
+/** The maximum number of unused connections. */
 const MAX_IDLE = 25;
-/** Connecting and the TLS handshake together, if the time limit of the call is longer. */
+/**
+ * The timeout of connecting and the TLS handshake together, in ms, if the call's timeout is longer.
+ */
 const DIAL_TIMEOUT_MS = 30_000;
 
-/** Returns the address to connect to for a host and port that a request names. */
+/** Returns the address to connect to for the host and port of a request. */
 export type Locate = (
   target: WebhookTarget,
   host: string,
@@ -32,11 +33,11 @@ export interface WebhookAgentConfig {
   readonly clock: Clock;
 }
 
-/** What `createConnection` gets of a request. */
+/** The options that `createConnection` gets. */
 interface ConnectionOptions {
   readonly host?: string | null;
   readonly port?: number | string | null;
-  /** Aborts the dial. A request's own `signal` does not get as far. */
+  /** Aborts the dial. A request's own `signal` is not passed on that far. */
   readonly dialSignal?: AbortSignal;
 }
 
@@ -44,7 +45,7 @@ type Connected = (error: Error | null, stream?: Duplex) => void;
 
 export class WebhookAgent extends Agent {
   readonly #config: WebhookAgentConfig;
-  /** Connections without a call, and since when. */
+  /** Connections, with the time since when they are unused. */
   readonly #idleSince = new Map<Duplex, number>();
   #retired = false;
   #context: SecureContext | undefined;
@@ -54,13 +55,13 @@ export class WebhookAgent extends Agent {
     this.#config = config;
   }
 
-  /** Closes idle connections now, and others when their calls end. */
+  /** Closes unused connections now, and others when their calls end. */
   retire(): void {
     this.#retired = true;
     for (const socket of this.#idleSince.keys()) socket.destroy();
   }
 
-  /** Closes connections that have been idle for long. */
+  /** Closes connections that have been unused for long. */
   sweep(): void {
     const since = this.#config.clock.monotonic() - IDLE_MS;
     for (const [socket, idleSince] of this.#idleSince) if (idleSince <= since) socket.destroy();
@@ -93,7 +94,7 @@ export class WebhookAgent extends Agent {
   }
 
   override reuseSocket(socket: Duplex, request: ClientRequest): void {
-    // In use, so never swept; the key stays, since its listener does.
+    // A connection in use is never swept. Its entry stays, because its listener does.
     this.#idleSince.set(socket, Infinity);
     super.reuseSocket(socket, request);
   }
@@ -111,7 +112,7 @@ export class WebhookAgent extends Agent {
       tls: {
         secureContext: this.#context,
         ALPNProtocols: ['http/1.1'],
-        // An address is no server name.
+        // The server name must not be an IP address.
         servername: isIP(serverName) === 0 ? serverName : '',
         checkServerIdentity: (_host, certificate) => checkCertificateNames(serverName, certificate),
       },
@@ -119,12 +120,18 @@ export class WebhookAgent extends Agent {
   }
 }
 
-/** Node's types do not have the result, which is false for a peer that is about to close the connection. */
+/**
+ * Returns the result of keepAlive, which Node's types do not have: false if the peer is about to
+ * close the connection.
+ */
 function keepsAlive(result: unknown): boolean {
   return result !== false;
 }
 
-/** As in Go, whatever is in the bundle is trusted: also an intermediate authority, or the server's own certificate. */
+/**
+ * Returns the TLS context. As in Go, every certificate in the bundle is trusted: also an
+ * intermediate authority, or the server's own certificate.
+ */
 function secureContext(authorities: readonly string[] | undefined): SecureContext {
   return createSecureContext(
     authorities === undefined ? {} : { ca: [...authorities], allowPartialTrustChain: true },

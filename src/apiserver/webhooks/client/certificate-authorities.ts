@@ -1,10 +1,13 @@
-// The certificate authorities in a caBundle. Texts of errors are those of upstream.
+// The certificate authorities in a caBundle. Error messages are upstream's.
 
 import { X509Certificate } from 'node:crypto';
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n[A-Za-z0-9+/=\s]*-----END \1-----/g;
 
-/** Returns the certificates in a bundle of PEM, as PEM. What is no certificate is left out. Throws Error if nothing is left. */
+/**
+ * Returns the certificates in a PEM bundle, as PEM. Other blocks are left out. Throws Error if
+ * there is no certificate.
+ */
 export function certificateAuthorities(pem: string): readonly string[] {
   const blocks = [...pem.matchAll(BLOCK)];
   const certificates = blocks.flatMap(([block, type]) =>
@@ -24,7 +27,7 @@ function isCertificate(block: string): boolean {
   try {
     return new X509Certificate(block).raw.length > 0;
   } catch {
-    // OpenSSL's words say nothing that upstream's do not.
+    // OpenSSL's message adds nothing to upstream's.
     return false;
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkCertificateNames } from './certificate-names.ts';
 import { CertificateMetrics } from './certificate-metrics.ts';
 
-test('names and help are there before anything has failed, and errors of other kinds do not count', () => {
+test('names and help exist before the first failure, and other errors do not count', () => {
   const metrics = new CertificateMetrics('apiserver_webhooks');
   for (const error of [
     undefined,
@@ -21,7 +21,7 @@ test('names and help are there before anything has failed, and errors of other k
   ]);
 });
 
-test('certificates without alternative names and those signed with SHA-1 count', () => {
+test('certificates without alternative names and those signed with SHA-1 are counted', () => {
   const metrics = new CertificateMetrics('apiserver_kube_aggregator');
   metrics.failed(
     checkCertificateNames('a.example.com', { subject: { CN: 'a.example.com' } } as never),

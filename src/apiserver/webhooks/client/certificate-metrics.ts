@@ -1,5 +1,5 @@
-// How many connections failed because of certificates that are out of date, under upstream's names: those without
-// subject alternative names, and those with SHA-1 signatures.
+// Metrics of connections that failed because of outdated certificates: without subject alternative
+// names, or with SHA-1 signatures. The names are upstream's.
 
 import { Counter, counterText, Family } from '#machinery/metrics/instruments.ts';
 
@@ -7,11 +7,11 @@ export class CertificateMetrics {
   readonly #missingNames: Family<Counter>;
   readonly #sha1: Family<Counter>;
 
-  /** `prefix`: 'apiserver_webhooks', for example. */
+  /** Creates the metrics. `prefix`: 'apiserver_webhooks', for example. */
   constructor(prefix: string) {
     const counter = (name: string, help: string): Family<Counter> => {
       const family = new Family({ name: `${prefix}_${name}`, help }, () => new Counter());
-      // There from the beginning, as upstream's.
+      // The series exist from the start, as upstream's.
       family.with();
       return family;
     };
@@ -30,7 +30,8 @@ export class CertificateMetrics {
     if (!(error instanceof Error)) return;
     if (error.message.includes('certificate relies on legacy Common Name field'))
       this.#missingNames.with().value++;
-    // OpenSSL's words. Algorithms that are weaker than SHA-1 count, too: OpenSSL does not name the algorithm.
+    // OpenSSL's message. It also covers algorithms that are weaker than SHA-1, since OpenSSL does
+    // not name the algorithm.
     if (error.message.includes('CA signature digest algorithm too weak')) this.#sha1.with().value++;
   }
 

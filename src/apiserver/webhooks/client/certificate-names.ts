@@ -1,10 +1,10 @@
-// Whether a certificate is valid for a name or an address. As in Go, only subject alternative names count: a common name does not.
+// Checks whether a certificate is valid for a name or an address. As in Go, only subject
+// alternative names count, not the common name.
 
 import { isIP } from 'node:net';
-import { checkServerIdentity } from 'node:tls';
-import type { PeerCertificate } from 'node:tls';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 
-/** Returns the error if the certificate is not valid for the name, in Go's words. */
+/** Returns the error if the certificate is not valid for the name, with Go's message. */
 export function checkCertificateNames(
   wanted: string,
   certificate: PeerCertificate,
@@ -16,7 +16,10 @@ export function checkCertificateNames(
   return new Error(`tls: failed to verify certificate: x509: ${why}`);
 }
 
-/** `names`: as Node prints them, 'DNS:a.example.com, IP Address:127.0.0.1'. */
+/**
+ * Returns the message. `names`: the names as Node prints them: 'DNS:a.example.com, IP
+ * Address:127.0.0.1'.
+ */
 function describe(wanted: string, names: string, hasCommonName: boolean): string {
   const parts = names === '' ? [] : names.split(', ');
   const ofType = (prefix: string): string[] =>

@@ -1,4 +1,5 @@
-// What a webhook is called with: as it stands in webhook configurations, and in the conversion of a CustomResourceDefinition.
+// The client config of a webhook, as in webhook configurations and in the conversion of a
+// CustomResourceDefinition.
 
 import { quote } from '#machinery/text/go-format.ts';
 import { certificateAuthorities } from './certificate-authorities.ts';
@@ -7,38 +8,44 @@ export interface WebhookClientConfig {
   /** An https URL. Exactly one of `url` and `service` is set. */
   readonly url?: string;
   readonly service?: WebhookServiceReference;
-  /** Certificate authorities for the webhook's certificate: PEM, as base64. Absent or empty: those that the platform trusts. */
+  /**
+   * Certificate authorities for the webhook's certificate: PEM, in base64. Absent or empty: those
+   * that the platform trusts.
+   */
   readonly caBundle?: string;
 }
 
 export interface WebhookServiceReference {
   readonly namespace: string;
   readonly name: string;
-  /** Default: '/'. */
+  /** The path. Default: '/'. */
   readonly path?: string;
   /** A port of the service. Default: 443. */
   readonly port?: number;
 }
 
-/** A place that a request goes to. */
+/** The destination of a request. */
 export interface Place {
-  /** Host and port as the URL has them: 'hook.default.svc:443', 'example.com'. */
+  /** Host and port as in the URL: 'hook.default.svc:443', 'example.com'. */
   readonly authority: string;
-  /** Without brackets. */
+  /** The host, without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Escaped, without a query. */
+  /** The escaped path, without a query. */
   readonly path: string;
 }
 
-/** Where a webhook is, and how the connection to it is made. */
+/** The destination of a webhook, and the settings of the connection. */
 export interface WebhookTarget {
   readonly place: Place;
-  /** The service behind the place. Connections to its host and port go to an endpoint of the service. */
+  /**
+   * The service of the destination. Connections to its host and port go to an endpoint of the
+   * service.
+   */
   readonly service?: { readonly namespace: string; readonly name: string; readonly port: number };
   /** The name in the certificate. Absent: the host of the request. */
   readonly serverName?: string;
-  /** PEM. Absent: those that the platform trusts. */
+  /** Certificate authorities in PEM. Absent: those that the platform trusts. */
   readonly authorities?: readonly string[];
 }
 
@@ -49,7 +56,7 @@ export class UnusableUrlError extends Error {
   override readonly name = 'UnusableUrlError';
 }
 
-/** Throws UnusableUrlError, and Error for a caBundle without certificates. */
+/** Returns the target. Throws UnusableUrlError, and Error for a caBundle without certificates. */
 export function targetOf({ url, service, caBundle = '' }: WebhookClientConfig): WebhookTarget {
   const trust =
     caBundle === ''
@@ -67,7 +74,7 @@ export function targetOf({ url, service, caBundle = '' }: WebhookClientConfig): 
   return { place: { ...place, path: cleanPath(decodePath(path)) }, ...trust };
 }
 
-/** Returns the place that an https URL names. Throws UnusableUrlError for anything else. */
+/** Returns the destination of an https URL. Throws UnusableUrlError for any other text. */
 export function placeOf(url: string): Place {
   let parsed: URL;
   try {
@@ -93,7 +100,7 @@ function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    // No UTF-8: it stays as it is.
+    // The path is not UTF-8, so it stays unchanged.
     return path;
   }
 }
@@ -108,7 +115,7 @@ function cleanPath(path: string): string {
   return `/${segments.map(escapeSegment).join('/')}`;
 }
 
-/** Escapes what Go's URL.String escapes in a path. */
+/** Escapes the characters that Go's URL.String escapes in a path. */
 function escapeSegment(segment: string): string {
   return encodeURIComponent(segment)
     .replaceAll(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)

@@ -1,11 +1,14 @@
-// The one error of webhook calls.
+// The error of webhook calls.
 
 import type { Status } from '#machinery/apierrors.ts';
 
-/** A webhook could not be called, or its response is none. The message is upstream's: 'Post "https://…?timeout=10s": EOF'. */
+/**
+ * A webhook could not be called, or its response is invalid. The message is upstream's: 'Post
+ * "https://…?timeout=10s": EOF'.
+ */
 export class WebhookCallError extends Error {
   override readonly name = 'WebhookCallError';
-  /** The webhook's own error, if it answered with a status code that means one. */
+  /** The webhook's own error, if its response had the status code of an error. */
   readonly status: Status | undefined;
   /** The configuration does not allow a call: no connection was tried. */
   readonly misconfigured: boolean;

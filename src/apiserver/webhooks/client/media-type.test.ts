@@ -1,4 +1,4 @@
-// Content types, in the words of Go's mime package.
+// Validation of content types, with the messages of Go's mime package.
 
 import { expect, test } from 'vitest';
 

@@ -1,10 +1,10 @@
-// Whether a Content-Type header makes sense, in the words of Go's mime package.
+// Validates a Content-Type header, with the messages of Go's mime package.
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]*/;
 const PARAMETER =
   /^;\s*[!#$%&'*+\-.^_`|~0-9A-Za-z]+\s*=\s*(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*")/;
 
-/** Returns what is wrong with a header that is not empty. */
+/** Returns the problem with a header that is not empty; undefined if it is valid. */
 export function mediaTypeProblem(header: string): string | undefined {
   const semicolon = header.indexOf(';');
   const type = (semicolon < 0 ? header : header.slice(0, semicolon)).trim();

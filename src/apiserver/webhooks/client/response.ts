@@ -1,4 +1,4 @@
-// What a response means: the JSON in it, or the error that it is.
+// Interprets a response: returns its JSON, or throws the error that it stands for.
 
 import type { IncomingHttpHeaders } from 'node:http';
 
@@ -13,14 +13,17 @@ import { mediaTypeProblem } from './media-type.ts';
 import type { WebhookResponse } from './send.ts';
 
 const JSON_TYPE = 'application/json';
-/** So much of a body that is text becomes part of a message. */
+/** The maximum length of a text body in a message. */
 const MAX_TEXT_BYTES = 2048;
-/** A longer body is no Status. */
+/** The maximum length of a Status. */
 const MAX_STATUS_BYTES = 256 * 1024;
-/** A longer body that is no JSON object is no response. YAML takes long to read. */
+/** The maximum length of a body that is not a JSON object, since reading YAML is slow. */
 const MAX_YAML_BYTES = 16 * 1024;
 
-/** Throws WebhookCallError. `method`: of the request. `maxValues`: the most values of the response. */
+/**
+ * Returns the JSON of a response. Throws WebhookCallError. `method`: the request's method.
+ * `maxValues`: the maximum number of values in the response.
+ */
 export function parseResponse(
   { code, headers, body }: WebhookResponse,
   method: string,
@@ -52,7 +55,7 @@ function parseJsonBody(body: Buffer, maxValues: number): unknown {
   }
 }
 
-/** As upstream, takes everything for YAML that does not begin as a JSON object. */
+/** Parses a body that does not begin like a JSON object as YAML, as upstream. */
 function parseYamlBody(body: Buffer): unknown {
   let value: unknown;
   try {
@@ -67,7 +70,8 @@ function parseYamlBody(body: Buffer): unknown {
   const type =
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
   throw new WebhookCallError(
-    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} into Go value of type ${type}`,
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} ` +
+      `into Go value of type ${type}`,
   );
 }
 
@@ -75,7 +79,10 @@ function isJsonObject(body: Buffer): boolean {
   return body.toString('latin1', 0, MAX_TEXT_BYTES).trimStart().startsWith('{');
 }
 
-/** Returns the seconds that a response asks to wait before the request is sent again. Undefined: it does not ask. */
+/**
+ * Returns the seconds to wait before the request is repeated. Undefined: the response does not ask
+ * for that.
+ */
 export function retryAfter({
   code,
   headers,
@@ -93,7 +100,7 @@ function failure(status: Status): WebhookCallError {
   return new WebhookCallError(status.message ?? '', { status });
 }
 
-/** Returns the Status in the body if there is one, or one that the status code stands for. */
+/** Returns the Status in the body if there is one, or a Status for the status code. */
 function statusError(
   code: number,
   headers: IncomingHttpHeaders,

@@ -1,22 +1,21 @@
-// One HTTP request to a webhook, and its whole response in memory.
+// Sends one HTTP request to a webhook, and reads the complete response.
 
-import { request as httpRequest } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 
 import type { WebhookAgent } from './agent.ts';
 import type { Place } from './config.ts';
 
 const USER_AGENT = 'kube-apiserver-admission';
-/** A webhook that sends more informational responses than this before the final one fails, as in Go's net/http. */
+/** The maximum number of informational responses before the final one, as in Go's net/http. */
 const MAX_INFORMATIONAL = 5;
 
 export interface WebhookRequest {
   readonly agent: WebhookAgent;
   readonly method: 'POST' | 'GET';
   readonly place: Place;
-  /** Begins with '?', or is ''. */
+  /** The query, which begins with '?'; or ''. */
   readonly query: string;
-  /** JSON. Absent: no body. */
+  /** The body in JSON. Absent: no body. */
   readonly body: Buffer | undefined;
   readonly maxResponseBytes: number;
   /** Closes the connection at any time. */
@@ -34,7 +33,7 @@ export class ResponseBodyError extends Error {
   override readonly name = 'ResponseBodyError';
 }
 
-/** A response that is longer than the limit. */
+/** The response exceeds the limit. */
 export class ResponseTooLargeError extends Error {
   override readonly name = 'ResponseTooLargeError';
 
@@ -43,12 +42,16 @@ export class ResponseTooLargeError extends Error {
   }
 }
 
-/** Rejects with the signal's reason, ResponseBodyError, ResponseTooLargeError, or the error of the connection. */
+/**
+ * Sends the request. Rejects with the signal's reason, ResponseBodyError, ResponseTooLargeError, or
+ * the error of the connection.
+ */
 export async function send(config: WebhookRequest): Promise<WebhookResponse> {
   try {
     return await sendOnce(config);
   } catch (error) {
-    // The webhook has closed a connection that was idle: nothing of the request was sent. Otherwise it may have been handled.
+    // The webhook has closed an idle connection, and nothing of the request was sent. In all other
+    // cases it may have been processed.
     if (!(error instanceof StaleConnectionError) || config.signal.aborted) throw error;
     return sendOnce(config);
   }

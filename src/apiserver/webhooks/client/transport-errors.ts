@@ -1,4 +1,5 @@
-// What went wrong on a connection, in the words of Go's net and crypto packages, which clients of Kubernetes know.
+// Describes connection errors in the words of Go's net and crypto packages, as clients of
+// Kubernetes expect them.
 
 import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
@@ -8,16 +9,16 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { joinHostPort } from '#machinery/net/peer/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
 
-/** Fields that errors of sockets, TLS and HTTP parsing have. */
+/** The fields of errors of sockets, TLS and HTTP parsing. */
 interface SystemError extends Error {
   readonly code?: string;
   readonly syscall?: string;
   readonly address?: string;
   readonly port?: number;
   readonly hostname?: string;
-  /** Of an AggregateError: one for each address that was tried. */
+  /** The errors of an AggregateError: one for each address that was tried. */
   readonly errors?: readonly SystemError[];
-  /** What could not be parsed. */
+  /** The bytes that could not be parsed. */
   readonly rawPacket?: Buffer;
 }
 
@@ -42,7 +43,7 @@ const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   'CERT_SIGNATURE_FAILURE',
 ]);
 
-/** The longest part of a malformed response that a message shows. */
+/** The maximum length of the part of a malformed response in a message. */
 const MAX_LINE = 256;
 
 /** Returns the message. `now`: milliseconds since the epoch. */
@@ -52,7 +53,7 @@ export function describeTransportError(error: unknown, now: number): string {
   if (first !== undefined) return describeTransportError(first, now);
   const known = error as SystemError;
   const { code = '' } = known;
-  // Node's words for a connection that ends before the response begins.
+  // Node's message for a connection that ends before the response begins.
   if (code === 'ECONNRESET' && error.message !== 'read ECONNRESET') return 'EOF';
   return (
     describeConnect(known) ?? describeTls(known, now) ?? describeHttp(known) ?? described(known)
@@ -94,7 +95,7 @@ function describeTls({ code = '', message }: SystemError, now: number): string |
       `certificate has expired or is not yet valid: current time ${time} is before its beginning`,
     );
   }
-  // The first bytes are no TLS record: the server speaks something else, HTTP most likely.
+  // The first bytes are not a TLS record, so the server speaks another protocol, probably HTTP.
   if (message.includes('wrong version number'))
     return 'http: server gave HTTP response to HTTPS client';
   return undefined;

@@ -1,17 +1,19 @@
-// Calls of webhooks: what they send, how errors are worded, and that no webhook holds a call longer than its time limit.
+// Calls of webhooks: requests, error messages, and timeouts that no webhook can exceed.
 
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { systemClock, VirtualClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock, VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { Find, FindAll } from '../../catalog/internal-client.ts';
-import { respondJson, startWebhookServer } from '../testing/webhook-server.ts';
-import type { WebhookHandler, WebhookServer } from '../testing/webhook-server.ts';
+import {
+  respondJson,
+  startWebhookServer,
+  type WebhookHandler,
+  type WebhookServer,
+} from '../testing/webhook-server.ts';
 import { WebhookCallError } from './errors.ts';
 import { WebhookClients } from './webhook-clients.ts';
 
@@ -63,7 +65,7 @@ async function failure(promise: Promise<unknown>): Promise<string> {
 
 const POST = 'Post "https://127.0.0.1:PORT/?timeout=10s": ';
 
-test('a webhook gets the body as JSON, with the time limit in the query', async () => {
+test('a webhook gets the body as JSON, with the timeout in the query', async () => {
   expect(await call('/a//b/', 1500)).toEqual({ url: '/a/b?timeout=2s', echo: { hello: 1 } });
   const [{ method, headers }] = webhook.received as [WebhookServer['received'][0]];
   expect(method).toBe('POST');
@@ -77,7 +79,7 @@ test('a webhook gets the body as JSON, with the time limit in the query', async 
 });
 
 describe('connections', () => {
-  test('are used again', async () => {
+  test('are reused', async () => {
     for (let turn = 0; turn < 5; turn++) await call();
     await call('', 5_000);
     expect(webhook.connections).toBe(1);
@@ -93,21 +95,21 @@ describe('connections', () => {
     };
     await call();
     last?.destroy();
-    await once(last as Socket, 'close');
+    await once(last!, 'close');
     // The end of the connection has to arrive at the client, too.
     for (let turn = 0; turn < 20; turn++) await nextTurn();
     expect(await call()).toMatchObject({ echo: { hello: 1 } });
     expect(webhook.connections).toBe(2);
   });
 
-  test('are not used for a second attempt once something was sent', async () => {
+  test('are not used for a second attempt after something was sent', async () => {
     await call();
     webhook.handler = (_request, _response, socket) => void socket.destroy();
     expect(await failure(call())).toBe(`${POST}EOF`);
     expect(webhook.received.length).toBe(2);
   });
 
-  test('are closed when they are idle for long, and with the client', async () => {
+  test('are closed when they are unused for long, and with the client', async () => {
     const clock = new VirtualClock();
     clients = makeClients(clock);
     await call();
@@ -125,14 +127,14 @@ describe('connections', () => {
 describe('a webhook that', () => {
   const answers = (handler: WebhookHandler): void => void (webhook.handler = handler);
 
-  test('hangs ends with the time limit', async () => {
+  test('hangs is aborted by the timeout', async () => {
     answers(() => undefined);
     expect(await failure(call('', 50))).toBe(
       'Post "https://127.0.0.1:PORT/?timeout=1s": context deadline exceeded',
     );
   });
 
-  test('sends its response one byte at a time ends with the time limit', async () => {
+  test('sends its response one byte at a time is aborted by the timeout', async () => {
     answers((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const drip = setInterval(() => response.write(' '), 5);
@@ -143,7 +145,7 @@ describe('a webhook that', () => {
     );
   });
 
-  test('hangs ends with the request of the caller', async () => {
+  test('hangs is aborted with the caller’s request', async () => {
     const caller = new AbortController();
     answers(() => caller.abort());
     expect(await failure(call('', 10_000, { signal: caller.signal }))).toBe(
@@ -170,7 +172,7 @@ describe('a webhook that', () => {
     );
   });
 
-  test('sends no HTTP', async () => {
+  test('does not speak HTTP', async () => {
     answers((_request, _response, socket) => void socket.end('SSH-2.0-x\r\n\r\n'));
     expect(await failure(call())).toBe(
       `${POST}net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-x"`,
@@ -184,7 +186,7 @@ describe('a webhook that', () => {
     );
   });
 
-  test('sends nothing, or no JSON', async () => {
+  test('sends nothing, or invalid JSON', async () => {
     answers((_request, response) => void response.end());
     expect(await failure(call())).toBe(
       '0-length response with status code: 200 and content type: application/json',
@@ -229,7 +231,7 @@ describe('a webhook that', () => {
     expect(await failure(call())).toBe(message);
   });
 
-  test('redirects is followed, to https only and not for ever', async () => {
+  test('redirects is followed, only to https, a limited number of times', async () => {
     answers((request, response, socket) => {
       if (request.url.startsWith('/end'))
         void echo(request.method === 'GET' ? { ...request, body: '0' } : request, response, socket);
@@ -247,7 +249,7 @@ describe('a webhook that', () => {
     );
   });
 
-  test('asks to be called later is called again', async () => {
+  test('asks for a later retry is called again', async () => {
     clients = makeClients(new VirtualClock());
     let calls = 0;
     answers((request, response, socket) => {
@@ -265,7 +267,7 @@ describe('a webhook that', () => {
   });
 });
 
-describe('a connection that cannot be made', () => {
+describe('a connection that cannot be established', () => {
   test('is refused', async () => {
     await webhook.stop();
     expect(await failure(call())).toBe(
@@ -274,7 +276,7 @@ describe('a connection that cannot be made', () => {
     webhook = await startWebhookServer({ handler: echo });
   });
 
-  test('is known by its own certificate, where the bundle has that in place of an authority', async () => {
+  test('is trusted by the server’s own certificate in the bundle', async () => {
     const config = { url: webhook.url, caBundle: webhook.ownBundle };
     expect(await clients.call('hook', config, { hello: 1 }, { timeoutMs: 10_000 })).toBeTruthy();
   });
@@ -322,7 +324,7 @@ describe('a service', () => {
       endpoints: [{ addresses: [ip], conditions: { ready } }],
     });
 
-  test('that is not there, or has no such port, or no ready endpoint', async () => {
+  test('that is missing, or lacks the port or a ready endpoint, is an error', async () => {
     expect(await failure(callService())).toBe(`${SERVICE}service "svc" not found`);
     addService({ ports: [{ name: 'https', port: 443, targetPort: 'named' }] });
     expect(await failure(callService(444))).toBe(
@@ -333,7 +335,7 @@ describe('a service', () => {
     expect(await failure(callService())).toBe(`${SERVICE}no endpoints available for service "svc"`);
   });
 
-  test('is called at its ready endpoints, by the name that its certificate must have', async () => {
+  test('is called at its ready endpoints, with the name of its certificate', async () => {
     addService({ ports: [{ name: 'https', port: 443 }] });
     addSlice('a', true);
     addSlice('b', false, '127.0.0.9');

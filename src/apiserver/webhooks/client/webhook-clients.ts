@@ -1,5 +1,5 @@
-// Calls webhooks: admission's, and those that convert custom resources. All calls of a server go through one WebhookClients, so that
-// webhooks with the same configuration share connections.
+// Calls webhooks for admission and for conversion of custom resources. All calls of a server use
+// one WebhookClients, so that webhooks with the same configuration share connections.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -10,19 +10,24 @@ import { quote } from '#machinery/text/go-format.ts';
 import type { Find, FindAll } from '../../catalog/internal-client.ts';
 import { resolveService } from '../../service-resolver/resolve.ts';
 import { WebhookAgent } from './agent.ts';
-import { placeOf, targetOf, UnusableUrlError } from './config.ts';
-import type { Place, WebhookClientConfig, WebhookTarget } from './config.ts';
+import {
+  type Place,
+  placeOf,
+  targetOf,
+  UnusableUrlError,
+  type WebhookClientConfig,
+  type WebhookTarget,
+} from './config.ts';
 import { WebhookCallError } from './errors.ts';
 import { parseResponse, retryAfter } from './response.ts';
-import { ResponseBodyError, ResponseTooLargeError, send } from './send.ts';
-import type { WebhookResponse } from './send.ts';
+import { ResponseBodyError, ResponseTooLargeError, send, type WebhookResponse } from './send.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
 import { describeTransportError } from './transport-errors.ts';
 
-/** Connections are kept for so many configurations. */
+/** The maximum number of configurations whose connections are kept. */
 const MAX_AGENTS = 200;
 const MAX_REDIRECTS = 10;
-/** So many times a webhook may ask to be called again, by the header Retry-After. */
+/** The maximum number of repeated calls that a webhook may request with the header Retry-After. */
 const MAX_RETRIES = 10;
 const SWEEP_MS = 30_000;
 const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
@@ -32,21 +37,27 @@ export interface WebhookClientsConfig {
   readonly findAll: FindAll;
   readonly clock: Clock;
   readonly random: Random;
-  /** Default: nothing is counted. */
+  /** Counts problems of certificates. Default: nothing is counted. */
   readonly certificateMetrics?: CertificateMetrics;
 }
 
 export interface CallOptions {
-  /** The whole call, from the first dial to the last byte. The webhook gets it as `?timeout=`, in whole seconds. */
+  /**
+   * The timeout of the whole call, in ms, from the first dial to the last byte. The webhook gets it
+   * as `?timeout=`, in whole seconds.
+   */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Default: 16 MiB. */
+  /** The maximum size of the response. Default: 16 MiB. */
   readonly maxResponseBytes?: number;
-  /** The most fields of objects and items of lists in the response. Default: no limit but that of its size. */
+  /**
+   * The maximum number of object fields and list items in the response. Default: only the size is
+   * limited.
+   */
   readonly maxResponseValues?: number;
 }
 
-/** The time limit of the call is over. */
+/** The deadline of the call has passed. */
 class DeadlineError extends Error {
   constructor() {
     super('context deadline exceeded');
@@ -61,7 +72,7 @@ interface Entry {
 export class WebhookClients {
   readonly #config: WebhookClientsConfig;
   readonly #random: Random;
-  /** By configuration; the last ones were used last. */
+  /** Agents by configuration, the least recently used first. */
   readonly #agents = new Map<string, Entry>();
   #sweeping: { cancel(): void } | undefined;
   #closed = false;
@@ -72,8 +83,9 @@ export class WebhookClients {
   }
 
   /**
-   * Posts a body to a webhook and resolves with the JSON of the response. `name` is the webhook's, for errors about its configuration.
-   * `body`: a value, or its JSON. Rejects with WebhookCallError.
+   * Posts a body to a webhook and resolves with the JSON of the response. `name`: the webhook's
+   * name, for errors about its configuration. `body`: a value, or its JSON. Rejects with
+   * WebhookCallError.
    */
   async call(
     name: string,
@@ -98,7 +110,7 @@ export class WebhookClients {
     }
   }
 
-  /** Closes the connections that no call uses, and the others when their calls end. */
+  /** Closes unused connections now, and the others when their calls end. */
   close(): void {
     this.#closed = true;
     this.#sweeping?.cancel();
@@ -145,7 +157,7 @@ export class WebhookClients {
       return entry;
     }
     this.#sweeping ??= this.#config.clock.setInterval(SWEEP_MS, () => this.#sweep());
-    // The one that is used last is the last.
+    // The entry is moved to the end, as the most recently used.
     this.#agents.delete(key);
     this.#agents.set(key, entry);
     for (const [oldest, { agent }] of this.#agents) {
@@ -167,7 +179,7 @@ export class WebhookClients {
     for (const { agent } of this.#agents.values()) agent.sweep();
   }
 
-  /** A redirect may lead to another host than that of the service. */
+  /** Returns the address for a host. A redirect may lead to another host than the service's. */
   readonly #locate = async (
     { service, place }: WebhookTarget,
     host: string,
@@ -179,7 +191,7 @@ export class WebhookClients {
   };
 }
 
-/** Throws WebhookCallError. */
+/** Returns the target. Throws WebhookCallError. */
 function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget {
   try {
     return targetOf(config);
@@ -191,7 +203,7 @@ function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget
   }
 }
 
-/** One attempt: a request, and those that redirects ask for. */
+/** One attempt: a request, and its redirects. */
 class Exchange {
   method: 'POST' | 'GET' = 'POST';
   readonly #config: Pick<WebhookClientsConfig, 'clock' | 'certificateMetrics'>;
@@ -211,7 +223,7 @@ class Exchange {
     this.#signal = signal;
   }
 
-  /** Throws WebhookCallError. */
+  /** Sends the request and follows redirects. Throws WebhookCallError. */
   async run(first: Place, firstQuery: string, sent: Buffer): Promise<WebhookResponse> {
     let place = first;
     let query = firstQuery;
@@ -268,7 +280,7 @@ class Exchange {
   }
 }
 
-/** The first request names the method in errors, also of redirects. */
+/** Returns the error. It has the method of the first request, also for redirects. */
 function failure(url: string, why: string, cause?: unknown): WebhookCallError {
   return new WebhookCallError(`Post ${quote(url)}: ${why}`, { cause });
 }
@@ -283,7 +295,7 @@ function redirectOf({ code, headers }: WebhookResponse): string | undefined {
     : undefined;
 }
 
-/** Returns what Go says of a URL that it cannot parse. */
+/** Returns Go's message for a URL that it cannot parse. */
 function describeUrlError(url: string): string {
   const why = /^[^[]*\[[^\]]*$/.test(url) ? "missing ']' in host" : 'invalid URL';
   return `parse ${quote(url)}: ${why}`;

@@ -1,4 +1,5 @@
-// A webhook server for tests: TLS on loopback, with a handler that a test chooses, and a record of what came in.
+// A webhook server for tests: TLS on loopback, with a handler that the test sets, and a record of
+// requests.
 
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -9,13 +10,13 @@ import { makeTestAuthority } from '../../testing/certificates.ts';
 
 export interface ReceivedRequest {
   readonly method: string;
-  /** With its query. */
+  /** The URL with its query. */
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-/** Answers one request, in whatever way. Does nothing: the request hangs. */
+/** Responds to one request in any way. If it does nothing, the request hangs. */
 export type WebhookHandler = (
   request: ReceivedRequest,
   response: ServerResponse,
@@ -24,21 +25,21 @@ export type WebhookHandler = (
 
 export interface WebhookServer {
   readonly port: number;
-  /** 'https://127.0.0.1:PORT', without a path. */
+  /** The server's URL, 'https://127.0.0.1:PORT', without a path. */
   readonly url: string;
-  /** As it stands in configurations: PEM, as base64. */
+  /** The authority as in configurations: PEM, in base64. */
   readonly caBundle: string;
   /** The server's own certificate in the same form. */
   readonly ownBundle: string;
   readonly received: ReceivedRequest[];
-  /** How many connections there have been. */
+  /** The number of connections since the start. */
   readonly connections: number;
   handler: WebhookHandler;
   stop(): Promise<void>;
 }
 
 export interface WebhookServerConfig {
-  /** Names in the certificate, beside 127.0.0.1 and localhost. */
+  /** Names in the certificate, in addition to 127.0.0.1 and localhost. */
   readonly dnsNames?: readonly string[];
   readonly handler: WebhookHandler;
 }

@@ -1,4 +1,4 @@
-// An authority for tests, valid for ten years from `nowMs` on.
+// Creates a certificate authority for tests, valid for ten years from `nowMs`.
 
 import 'reflect-metadata';
 import {

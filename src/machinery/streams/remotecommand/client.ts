@@ -29,7 +29,7 @@ export interface StreamingTarget {
     servername?: string;
   };
   readonly clock: Clock;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -37,12 +37,12 @@ export interface StreamingTarget {
  * given streams are requested.
  */
 export interface ClientStreams {
-  readonly stdin?: Readable | undefined;
-  readonly stdout?: Writable | undefined;
-  readonly stderr?: Writable | undefined;
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
   /** The sizes of the terminal. */
-  readonly resize?: AsyncIterable<TerminalSize> | undefined;
-  readonly tty?: boolean | undefined;
+  readonly resize?: AsyncIterable<TerminalSize>;
+  readonly tty?: boolean;
 }
 
 /** The number of bytes that are read from a rejection's body. */

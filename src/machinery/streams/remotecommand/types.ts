@@ -26,10 +26,10 @@ export interface StreamOptions {
  * the handler leaves open are ended after it.
  */
 export interface RemoteCommandStreams {
-  readonly stdin?: Readable | undefined;
-  readonly stdout?: Writable | undefined;
-  readonly stderr?: Writable | undefined;
-  readonly resize?: AsyncIterable<TerminalSize> | undefined;
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
+  readonly resize?: AsyncIterable<TerminalSize>;
 }
 
 export interface RemoteCommandResult {

@@ -8,13 +8,13 @@
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import {
+  type ControlFrame,
+  type Frame,
   FrameDecoder,
   FrameEncoder,
   goAwayStatus,
   rstStatus,
   SpdyProtocolError,
-  type ControlFrame,
-  type Frame,
 } from './frames.ts';
 import type { Headers } from './header-compression.ts';
 import { SpdyStream, SpdyStreamResetError, type StreamTransport } from './stream.ts';

@@ -1,8 +1,8 @@
-// Two machines and a client on one link, out of network namespaces, for tests that need a real kernel. Needs root,
-// iproute2 and nft.
-//
-//   client 10.92.0.9, fd92::9 ── switch ─┬─ a 10.92.0.1, fd92::1, an endpoint at 10.93.1.2 and fd93:0:0:1::2
-//                                        └─ b 10.92.0.2, fd92::2, an endpoint at 10.93.2.2 and fd93:0:0:2::2
+// Two machines and a client on one link, made of network namespaces, for tests with a real kernel.
+// Needs root, iproute2 and nft.
+// - client: 10.92.0.9, fd92::9
+// - machine a: 10.92.0.1, fd92::1, with an endpoint at 10.93.1.2 and fd93:0:0:1::2
+// - machine b: 10.92.0.2, fd92::2, with an endpoint at 10.93.2.2 and fd93:0:0:2::2
 
 import { spawnSync } from 'node:child_process';
 
@@ -11,7 +11,7 @@ const MACHINES = { a: 1, b: 2, client: 9 } as const;
 export type Machine = keyof typeof MACHINES;
 let labs = 0;
 
-/** Returns why there can be no lab; undefined if there can. */
+/** Returns the reason why the lab cannot run; undefined if it can. */
 export function linkLabIsMissing(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root';
@@ -68,7 +68,7 @@ export class LinkLab {
     run(['sh', '-e', '-c', lines.join('\n')]);
   }
 
-  /** Program and arguments that run something on a machine. */
+  /** Returns a program and arguments that run other programs on a machine. */
   inside(machine: Machine): readonly string[] {
     return ['ip', 'netns', 'exec', this.#name(machine)];
   }
@@ -78,7 +78,7 @@ export class LinkLab {
     return run([...this.inside(machine), ...command]);
   }
 
-  /** Takes the machine off the link. */
+  /** Disconnects the machine from the link. */
   unplug(machine: Machine): void {
     run(['ip', '-n', this.#name('switch'), 'link', 'set', `to-${machine}`, 'down']);
   }

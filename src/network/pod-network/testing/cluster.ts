@@ -1,4 +1,4 @@
-// The API server of a lab, and the pod networks of its machines as components that know it.
+// The API server of a lab, and the pod networks of its machines.
 
 import { nodes } from '#api/groups/core/v1/index.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
@@ -48,7 +48,7 @@ export class LabCluster {
       .patch(name, 'application/strategic-merge-patch+json', patch, options);
   }
 
-  /** Does what the node IPAM controller does. */
+  /** Allocates ranges, as the node IPAM controller does. */
   async allocate(name: string, ...podCIDRs: readonly string[]): Promise<void> {
     const patch = { spec: { podCIDR: podCIDRs[0], podCIDRs } };
     await this.#server.client

@@ -1,4 +1,4 @@
-// Replaces the machine in tests: it has what it is given, and keeps what is changed.
+// A fake machine for tests: it returns the given state, and records changes.
 
 import { FakeNft } from '#machinery/net/nft/fake-nft.ts';
 import { parseCidr, parseIp } from '#machinery/net/ip.ts';
@@ -23,7 +23,7 @@ export class FakeSystem implements PodNetworkSystem {
   };
   readonly applied: Change[] = [];
   reads = 0;
-  /** The next calls of `read` and `apply` reject with these. */
+  /** Errors with which the next calls of `read` and `apply` reject. */
   readonly failures: { read: Error[]; apply: Error[] } = { read: [], apply: [] };
   #onChange: (() => void) | undefined;
 
@@ -51,7 +51,7 @@ export class FakeSystem implements PodNetworkSystem {
     );
   }
 
-  /** A link of the machine changes. */
+  /** Changes the state of the machine. */
   change(machine: Partial<Machine>): void {
     this.machine = { ...this.machine, ...machine };
     this.#onChange?.();

@@ -1,7 +1,8 @@
-// Machines for tests, out of network namespaces: links, machines on them, and one pod on each. Needs root and iproute2.
-//
-//   link A  10.91.1.0/24  fd91:0:0:1::/64   machines 1, 2, …     the router is .254 and ::fe on both links,
-//   link B  10.91.2.0/24  fd91:0:0:2::/64   machines 1, 2, …     and stands for all that is outside of the cluster
+// Machines for tests, made of network namespaces: links, machines on them, and one pod on each.
+// Needs root and iproute2.
+// - link A: 10.91.1.0/24, fd91:0:0:1::/64, with machines 1, 2, …
+// - link B: 10.91.2.0/24, fd91:0:0:2::/64, with machines 1, 2, …
+// - The router is .254 and ::fe on both links, and represents everything outside of the cluster.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -18,7 +19,7 @@ const LINK_NUMBERS: Readonly<Record<LinkName, number>> = { a: 1, b: 2 };
 const ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
 let labs = 0;
 
-/** Returns why there can be no lab; undefined if there can. */
+/** Returns the reason why the lab cannot run; undefined if it can. */
 export function labIsMissing(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root';
@@ -46,7 +47,7 @@ export class MachineLab {
   readonly #namespaces: string[] = [];
   readonly mtu: number;
 
-  /** @param mtu of both links */
+  /** @param mtu the MTU of both links */
   constructor(mtu = 1500) {
     this.mtu = mtu;
     const router = this.#namespace('router');
@@ -66,14 +67,16 @@ export class MachineLab {
     run(lines);
   }
 
-  /** The place outside of the cluster that machines and pods reach by their default routes. */
+  /**
+   * Starts a program outside of the cluster, which machines and pods reach by their default routes.
+   */
   async outside(): Promise<Prober> {
     const prober = this.#prober(this.#namespaces[0] as string);
     await prober.serve('10.91.1.254');
     return prober;
   }
 
-  /** A machine with a default route. `number`: the last part of its address, 1 to 99. */
+  /** Starts a machine with a default route. `number`: the last part of its address, 1 to 99. */
   async machine(link: LinkName, number: number): Promise<LabMachine> {
     const [router, namespace] = [
       this.#namespaces[0] as string,
@@ -164,7 +167,7 @@ export class LabMachine {
     return this.#config.dir;
   }
 
-  /** Program and arguments that run something on the machine. */
+  /** A program and arguments that run other programs on the machine. */
   get inside(): readonly string[] {
     return ['ip', 'netns', 'exec', this.#config.namespace];
   }
@@ -177,7 +180,7 @@ export class LabMachine {
     return `fd91:0:0:${this.#config.link}::${this.#number}`;
   }
 
-  /** Runs a program on the machine. Returns what it prints. */
+  /** Runs a program on the machine. Returns its output. */
   run(...command: readonly string[]): string {
     const [program = '', ...args] = [...this.inside, ...command];
     const { status, stdout, stderr } = spawnSync(program, args, { env: ENV, encoding: 'utf8' });
@@ -185,19 +188,19 @@ export class LabMachine {
     return stdout;
   }
 
-  /** Pulls the cable, or puts it in. */
+  /** Disconnects or connects the cable. */
   cable(state: 'up' | 'down'): void {
     run([`ip -n ${this.#config.router} link set ${this.#config.port} ${state}`]);
   }
 
-  /** Puts the machine's own end of the cable up or down, with all routes over it. */
+  /** Sets the machine's own end of the cable up or down, with all routes over it. */
   link(state: 'up' | 'down'): void {
     const { namespace, link } = this.#config;
     run([`ip -n ${namespace} link set eth0 ${state}`]);
     if (state === 'up') run([`ip -n ${namespace} route replace default via 10.91.${link}.254`]);
   }
 
-  /** The machine gets other addresses. */
+  /** Replaces the addresses of the machine. */
   readdress(number: number): void {
     const { namespace, link } = this.#config;
     run([`ip -n ${namespace} address flush dev eth0`, ...addressCommands(namespace, link, number)]);
@@ -208,7 +211,7 @@ export class LabMachine {
     return this.#config.prober(this.#config.namespace);
   }
 
-  /** Returns the configuration that the container runtime would read. */
+  /** Returns the configuration for the container runtime. */
   async cni(): Promise<{
     readonly mtu: number | undefined;
     readonly ipMasq: boolean;
@@ -229,8 +232,8 @@ export class LabMachine {
   }
 
   /**
-   * A pod on the machine's bridge, as the CNI plugin makes it. It serves at its addresses. `given`: default, what the
-   * runtime would read.
+   * Starts a pod on the machine's bridge, as the CNI plugin would. It serves at its addresses.
+   * `given`: the network configuration; default: the one for the runtime.
    */
   async pod(given?: {
     readonly mtu: number;

@@ -1,12 +1,12 @@
-// A program for network namespaces in tests: it serves, and sends on request. It is handed to `node -e` as text,
-// because namespaces need processes of their own.
+// A program for network namespaces in tests: it serves, and sends on request. It is passed to `node
+// -e` as text, because namespaces need separate processes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** A request as the server saw it. */
+/** A request as the server received it. */
 export interface Seen {
-  /** Address of the client. */
+  /** The address of the client. */
   readonly source: string;
   readonly bytes: number;
 }
@@ -76,7 +76,7 @@ export class Prober {
   >();
   #next = 0;
 
-  /** @param prefix program and arguments in front of node, such as `ip netns exec NAME` */
+  /** @param prefix a program and arguments in front of node, such as `ip netns exec NAME` */
   constructor(prefix: readonly string[]) {
     const [program = '', ...args] = [...prefix, process.execPath, '-e', PROGRAM];
     this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -97,12 +97,15 @@ export class Prober {
     });
   }
 
-  /** Serves TCP and UDP: each client gets its address and the number of bytes as the server saw them. */
+  /**
+   * Serves TCP and UDP: the response contains the client's address and the number of received
+   * bytes.
+   */
   async serve(host: string): Promise<void> {
     await this.#ask({ action: 'serve', host, port: PROBE_PORT });
   }
 
-  /** Sends so many bytes. Returns null if there is no answer in time. */
+  /** Sends this number of bytes. Returns null if there is no response in time. */
   async send(
     protocol: 'tcp' | 'udp',
     host: string,

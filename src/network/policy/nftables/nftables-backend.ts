@@ -1,4 +1,4 @@
-// Programs the table of policies: one transaction for each change.
+// Programs the table of policies, with one transaction per change.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -15,7 +15,7 @@ export interface NftablesBackendConfig {
   readonly logger: Logger;
 }
 
-/** Work in one turn of the event loop. */
+/** The time for work in one turn of the event loop, in milliseconds. */
 const TURN_MS = 10;
 const CLEAN_UP_MS = 2000;
 
@@ -23,7 +23,7 @@ export class NftablesBackend implements PolicyBackend {
   readonly #config: NftablesBackendConfig;
   readonly #table: PolicyTable;
   #cleanUp: Timer | undefined;
-  /** The table was removed, or was never there, as far as this process knows. */
+  /** The table was removed, or this process has never created it. */
   #isCleared = false;
 
   constructor(config: NftablesBackendConfig) {
@@ -33,7 +33,7 @@ export class NftablesBackend implements PolicyBackend {
 
   async sync(rules: NodeRules, change?: RulesChange): Promise<void> {
     const { nft, clock } = this.#config;
-    // Without policies the kernel has nothing to look at.
+    // Without policies the kernel needs no table.
     if (!rules.guarded) return this.clear();
     const commands: string[] = [];
     try {
@@ -70,7 +70,7 @@ export class NftablesBackend implements PolicyBackend {
     );
   }
 
-  /** Stops what would be done later. The table stays. */
+  /** Cancels planned work. The table stays. */
   close(): void {
     this.#cleanUp?.cancel();
   }
@@ -83,7 +83,10 @@ export class NftablesBackend implements PolicyBackend {
     });
   }
 
-  /** A chain that stays is harmless: nothing leads to it. The next table that is made does not have it. */
+  /**
+   * A chain that could not be deleted is harmless: nothing refers to it. The next complete table
+   * does not contain it.
+   */
   async #deleteStaleChains(): Promise<void> {
     const { nft, clock, logger } = this.#config;
     const commands = this.#table.deleteStaleChains(clock.monotonic());

@@ -1,4 +1,4 @@
-// The rules in a real kernel: connections between pods of a node, and with pods of another.
+// The rules in a real kernel: connections between pods of a node, and with pods of another node.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
@@ -95,7 +95,10 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     return (await lab.agent(from).connect({ host, port, protocol, timeoutMs: 700 })) !== 'timeout';
   }
 
-  /** 'from>to:port' for what is reached, in both families and protocols; 'SOME …' where these differ. */
+  /**
+   * Returns 'from>to:port' for reachable ports, in both families and protocols; 'SOME …' where
+   * these differ.
+   */
   async function reachable(pairs: readonly string[]): Promise<string[]> {
     const results = await Promise.all(
       pairs.map(async (pair) => {
@@ -158,7 +161,7 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
       }),
     );
     expect(await reachable(ALL)).toEqual(['pod2>pod1:80', 'pod1>other:80']);
-    // The other pod gets the label that the policy asks for.
+    // The other pod gets the label that the policy selects.
     const next = pod('x/pod1', { ips: ADDRESSES.pod1, labels: { pod: 'b' } });
     runSteps(state.setPod('x/pod1', next));
     await backend.sync(state.rules, state.takeChange());
@@ -224,7 +227,7 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     ]);
   });
 
-  test('established connections go on after a policy that would not allow them', async () => {
+  test('established connections continue after a policy that would not allow them', async () => {
     await begin();
     const [host = ''] = ADDRESSES.pod1;
     const connection = await lab.agent('pod2').open(host, ECHO_PORT);
@@ -240,7 +243,7 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     expect(await reachable(ALL)).toEqual([]);
   });
 
-  test('through a service: the endpoint and the client count, and a pod reaches itself', async () => {
+  test('through a service: endpoint and client are matched, and a pod reaches itself', async () => {
     const nft = systemNft(lab.inside('node'));
     const [pod1 = ''] = ADDRESSES.pod1;
     await nft.run(
@@ -279,7 +282,7 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     await nft.run('delete table ip services\n');
   });
 
-  test('unknown and forged addresses of this node are cut off while there are policies', async () => {
+  test('unknown and forged addresses of this node are blocked while there are policies', async () => {
     await begin(apiPolicy('y/elsewhere', { podSelector: select('pod=none') }));
     expect(await reachable([...ALL, ...NODE])).toEqual([...ALL, ...NODE]);
     runSteps(state.setPod('x/pod2', undefined));
@@ -287,7 +290,7 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     expect(await reachable(ALL)).toEqual(['pod1>other:80', 'other>pod1:80']);
   });
 
-  test('a pod with an address that it was not given reaches nothing while there are policies', async () => {
+  test('a pod with an address that was not assigned to it reaches nothing while there are policies', async () => {
     const [host = ''] = ADDRESSES.other;
     lab.addAddress('pod1', '10.0.0.77');
     const forged = { host, port: 80, timeoutMs: 700, localAddress: '10.0.0.77' } as const;
@@ -300,7 +303,7 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     expect(await lab.agent('pod1').connect(forged)).toBe('timeout');
   });
 
-  test('without a known bridge, for pods that are routed', async () => {
+  test('without a bridge, for routed pods', async () => {
     bridge = {};
     try {
       await begin(apiPolicy('x/deny', { podSelector: select('pod=a'), policyTypes: ['Ingress'] }));
@@ -312,7 +315,7 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     }
   });
 
-  test('a table that is left over of another cluster concerns another bridge', async () => {
+  test('a leftover table of another cluster affects another bridge only', async () => {
     bridge = { bridge: 'elsewhere' };
     try {
       await begin(apiPolicy('x/deny'));
@@ -322,7 +325,7 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     }
   });
 
-  test('a table of ours with other content is replaced, other tables stay', async () => {
+  test('our table with other content is replaced, other tables stay', async () => {
     const nft = systemNft(lab.inside('node'));
     await nft.run(
       'add table inet policy-test\nadd chain inet policy-test egress { type filter hook forward priority 5; policy drop; }\n' +

@@ -1,4 +1,5 @@
-// What a policy is in nftables: a chain for each direction, and sets for the ranges of its ipBlocks.
+// The nftables objects of a policy: a chain for each direction, and sets for the ranges of its
+// ipBlocks.
 
 import { formatIp, type IpFamily } from '#machinery/net/ip.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -26,7 +27,7 @@ import {
 export interface PolicyObjects {
   /** Rules by chain. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
-  /** By name, which is that of the content. */
+  /** By name, which is derived from the content. */
   readonly blocks: ReadonlyMap<string, BlockSet>;
 }
 
@@ -35,11 +36,14 @@ export interface BlockSet {
   readonly ranges: readonly AddressRange[];
 }
 
-/** Ports in one rule: an anonymous set has a limit in the kernel's messages. */
+/** The number of ports per rule: an anonymous set must fit the kernel's message. */
 const PORTS_PER_RULE = 1000;
 const RULES_PER_STEP = 500;
 
-/** Returns the objects of a policy, in steps of some milliseconds. Pure; two equal policies have equal objects. */
+/**
+ * Returns the objects of a policy, in steps of a few milliseconds. Pure: equal policies have equal
+ * objects.
+ */
 export function* policyObjects(policy: CompiledPolicy): Steps<PolicyObjects> {
   const chains = new Map<string, readonly string[]>();
   const blocks = new Map<string, BlockSet>();
@@ -59,7 +63,7 @@ export function* policyObjects(policy: CompiledPolicy): Steps<PolicyObjects> {
   return { chains, blocks };
 }
 
-/** The commands' arguments that make a set of a block, and its elements. */
+/** Returns the arguments of the command that declares a set. */
 export const blockDeclaration = ({ family }: BlockSet): string =>
   `{ type ${addressType(family)}; flags interval; }`;
 export const blockElements = ({ ranges }: BlockSet): readonly string[] =>
@@ -68,7 +72,7 @@ export const blockElements = ({ ranges }: BlockSet): readonly string[] =>
     return first === last ? from : `${from}-${textOf(family, last)}`;
   });
 
-/** For IPv6 without abbreviations: the canonical form takes ten times as long. */
+/** Formats an address, IPv6 without abbreviations: the canonical form takes ten times as long. */
 function textOf(family: IpFamily, value: bigint): string {
   if (family === 'IPv4') return formatIp({ family, value });
   return value
@@ -77,7 +81,7 @@ function textOf(family: IpFamily, value: bigint): string {
     .replaceAll(/(.{4})(?!$)/g, '$1:');
 }
 
-/** A match that is for one family, or for both. */
+/** A match for one family, or for both. */
 interface Match {
   readonly family: Family | undefined;
   readonly text: string;

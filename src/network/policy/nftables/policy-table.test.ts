@@ -1,4 +1,4 @@
-// The commands of transactions: their order, their size, and what is left out.
+// The commands of transactions: their order, their size, and which are left out.
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { runSteps } from '#machinery/turn.ts';
@@ -26,7 +26,10 @@ const setPolicy = (key: string, spec?: Partial<NetworkPolicy['spec']>): void =>
     state.setPolicy(key, spec === undefined ? undefined : compilePolicy(apiPolicy(key, spec))),
   );
 
-/** Hashes as H1, H2 … in the order of their appearance, and without the table's name. */
+/**
+ * Returns the commands without the table's name, with hashes as H1, H2 … in the order of their
+ * appearance.
+ */
 function sync(isComplete = false): string[] {
   const names = new Map<string, string>();
   return [...table.commands(state.rules, isComplete ? undefined : state.takeChange(), nowMs)]
@@ -47,7 +50,7 @@ const IN_80 = {
 } as const;
 
 describe('transactions', () => {
-  test('the first one makes the table, whatever is there', () => {
+  test('the first one creates the table, whatever exists', () => {
     setPod('x/a', { ips: ['10.0.0.1', 'fd00::1'] });
     setPod('x/b', { ips: ['10.0.0.2'], labels: { app: 'b' } });
     setPolicy('x/p', {
@@ -93,7 +96,7 @@ describe('transactions', () => {
     ]);
   });
 
-  test('a pod that comes is some elements, one that goes, too', () => {
+  test('an added or removed pod changes a few elements', () => {
     setPod('x/a', { ips: ['10.0.0.1'] });
     setPolicy('x/p', IN_80);
     sync();
@@ -115,7 +118,7 @@ describe('transactions', () => {
     ]);
   });
 
-  test('a policy that changes is written anew; the same policy is not', () => {
+  test('a changed policy is rewritten; an unchanged one is not', () => {
     setPod('x/a', { ips: ['10.0.0.1'] });
     setPolicy('x/p', IN_80);
     sync();
@@ -143,7 +146,7 @@ describe('transactions', () => {
     ]);
   });
 
-  test('chains without users are emptied at once, and deleted a second later', () => {
+  test('unused chains are emptied at once, and deleted a second later', () => {
     setPod('x/a', { ips: ['10.0.0.1'] });
     setPolicy('x/p', IN_80);
     setPolicy('x/q', { policyTypes: ['Ingress'] });
@@ -163,7 +166,7 @@ describe('transactions', () => {
       'delete set group-H4-ip6',
     ]);
     expect(table.deleteStaleChains(999)).toEqual([]);
-    // One of them is used again in time.
+    // One chain is used again in time.
     nowMs = 500;
     setPolicy('x/p', IN_80);
     sync();
@@ -174,7 +177,7 @@ describe('transactions', () => {
     expect(table.hasStaleChains).toBe(false);
   });
 
-  test('after an error everything is made anew', () => {
+  test('after an error everything is programmed again', () => {
     setPod('x/a', { ips: ['10.0.0.1'] });
     setPolicy('x/p', IN_80);
     const first = sync();
@@ -204,7 +207,7 @@ test('rules of ports, names, and both families', () => {
   ]);
 });
 
-test('without a bridge, ranges tell which addresses are of pods', () => {
+test('without a bridge, ranges identify addresses of pods', () => {
   table = new PolicyTable({ table: 't', podCidrs: ['10.0.0.0/24', 'fd00::/64'] });
   setPolicy('x/p', IN_80);
   expect(sync().filter((command) => command.startsWith('add rule ingress'))).toEqual([
@@ -219,7 +222,7 @@ test('without a bridge, ranges tell which addresses are of pods', () => {
   ]);
 });
 
-test('nothing of what users write gets into commands', () => {
+test('user input is never written into commands', () => {
   const evil = 'x; flush ruleset #';
   setPod(`x/${evil}`, { ips: ['10.0.0.1'], labels: { [evil]: evil }, ports: [`tcp/${evil}=80`] });
   setPolicy(`x/${evil}`, { ingress: [{ from: [{ podSelector: {} }], ports: [{ port: evil }] }] });

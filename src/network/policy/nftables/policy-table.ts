@@ -1,4 +1,5 @@
-// Our table as it was programmed, and the commands from there to what it has to be. The size of a change is that of what has changed.
+// Our table as it was programmed, and the commands that change it to the desired state. The size of
+// the commands is proportional to the change.
 
 import type { Steps } from '#machinery/turn.ts';
 import type { Direction, GroupElements, NodeRules, PodRules, RulesChange } from '../model.ts';
@@ -23,18 +24,18 @@ import {
   verdictMap,
 } from './table.ts';
 
-/** Elements in one command: a longer line takes nft more memory, not less time. */
+/** The number of elements per command: a longer line takes nft more memory, not less time. */
 const ELEMENTS_PER_COMMAND = 500;
 const STALE_AFTER_MS = 1000;
 
 interface Programmed {
   readonly pods: Map<string, PodRules>;
   readonly policies: Map<string, PolicyObjects>;
-  /** Chains of pods with the same policies → how many elements go there. */
+  /** Chains of pods with the same policies → the number of elements that refer to the chain. */
   readonly podsChains: Map<string, number>;
   readonly blocks: Map<string, { readonly block: BlockSet; users: number; isMade: boolean }>;
   readonly groups: Set<string>;
-  /** Empty chains that nothing refers to → since when. */
+  /** Unused empty chains → since when. */
   readonly stale: Map<string, number>;
 }
 
@@ -59,14 +60,15 @@ export class PolicyTable {
     return this.#programmed !== undefined;
   }
 
-  /** What was programmed is not known any more. */
+  /** Drops the programmed state, which is unknown after an error. */
   forget(): void {
     this.#programmed = undefined;
   }
 
   /**
-   * Returns the commands of one transaction, in parts of some milliseconds of work. They count as run: after an error, call `forget`.
-   * Without `change`, and for the first time, they make the table anew. `nowMs`: monotonic.
+   * Returns the commands of one transaction, in parts of a few milliseconds of work. They count as
+   * programmed: after an error, call `forget`. Without `change`, and for the first time, they
+   * create the table. `nowMs`: monotonic.
    */
   *commands(
     rules: NodeRules,
@@ -100,8 +102,8 @@ export class PolicyTable {
   }
 
   /**
-   * Returns the commands that delete chains which have been unused for a second. Kernels before 6.2 refuse to delete a chain for some time
-   * after the last element that points to it is gone.
+   * Returns the commands that delete chains which have been unused for a second. Kernels before 6.2
+   * reject the deletion of a chain for some time after the last element that refers to it is gone.
    */
   deleteStaleChains(nowMs: number): readonly string[] {
     const stale = this.#programmed?.stale ?? new Map<string, number>();
@@ -113,7 +115,7 @@ export class PolicyTable {
   }
 }
 
-/** Does the steps, with nothing to run after each. */
+/** Runs the steps, without commands in between. */
 function* objectsIn(steps: Steps<PolicyObjects>): Generator<readonly string[], PolicyObjects> {
   for (;;) {
     const { done, value } = steps.next();
@@ -122,7 +124,10 @@ function* objectsIn(steps: Steps<PolicyObjects>): Generator<readonly string[], P
   }
 }
 
-/** Collects the commands of one transaction, and writes them in the order in which references are satisfied. */
+/**
+ * Collects the commands of one transaction, and returns them in an order in which references are
+ * satisfied.
+ */
 class TransactionWriter {
   readonly #name: string;
   readonly #programmed: Programmed;
@@ -152,7 +157,10 @@ class TransactionWriter {
     yield this.#removedSets.map((set) => `delete set ${this.#name} ${set}`);
   }
 
-  /** `next`: undefined if the group is gone. `changes`: for a group that is programmed. */
+  /**
+   * Programs a group. `next`: undefined if the group is gone. `changes`: for a group that is
+   * programmed already.
+   */
   setGroup(
     id: string,
     next: GroupElements | undefined,

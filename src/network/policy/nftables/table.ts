@@ -1,14 +1,18 @@
 // The fixed part of our table, and the names in it.
+// - forward → egress → @egress-ip, @egress-ip6, by source address: goto pods-egress-HASH, or accept
+//   for pods that are not isolated.
+// - forward → ingress → @ingress-ip, @ingress-ip6, by destination address: goto pods-ingress-HASH,
+//   or accept.
 //
-//   forward ──► egress  ──► @egress-ip, @egress-ip6    by source:      goto pods-egress-HASH,  or accept for pods that are not isolated
-//   forward ──► ingress ──► @ingress-ip, @ingress-ip6  by destination: goto pods-ingress-HASH, or accept
+// A packet passes both base chains: a packet that the first accepts still enters the second.
+// pods-…-HASH jumps to the chains of the policies that select the pod and then drops; pods with the
+// same policies share it. policy-…-HASH accepts the traffic that the policy allows. Peers are
+// looked up in sets: group-HASH-… follow pods, block-HASH-… contain an ipBlock's ranges and never
+// change.
 //
-// A packet passes both base chains: what the first accepts, the second still sees. pods-…-HASH jumps to the chains of the policies that
-// select the pod and then drops; pods with the same policies share it. policy-…-HASH accepts what the policy allows. Peers are looked up in
-// sets: group-HASH-… follow pods, block-HASH-… have an ipBlock's ranges and never change.
-//
-// The node's own traffic to its pods, and its pods' traffic to the node, is not forwarded and therefore never restricted, as the
-// Kubernetes documentation of network policies asks for. Cluster IPs and node ports are rewritten before: rules see endpoints.
+// The node's own traffic to its pods, and its pods' traffic to the node, is not forwarded and
+// therefore never restricted, as the Kubernetes documentation of network policies requires. Cluster
+// IPs and node ports are rewritten before: rules see endpoints.
 
 import { createHash } from 'node:crypto';
 import type { IpFamily } from '#machinery/net/ip.ts';
@@ -17,9 +21,9 @@ import type { Direction } from '../model.ts';
 export interface PolicyTableSettings {
   /** The table's name, in the family inet. */
   readonly table: string;
-  /** The bridge that the node's pods are on, if there is one of ours. */
+  /** The bridge of the node's pods, if this cluster has one. */
   readonly bridge?: string;
-  /** Where pods of this node get their addresses from. Without a bridge, these tell which addresses are of pods. */
+  /** The ranges of this node's pods. Without a bridge, they identify addresses of pods. */
   readonly podCidrs: readonly string[];
 }
 
@@ -32,7 +36,7 @@ export const IP_FAMILY: Readonly<Record<Family, IpFamily>> = { ip: 'IPv4', ip6: 
 export const addressType = (family: Family): string =>
   family === 'ip' ? 'ipv4_addr' : 'ipv6_addr';
 
-/** A name for nft: what users write does not get into its commands. */
+/** Returns a safe name for nft, so that user input is never written into its commands. */
 export const hashOf = (id: string): string =>
   createHash('sha256').update(id).digest('hex').slice(0, 20);
 
@@ -46,14 +50,20 @@ export const policyChain = (direction: Direction, policy: string): string =>
 export const groupSet = (group: string, family: Family): string =>
   `group-${hashOf(group)}-${family}`;
 
-/** Returns the table's name: the same for the same directory, another for others, so that two nodes on one machine have two. */
+/**
+ * Returns the table's name: stable for a directory, different for others, so that two nodes on one
+ * machine have two tables.
+ */
 export const policyTableName = (dataDir: string): string =>
   `coxswain-policy-${hashOf(dataDir).slice(0, 10)}`;
 
-/** After the addresses of services have been rewritten (dstnat, -100), before other programs' filters (0). */
+/**
+ * The priorities of the base chains: after the addresses of services have been rewritten (dstnat,
+ * -100), and before filters of other programs (0).
+ */
 const PRIORITY: Readonly<Record<Direction, number>> = { egress: -12, ingress: -11 };
 
-/** Returns the commands that make an empty table, whatever was there under its name. */
+/** Returns the commands that create an empty table, replacing any table with its name. */
 export function tableCommands(settings: PolicyTableSettings): string[] {
   const name = `inet ${settings.table}`;
   const commands = [`add table ${name}`, `delete table ${name}`, `add table ${name}`];
@@ -75,8 +85,9 @@ export function tableCommands(settings: PolicyTableSettings): string[] {
 }
 
 /**
- * Where the bridge is known, rules are for what comes from it or goes to it: a table that is left over of another cluster, whose pods may have
- * had the same addresses, then concerns no other bridge.
+ * Returns the base rules. If the bridge is known, they match only traffic from or to it: a leftover
+ * table of another cluster, whose pods may have had the same addresses, then affects no other
+ * bridge.
  */
 function baseRules(
   direction: Direction,
@@ -93,12 +104,12 @@ function baseRules(
       ? []
       : [`${direction === 'egress' ? 'iifname' : 'oifname'} != "${bridge}" accept`]),
     'ct state established,related accept',
-    // Without neighbor discovery no address of IPv6 can be reached, whatever policies allow.
+    // Without neighbour discovery no IPv6 address can be reached, even if policies allow it.
     'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept',
     // A pod that reaches itself through a service.
     ...FAMILIES.map((family) => `${family} saddr . ${family} daddr @${selfSet(family)} accept`),
     ...FAMILIES.map((family) => `${family} ${at} vmap @${verdictMap(direction, family)}`),
-    // Addresses of this node's pods that are not known, and forged ones.
+    // Unknown addresses of this node's pods, and forged ones.
     ...(bridge === undefined ? unknown : ['drop']),
   ];
 }

@@ -1,4 +1,4 @@
-// What the fields of a policy mean.
+// The meaning of the fields of a policy.
 
 import { describe, expect, test } from 'vitest';
 import type { NetworkPolicy } from '../model.ts';
@@ -29,7 +29,7 @@ describe('types', () => {
 });
 
 describe('rules', () => {
-  test('no rule allows nothing; an empty rule allows everything', () => {
+  test('a policy without rules allows nothing; an empty rule allows everything', () => {
     expect(compile({}).ingress).toEqual([]);
     expect(compile({ ingress: [{}], egress: [{}] })).toMatchObject({
       ingress: [{ peers: undefined, ports: undefined }],
@@ -40,7 +40,7 @@ describe('rules', () => {
     ]);
   });
 
-  test('peers: pods of the own namespace, of selected namespaces, all of these', () => {
+  test('peers: pods of the own namespace, of selected namespaces, of all namespaces', () => {
     const { ingress } = compile({
       ingress: [
         {
@@ -63,7 +63,7 @@ describe('rules', () => {
     ]);
   });
 
-  test('the same selectors are one group, others are not', () => {
+  test('equal selectors share a group, different ones do not', () => {
     const idsOf = (spec: Spec): string[] => [...groupsOf(compile(spec)).keys()];
     const own = idsOf({ ingress: [{ from: [{ podSelector: select('a=b') }] }] });
     expect(
@@ -77,7 +77,7 @@ describe('rules', () => {
     expect(
       idsOf({ ingress: [{ from: [{ namespaceSelector: {}, podSelector: select('a=b') }] }] }),
     ).not.toEqual(own);
-    // A namespace of a name, and labels that read like it.
+    // A namespace by name, and labels whose text is similar.
     const named = idsOf({ ingress: [{ from: [{ podSelector: {} }] }] });
     const labelled = {
       namespaceSelector: { matchExpressions: [{ key: 'ns', operator: 'Exists' }] },
@@ -166,7 +166,7 @@ describe('named ports', () => {
     expect(elements(spec, server)).toEqual(['10.0.0.2 . tcp . 8080']);
   });
 
-  test('of egress with numbers beside them: both are allowed', () => {
+  test('of egress besides numbers: both are allowed', () => {
     const { egress } = compile({
       egress: [{ to: [{ podSelector: {} }], ports: [{ port: 'web' }, { port: 443 }] }],
     });
@@ -179,7 +179,7 @@ describe('named ports', () => {
   });
 });
 
-describe('what cannot be programmed allows nothing, and is a problem', () => {
+describe('a part that cannot be programmed allows nothing, and is a problem', () => {
   test('an empty peer, a range that is not canonical, an unknown protocol', () => {
     const compiled = compile({
       ingress: [
@@ -204,7 +204,7 @@ describe('what cannot be programmed allows nothing, and is a problem', () => {
     ]);
   });
 
-  test('selectors that are none: the policy is about all pods, the peer is none', () => {
+  test('invalid selectors: the policy selects all pods, the peer matches none', () => {
     const bad = { matchExpressions: [{ key: 'a', operator: 'Near' as 'In' }] };
     const whole = compile({ podSelector: bad, ingress: [{}] });
     expect([whole.selector.matches({ any: 'pod' }), whole.ingress, whole.problems]).toEqual([
@@ -216,7 +216,7 @@ describe('what cannot be programmed allows nothing, and is a problem', () => {
     expect([...groupsOf(peers).values()].map(({ pods }) => pods.matches({}))).toEqual([false]);
   });
 
-  test('a policy with more parts than can be read in one turn', () => {
+  test('a policy with too many parts for one turn', () => {
     const except = Array.from(
       { length: 10_000 },
       (_, index) => `10.${index >> 8}.${index & 255}.0/32`,

@@ -1,7 +1,7 @@
-// A NetworkPolicy as a value of its own: selectors parsed, blocks as ranges, ports by protocol. Pure.
+// Compiles a NetworkPolicy to a value: selectors parsed, blocks as ranges, ports by protocol. Pure.
 //
-// A part that cannot be programmed allows nothing and is a problem for the log: policies only ever add to what is allowed, so leaving a
-// part out never opens anything.
+// A part that cannot be programmed allows nothing and is a problem for the log. This is safe: rules
+// only add to the allowed traffic, so leaving a part out never allows more.
 
 import { contains, type IpRange, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import {
@@ -39,15 +39,18 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, Protocol>([
   ['SCTP', 'sctp'],
 ]);
 const ALL_PORTS: PortRange = [0, 65_535];
-/** Peers, ranges and ports of a policy in all. The API has policies of 1.5 MB, which is 100,000 of them. */
+/**
+ * The maximum number of peers, ranges and ports of a policy. The API allows policies of 1.5 MB,
+ * which can have 100,000 of them.
+ */
 const MAX_PARTS = 10_000;
 const PARTS_PER_STEP = 200;
 
-/** Returns the value of a policy. Never throws: see `problems`. */
+/** Compiles a policy. Never throws: see `problems`. */
 export const compilePolicy = (policy: NetworkPolicy): CompiledPolicy =>
   runSteps(compileInSteps(policy));
 
-/** As compilePolicy, in steps of some milliseconds. */
+/** Compiles a policy in steps of a few milliseconds. */
 export function* compileInSteps(policy: NetworkPolicy): Steps<CompiledPolicy> {
   const { namespace = '', name } = policy.metadata;
   const { spec } = policy;
@@ -56,9 +59,10 @@ export function* compileInSteps(policy: NetworkPolicy): Steps<CompiledPolicy> {
   const compiler = new Compiler(namespace, selector ?? everything(), problems);
   const isTooLarge = countParts(spec) > MAX_PARTS;
   if (isTooLarge) problems.push(`spec: has more than ${MAX_PARTS} peers, ranges and ports`);
-  // Without a selector it is unknown which pods the policy is about: it isolates all of its namespace and allows nothing.
+  // With an invalid selector it is unknown which pods the policy selects: it isolates all pods of
+  // its namespace and allows nothing.
   const isUsable = selector !== undefined && !isTooLarge;
-  // The API server sets the types; the same default here keeps objects of older servers right.
+  // The API server sets the types; the same default here handles objects of older servers.
   const types = spec.policyTypes ?? ['Ingress', ...(spec.egress === undefined ? [] : ['Egress'])];
   const allowances: Partial<Record<Direction, readonly Allowance[]>> = {};
   for (const direction of ['ingress', 'egress'] as const) {
@@ -87,7 +91,7 @@ function countParts({ ingress = [], egress = [] }: NetworkPolicy['spec']): numbe
   return count;
 }
 
-/** Returns the groups that a policy's rules refer to, each once. */
+/** Returns the groups that a policy's rules refer to, by id. */
 export function groupsOf(policy: CompiledPolicy): ReadonlyMap<string, Group> {
   const groups = new Map<string, Group>();
   for (const { peers = [], ports = [] } of [...(policy.ingress ?? []), ...(policy.egress ?? [])]) {
@@ -97,7 +101,10 @@ export function groupsOf(policy: CompiledPolicy): ReadonlyMap<string, Group> {
   return groups;
 }
 
-/** Returns the elements of a pod in a group whose selectors it matches. `addresses`: those of the pod that count. */
+/**
+ * Returns the elements of a pod in a group that it matches. `addresses`: those of the pod's
+ * addresses that count.
+ */
 export function elementsOf(
   group: Group,
   pod: PolicyPod,
@@ -235,7 +242,8 @@ class Compiler {
       });
       return [{ peers, ports: [...matches, { kind: 'named', group }] }];
     }
-    // A name means what the destination calls so: the destination's address and port are matched together.
+    // A port name refers to the destination's ports, so the destination's address and port are
+    // matched together.
     return [
       ...byNumber,
       {
@@ -269,12 +277,15 @@ function groupOf(group: Omit<Group, 'id'>): Group {
   return { ...group, id };
 }
 
-/** The text of a selector that matches nothing is that of one that matches everything. */
+/**
+ * Returns the text of a selector. Without the tag, a selector that matches nothing would have the
+ * text of one that matches everything.
+ */
 const textOf = (selector: Selector): readonly [string | null] => [
   selector.requirements() === undefined ? null : selector.toString(),
 ];
 
-/** Returns a selector; an absent one matches everything. Undefined if it is not valid. */
+/** Parses a selector; an absent one matches everything. Returns undefined if it is invalid. */
 function selectorOf(
   selector: NetworkPolicy['spec']['podSelector'] | undefined,
   at: string,

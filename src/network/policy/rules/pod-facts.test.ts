@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { apiPod, NODE } from '../testing/objects.ts';
 import { podFacts } from './pod-facts.ts';
 
-test('a pod of this node, and one of another', () => {
+test('a pod of this node, and a pod of another node', () => {
   const ips = ['10.0.0.1', 'FD00:0:0::1', '10.0.0.1', 'none'];
   const here = podFacts(apiPod('ns/a', { ips, labels: { a: 'b' } }), NODE, undefined);
   expect(here).toMatchObject({
@@ -18,7 +18,7 @@ test('a pod of this node, and one of another', () => {
   });
 });
 
-test('pods that are never seen: those of the node network, and those that have ended', () => {
+test('pods without policies: those of the host network, and ended ones', () => {
   expect(podFacts(apiPod('ns/a', { hostNetwork: true }), NODE, undefined)).toBeUndefined();
   for (const phase of ['Succeeded', 'Failed'])
     expect(podFacts(apiPod('ns/a', { phase }), NODE, undefined)).toBeUndefined();
@@ -26,7 +26,7 @@ test('pods that are never seen: those of the node network, and those that have e
     expect(podFacts(apiPod('ns/a', { phase }), NODE, undefined)).toBeDefined();
 });
 
-test('what the kubelet says of addresses counts, and is newer than what the API says', () => {
+test('addresses from the kubelet take precedence, since they are newer than the API’s', () => {
   const pod = apiPod('ns/a', { ips: ['10.0.0.1'] });
   const reported = podFacts(pod, NODE, undefined);
   const announced = podFacts(pod, NODE, { addresses: ['10.0.0.2'], sequence: 1 });
@@ -35,7 +35,7 @@ test('what the kubelet says of addresses counts, and is newer than what the API 
   expect(announced?.since).toBeGreaterThan(reported?.since ?? Infinity);
 });
 
-test('ports with names, of containers and of sidecars, not of other init containers', () => {
+test('named ports of containers and sidecars, not of other init containers', () => {
   const pod = apiPod('ns/a', { ports: ['tcp/web=80', 'udp/dns=53', 'tcp/=1'] });
   const init = [
     { name: 'i', ports: [{ name: 'init', containerPort: 1 }] },

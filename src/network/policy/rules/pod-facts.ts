@@ -1,21 +1,21 @@
-// What policies see of a pod.
+// The properties of a pod that policies depend on.
 
 import { formatIp, parseIp } from '#machinery/net/ip.ts';
 import type { NamedPort, Pod, PolicyPod, Protocol } from '../model.ts';
 
-/** What the kubelet of this node says of a pod, before the API has it. */
+/** The kubelet's announcement of a pod, before the API has its addresses. */
 export interface Announcement {
   readonly addresses: readonly string[];
-  /** Counts announcements: a later one is greater. */
+  /** A counter of announcements: a later one is greater. */
   readonly sequence: number;
 }
 
-/** Later than any time of creation, in milliseconds. */
+/** Later than any creation time, in milliseconds. */
 const ANNOUNCED = 2 ** 50;
 
 /**
- * Returns what policies see of a pod; undefined if they never see it: pods of the node's network are the node, and pods that have ended
- * have no address any more.
+ * Returns the properties of a pod; undefined for pods without policies: pods in the host network
+ * have the node's address, and ended pods have none.
  */
 export function podFacts(
   pod: Pod,
@@ -26,7 +26,7 @@ export function podFacts(
   if (spec.hostNetwork === true || status?.phase === 'Succeeded' || status?.phase === 'Failed')
     return undefined;
   const reported = (status?.podIPs ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip]));
-  // The kubelet may have failed to read the addresses of a sandbox; what it reports later counts then.
+  // The kubelet may have failed to read the addresses of a sandbox; its later report then counts.
   const hasAnnounced = announced !== undefined && announced.addresses.length > 0;
   const addresses = (hasAnnounced ? announced.addresses : reported).flatMap(
     (text) => canonical(text) ?? [],
@@ -46,7 +46,7 @@ export function podFacts(
   };
 }
 
-/** Containers, and init containers that keep running beside them. */
+/** Returns the named ports of containers and of sidecars. */
 function namedPorts({ spec }: Pod): readonly NamedPort[] {
   const sidecars = (spec.initContainers ?? []).filter(
     ({ restartPolicy }) => restartPolicy === 'Always',

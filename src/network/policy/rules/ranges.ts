@@ -19,7 +19,10 @@ export function without(cidr: IpRange, except: readonly IpRange[]): readonly Add
   return rest;
 }
 
-/** Returns the union of ranges as sorted ranges that neither overlap nor touch. Families are kept apart, IPv4 first. */
+/**
+ * Returns the union of ranges as sorted ranges that neither overlap nor touch. Families are kept
+ * apart, IPv4 first.
+ */
 export function unionOf(ranges: readonly AddressRange[]): readonly AddressRange[] {
   const union: AddressRange[] = [];
   for (const range of ranges.toSorted(
@@ -33,7 +36,7 @@ export function unionOf(ranges: readonly AddressRange[]): readonly AddressRange[
   return union;
 }
 
-/** Reports whether the ranges have every address of the family. They must be a union. */
+/** Reports whether the ranges contain every address of the family. They must be a union. */
 export const isWholeFamily = (ranges: readonly AddressRange[], family: IpFamily): boolean =>
   ranges.some(
     (range) =>

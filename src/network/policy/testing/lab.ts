@@ -1,9 +1,9 @@
-// A node with pods out of network namespaces, for tests that need a real kernel. Needs root, iproute2 and nft.
+// A node with pods, made of network namespaces, for tests with a real kernel. Needs root, iproute2
+// and nft.
+// - The node has the bridge pods0 (10.0.0.254) with pod1 10.0.0.1 and pod2 10.0.0.2.
+// - Behind 10.0.1.254 is `other` with 10.0.1.1 and 10.0.1.2: pods of another node.
 //
-//   node ── bridge pods0 10.0.0.254 ── pod1 10.0.0.1, pod2 10.0.0.2
-//        └─ 10.0.1.254 ── other 10.0.1.1, 10.0.1.2      pods of another node
-//
-// The same in IPv6: fd00:0:0:a::1 and ::2, fd00:0:0:b::1 and ::2.
+// The IPv6 addresses are fd00:0:0:a::1 and ::2, fd00:0:0:b::1 and ::2.
 
 import { spawnSync } from 'node:child_process';
 import { Agent } from '#machinery/net/testing/agent.ts';
@@ -13,7 +13,7 @@ export type Place = (typeof PLACES)[number];
 
 export const BRIDGE = 'pods0';
 export const POD_CIDRS = ['10.0.0.0/24', 'fd00:0:0:a::/64'];
-/** Every place serves TCP and UDP here. */
+/** The TCP and UDP ports of every place. */
 export const PORTS = [80, 81];
 export const ECHO_PORT = 90;
 
@@ -26,7 +26,7 @@ export const ADDRESSES: Readonly<Record<Place, readonly string[]>> = {
 
 const ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
 
-/** Returns why there can be no lab; undefined if there can. */
+/** Returns the reason why the lab cannot run; undefined if it can. */
 export function labIsMissing(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root';
@@ -65,7 +65,7 @@ export class Lab {
     return lab;
   }
 
-  /** Program and arguments that run something in a namespace. */
+  /** Returns a program and arguments that run other programs in a namespace. */
   inside(place: Place): readonly string[] {
     return ['ip', 'netns', 'exec', `${this.#prefix}-${place}`];
   }
@@ -74,7 +74,7 @@ export class Lab {
     return this.#agents.get(place) as Agent;
   }
 
-  /** Gives a place one more address of IPv4. */
+  /** Adds an IPv4 address to a place. */
   addAddress(place: Place, address: string): void {
     run(['ip', '-n', `${this.#prefix}-${place}`, 'address', 'add', `${address}/32`, 'dev', 'eth0']);
   }
@@ -94,7 +94,8 @@ export class Lab {
     ]);
     lines.push(
       `ip netns exec ${at('node')} sh -e -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'`,
-      // Nodes translate addresses, for services and for what leaves the cluster. So they track connections.
+      // Nodes translate addresses of services and of traffic that leaves the cluster, so they track
+      // connections.
       ...['ip', 'ip6'].map((family) => {
         const chain = `add chain ${family} nodes-own post { type nat hook postrouting priority 100; }`;
         const rule = `add rule ${family} nodes-own post oifname elsewhere masquerade`;

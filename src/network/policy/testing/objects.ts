@@ -1,4 +1,4 @@
-// Pods and policies for tests, from short texts.
+// Builds pods and policies for tests from short texts.
 
 import type { Labels, NetworkPolicy, Pod, PolicyPod } from '../model.ts';
 import { podFacts } from '../rules/pod-facts.ts';
@@ -9,7 +9,7 @@ export interface PodOptions {
   readonly labels?: Labels;
   readonly ips?: readonly string[];
   readonly node?: string;
-  /** 'tcp/http=80' */
+  /** For example 'tcp/http=80'. */
   readonly ports?: readonly string[];
   readonly hostNetwork?: boolean;
   readonly phase?: string;
@@ -17,7 +17,7 @@ export interface PodOptions {
   readonly created?: string;
 }
 
-/** A pod, named 'namespace/name'. Default: running on NODE without labels. */
+/** Returns a pod, named 'namespace/name'. Default: running on NODE without labels. */
 export function apiPod(key: string, options: PodOptions = {}): Pod {
   const [namespace = '', name = ''] = key.split('/');
   const {
@@ -52,7 +52,7 @@ export function pod(key: string, options: PodOptions = {}): PolicyPod {
   return facts;
 }
 
-/** A policy, named 'namespace/name'. Default: it selects all pods and has both types. */
+/** Returns a policy, named 'namespace/name'. Default: it selects all pods and has both types. */
 export function apiPolicy(key: string, spec: Partial<NetworkPolicy['spec']> = {}): NetworkPolicy {
   const [namespace = '', name = ''] = key.split('/');
   return {

@@ -11,7 +11,7 @@ const TOKEN =
   /\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%]=|[-+*/%()<>=!~&|^?:])/y;
 const MAX_DEPTH = 100;
 const MAX_LENGTH = 10_000;
-/** Binary operators by their binding strength. */
+/** Binary operators by precedence. */
 const PRECEDENCE: Readonly<Record<string, number>> = {
   '||': 1,
   '&&': 2,
@@ -33,7 +33,7 @@ const PRECEDENCE: Readonly<Record<string, number>> = {
   '%': 10,
 };
 
-/** Throws ArithmeticError. */
+/** Evaluates the expression. Throws ArithmeticError. */
 export function evaluateArithmetic(text: string, variables: Variables): string {
   if (text.length > MAX_LENGTH) throw new ArithmeticError('the expression is too long');
   const tokens: string[] = [];

@@ -1,4 +1,5 @@
-// The builtins that read and change only the state of the shell. Those that run commands, or end something, are in shell.ts.
+// The builtins that only read and change the state of the shell. Builtins that run commands, or end
+// the shell or a loop, are in shell.ts.
 
 import { COMMANDS } from './commands/index.ts';
 import { type FileSystem, resolvePath } from './file-system.ts';
@@ -27,7 +28,7 @@ export interface BuiltinShell {
   readonly fail: (message: string, code: number) => Promise<number>;
 }
 
-/** Resolves with the exit code. `name`: as it was called. */
+/** Resolves with the exit code. `name`: the name by which it was called. */
 type Builtin = (shell: BuiltinShell, args: readonly string[], name: string) => Promise<number>;
 
 async function kill(shell: BuiltinShell, args: readonly string[]): Promise<number> {
@@ -158,7 +159,9 @@ async function read(shell: BuiltinShell, args: readonly string[]): Promise<numbe
   return ended ? 1 : 0;
 }
 
-/** Prints what each name stands for, in the manner of the builtin `how`: command -v, type, which. */
+/**
+ * Prints what each name resolves to, in the format of the builtin `how`: command -v, type, which.
+ */
 export async function describe(
   shell: BuiltinShell,
   names: readonly string[],

@@ -1,4 +1,5 @@
-// Turns words into arguments: parameters, command substitution, arithmetic, field splitting and patterns.
+// Expands words into arguments: parameters, command substitution, arithmetic, field splitting and
+// patterns.
 
 import { evaluateArithmetic, ArithmeticError } from './arithmetic.ts';
 import type { List, Word, WordPart } from './ast.ts';
@@ -21,13 +22,13 @@ export interface ExpansionContext {
   substitute(list: List): Promise<string>;
 }
 
-/** An expansion that fails ends the shell. */
+/** A failed expansion, which ends the shell. */
 export class ExpansionError extends Error {}
 
 const MAX_FIELDS = 50_000;
 const MAX_TRIMMED = 2048;
 
-/** A piece of a field. Text that came out of an expansion without quotes can be split and matched. */
+/** A piece of a field. Unquoted text from an expansion can be split and matched. */
 interface Piece {
   readonly text: string;
   readonly quoted: boolean;
@@ -51,7 +52,7 @@ export async function expandWords(
   return fields;
 }
 
-/** Expands a word into one text: assignments, redirections, here-documents. */
+/** Expands a word into a single text, for assignments, redirections and here-documents. */
 export async function expandText(word: Word, context: ExpansionContext): Promise<string> {
   const pieces = await expandParts(word, context);
   const text = pieces
@@ -61,7 +62,7 @@ export async function expandText(word: Word, context: ExpansionContext): Promise
   return text;
 }
 
-/** Expands a word into a pattern: quoted parts stand for themselves. */
+/** Expands a word into a pattern: quoted parts match literally. */
 export async function expandPattern(word: Word, context: ExpansionContext): Promise<Pattern> {
   return new Pattern(await expandParts(word, context));
 }
@@ -162,11 +163,14 @@ function allParameters(name: string, quoted: boolean, context: ExpansionContext)
   }));
 }
 
-/** `#`, `##`: a prefix that matches goes; `%`, `%%`: a suffix. Doubled: the longest. */
+/**
+ * Removes a match. `#`, `##`: of a prefix; `%`, `%%`: of a suffix. The double forms remove the
+ * longest match.
+ */
 function trim(value: string, operator: string, pattern: Pattern): string {
   const lengths = Array.from({ length: value.length + 1 }, (_, length) => length);
   if (operator.length === 2) lengths.reverse();
-  // Bounds the work: each length is one match over the text.
+  // Limits the work: each length is matched against the text once.
   if (value.length > MAX_TRIMMED) throw new ExpansionError('value is too long for a pattern');
   for (const length of lengths) {
     const part = operator.startsWith('#')
@@ -190,7 +194,7 @@ function splitFields(pieces: readonly Piece[], separators: string): Field[] {
   for (const { text, quoted, breakBefore, split } of pieces) {
     if (breakBefore === true) finish();
     if (split !== true) {
-      // An empty text without quotes makes no field; '' and "" do.
+      // An empty unquoted text makes no field; '' and "" do.
       if (text !== '' || quoted) (current ??= []).push({ text, quoted });
       continue;
     }
@@ -201,7 +205,7 @@ function splitFields(pieces: readonly Piece[], separators: string): Field[] {
         continue;
       }
       if (rest !== '') (current ??= []).push({ text: rest, quoted: false });
-      // A separator that is no blank ends a field even if the field is empty.
+      // A separator other than a blank ends a field even if the field is empty.
       else if (!' \t\n'.includes(char)) current ??= [];
       rest = '';
       finish();
@@ -212,7 +216,7 @@ function splitFields(pieces: readonly Piece[], separators: string): Field[] {
   return fields;
 }
 
-/** The files that match, or the text itself if none does. */
+/** Returns the matching files; the text itself if there are none. */
 function glob(field: Field, context: ExpansionContext): string[] {
   const text = field.map((piece) => piece.text).join('');
   if (context.noGlob || !new Pattern(field).special) return [text];

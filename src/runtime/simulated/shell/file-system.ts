@@ -1,6 +1,6 @@
 // The files of a simulated container, in memory.
 
-/** An error of the file system, with the words of strerror. */
+/** An error of the file system, with the message of strerror. */
 export class FileError extends Error {}
 
 export interface FileNode {
@@ -22,7 +22,7 @@ export interface LinkNode {
   readonly target: string;
 }
 
-/** A device: what is written to it goes to the stream, or nowhere. */
+/** A device: output to it goes to the stream, or is discarded. */
 export interface DeviceNode {
   readonly kind: 'device';
   readonly device: 'null' | 'zero' | 'random' | 'stdin' | 'stdout' | 'stderr';
@@ -55,10 +55,10 @@ const DIRECTORIES: readonly string[] = [
 ];
 
 export interface FileSystemConfig {
-  /** Wall-clock milliseconds. */
+  /** Returns wall-clock milliseconds. */
   readonly now: () => number;
   readonly hostname: string;
-  /** Directories that are shared with others, by path. */
+  /** Shared directories, by path. */
   readonly mounts?: readonly { readonly path: string; readonly directory: DirectoryNode }[];
 }
 
@@ -69,7 +69,10 @@ export function newDirectory(now: number): DirectoryNode {
 export class FileSystem {
   readonly #now: () => number;
   readonly #root: DirectoryNode;
-  /** Bytes that this container has written; shared directories count for each container that writes to them. */
+  /**
+   * The number of bytes that this container has written; writes to shared directories count for
+   * each container.
+   */
   #bytes = 0;
   #nodes = 0;
 
@@ -98,7 +101,10 @@ export class FileSystem {
     }
   }
 
-  /** The node at an absolute path; undefined if there is none. Throws FileError if a part of the path is no directory. */
+  /**
+   * Returns the node at an absolute path; undefined if it does not exist. Throws FileError if a
+   * part of the path is not a directory.
+   */
   find(path: string, followLast = true, depth = 0): FsNode | undefined {
     if (depth > MAX_LINKS) throw new FileError('Too many levels of symbolic links');
     const parts = partsOf(path);
@@ -123,7 +129,7 @@ export class FileSystem {
     return this.find(path)?.kind === 'directory';
   }
 
-  /** The content of a file. Throws FileError. */
+  /** Returns the content of a file. Throws FileError. */
   read(path: string): Buffer {
     const node = this.find(path);
     if (node === undefined) throw new FileError('No such file or directory');
@@ -154,7 +160,7 @@ export class FileSystem {
     });
   }
 
-  /** `parents`: creates what is missing above it, and does not fail if it is there. */
+  /** Creates a directory. `parents`: creates missing parents, and does not fail if it exists. */
   makeDirectory(path: string, parents: boolean, mode = 0o755): void {
     const parts = partsOf(path);
     let directory = this.#root;
@@ -212,7 +218,7 @@ export class FileSystem {
     target.directory.entries.set(target.name, node);
   }
 
-  /** The entries of a directory by name. Throws FileError. */
+  /** Returns the entries of a directory, sorted by name. Throws FileError. */
   list(path: string): readonly (readonly [name: string, node: FsNode])[] {
     return [...this.#directory(path).entries].sort(([a], [b]) => (a < b ? -1 : 1));
   }
@@ -244,7 +250,7 @@ export class FileSystem {
   }
 }
 
-/** The parts of an absolute path, with `.` and `..` resolved. */
+/** Returns the parts of an absolute path, with `.` and `..` resolved. */
 export function partsOf(path: string): string[] {
   const parts: string[] = [];
   for (const part of path.split('/')) {
@@ -254,7 +260,7 @@ export function partsOf(path: string): string[] {
   return parts;
 }
 
-/** An absolute path from one that may be relative to `directory`. */
+/** Returns the absolute path of a path that may be relative to `directory`. */
 export function resolvePath(directory: string, path: string): string {
   return `/${partsOf(path.startsWith('/') ? path : `${directory}/${path}`).join('/')}`;
 }

@@ -3,11 +3,11 @@
 import type { Kernel } from './kernel.ts';
 
 export interface Output {
-  /** Resolves when the bytes were taken. Rejects with BrokenPipe if there is no reader. */
+  /** Resolves when the bytes were accepted. Rejects with BrokenPipe if there is no reader. */
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** Writing to a pipe whose reader has ended: the writing process ends with 141, as by SIGPIPE. */
+/** The reader of a pipe has ended: the writing process ends with 141, as by SIGPIPE. */
 export class BrokenPipe extends Error {}
 
 const CAPACITY = 64 * 1024;
@@ -19,13 +19,13 @@ export function writeText(output: Output, text: string): Promise<void> {
   return output.write(encoder.encode(text));
 }
 
-/** Buffered reading of a source of chunks. */
+/** Reads a source of chunks with a buffer. */
 export class Input {
   readonly #source: () => Promise<Uint8Array | undefined>;
   #buffered: Uint8Array = new Uint8Array(0);
   #ended = false;
 
-  /** `source` resolves with undefined at the end. */
+  /** Creates an input. `source`: resolves with undefined at the end. */
   constructor(source: () => Promise<Uint8Array | undefined>) {
     this.#source = source;
   }
@@ -43,7 +43,7 @@ export class Input {
     return new Input(() => Promise.resolve(undefined));
   }
 
-  /** The next bytes, as they come; undefined at the end. */
+  /** Returns the next available bytes; undefined at the end. */
   async read(): Promise<Uint8Array | undefined> {
     if (this.#buffered.length > 0) {
       const chunk = this.#buffered;
@@ -56,7 +56,7 @@ export class Input {
     return chunk;
   }
 
-  /** A line with its newline, or the rest without one; undefined at the end. */
+  /** Returns a line with its newline, or the rest without one; undefined at the end. */
   async readLine(limit = 1024 * 1024): Promise<string | undefined> {
     const parts: Uint8Array[] = [];
     let length = 0;
@@ -76,7 +76,7 @@ export class Input {
     return parts.length === 0 ? undefined : Buffer.concat(parts).toString();
   }
 
-  /** Exactly `length` bytes, fewer only at the end. */
+  /** Returns exactly `length` bytes, fewer only at the end. */
   async readExactly(length: number): Promise<Buffer> {
     const parts: Uint8Array[] = [];
     let missing = length;
@@ -90,7 +90,7 @@ export class Input {
     return Buffer.concat(parts);
   }
 
-  /** Everything. Rejects if it is more than `limit` bytes. */
+  /** Returns all bytes. Rejects if there are more than `limit`. */
   async readAll(limit: number): Promise<Buffer> {
     const parts: Uint8Array[] = [];
     let length = 0;

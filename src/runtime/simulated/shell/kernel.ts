@@ -1,4 +1,4 @@
-// The state that all processes of one simulated program share: time, limits, and its end.
+// The common state of all processes of one simulated program: time, limits, and its end.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
@@ -6,11 +6,13 @@ import type { FileSystem } from './file-system.ts';
 
 /** The behaviour for a program that is not simulated. */
 export type UnknownPolicy =
-  /** The first process of a container: it is taken for a server, which runs until it is stopped. */
+  /**
+   * The first process of a container: it is treated as a server, which runs until it is stopped.
+   */
   | 'serve'
-  /** A probe or hook: it is taken to succeed. */
+  /** A probe or hook: it succeeds. */
   | 'succeed'
-  /** A command of a user: it fails, as one that is not installed. */
+  /** A command of a user: it fails, as if the program were not installed. */
   | 'fail';
 
 export interface KernelConfig {
@@ -21,15 +23,21 @@ export interface KernelConfig {
   readonly uid: number;
   readonly unknown: UnknownPolicy;
   /** Absent: the program starts now. */
-  readonly replay?: Replay | undefined;
-  /** Aborts everything: the container is stopped, or the session is closed. */
+  readonly replay?: Replay;
+  /** Aborts the program: the container is stopped, or the session is closed. */
   readonly signal: AbortSignal;
 }
 
-/** Waits that are passed over when a program catches up; a program with more of them goes on from there. */
+/**
+ * The number of waits that are skipped when a program catches up; a program with more of them waits
+ * from there on.
+ */
 const MAX_REPLAYED_WAITS = 20_000;
 
-/** A program that started in the past, as if it had run since: its waits take no time until it has caught up. */
+/**
+ * Replays a program that started in the past: its waits take no time until it has caught up with
+ * the present.
+ */
 export class Replay {
   #remainingMs: number;
   #waits = 0;
@@ -50,7 +58,7 @@ export class Replay {
     this.#remainingMs = 0;
   }
 
-  /** Returns how much of a wait is left. */
+  /** Returns the remaining part of a wait, in milliseconds. */
   pass(ms: number): number {
     if (++this.#waits > MAX_REPLAYED_WAITS) this.end();
     const passed = Math.min(ms, this.#remainingMs);
@@ -59,10 +67,10 @@ export class Replay {
   }
 }
 
-/** Leaves the whole program, from however deep: from now on it runs until it is stopped. */
+/** Unwinds the whole program: from now on it runs until it is stopped. */
 export class RunsForever extends Error {}
 
-/** Leaves the whole program with an exit code. */
+/** Unwinds the whole program with an exit code. */
 export class ProgramExit extends Error {
   readonly code: number;
 
@@ -72,18 +80,23 @@ export class ProgramExit extends Error {
   }
 }
 
-/** Commands that one program may run. A program that needs more is a busy loop: it counts as running forever. */
+/**
+ * The maximum number of commands of one program. A program that exceeds it is a busy loop, which
+ * counts as running forever.
+ */
 const MAX_STEPS = 100_000;
 /** Commands between two turns of the event loop. */
 const STEPS_PER_TURN = 200;
-/** The limit of variables, command substitutions and sorted input, in bytes or characters. */
+/**
+ * The maximum size of variables, command substitutions and sorted input, in bytes or characters.
+ */
 export const MAX_TEXT = 4 * 1024 * 1024;
-/** Subshells and function calls inside of each other. */
+/** The maximum depth of nested subshells and function calls. */
 export const MAX_CALL_DEPTH = 200;
 
 export class Kernel {
   readonly config: KernelConfig;
-  /** Since the program last waited for time or input. */
+  /** The number of steps since the program last waited for time or input. */
   #steps = 0;
 
   constructor(config: KernelConfig) {
@@ -91,8 +104,9 @@ export class Kernel {
   }
 
   /**
-   * Called before each command and each turn of a loop. Lets others run now and then. Rejects when the program is to end.
-   * `cost`: of a command that makes much output in one step.
+   * Called before each command and each iteration of a loop. Yields to the event loop periodically.
+   * Rejects when the program must end. `cost`: more than 1 for a command with much output in one
+   * step.
    */
   async step(cost = 1): Promise<void> {
     const { signal } = this.config;
@@ -111,7 +125,7 @@ export class Kernel {
     if (left > 0 || ms === 0) await clock.sleep(left, signal);
   }
 
-  /** Waits for something that another process or the user does; rejects if the program is to end first. */
+  /** Waits for another process or the user; rejects if the program must end first. */
   blocked<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this.config;
     signal.throwIfAborted();
@@ -122,7 +136,7 @@ export class Kernel {
     });
   }
 
-  /** Handles an unknown program. Throws, or returns to let the caller fail. */
+  /** Handles an unknown program. Throws, or returns if the caller has to fail. */
   unknown(): void {
     const { unknown } = this.config;
     if (unknown === 'serve') throw new RunsForever('not simulated');

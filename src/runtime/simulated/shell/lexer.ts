@@ -1,13 +1,13 @@
-// Splits a script into tokens. Words are parsed to the end here, since only the quoting says where a word ends; the lists inside of
-// `$(…)` come from the parser, by a callback.
+// Splits a script into tokens. Words are parsed completely, since only the quoting determines the
+// end of a word; the parser parses the lists in `$(…)` through a callback.
 
 import type { List, Word, WordPart } from './ast.ts';
 
-/** A script that is not valid, or that needs something outside of the supported subset. */
+/** An invalid script, or one outside of the supported subset. */
 export class ShellSyntaxError extends Error {
-  /** More input could complete the script: an interactive shell reads on. */
+  /** More input could complete the script: an interactive shell continues reading. */
   readonly incomplete: boolean;
-  /** Valid in some shell, but not interpreted by this one. */
+  /** Whether the script is valid in other shells. */
   readonly unsupported: boolean;
 
   constructor(message: string, kind: 'invalid' | 'incomplete' | 'unsupported' = 'invalid') {
@@ -56,10 +56,10 @@ export class Lexer {
   readonly #parseList: (lexer: Lexer, end: string) => List;
   #position = 0;
   #pending: HereDocument[] = [];
-  /** How many `${` and `$((` are open. */
+  /** The number of open `${` and `$((`. */
   #nesting = 0;
 
-  /** `parseList` parses commands up to the operator `end`, which it consumes. */
+  /** Creates a lexer. `parseList`: parses commands up to the operator `end`, which it consumes. */
   constructor(text: string, parseList: (lexer: Lexer, end: string) => List) {
     this.#text = text;
     this.#parseList = parseList;
@@ -149,7 +149,7 @@ export class Lexer {
     this.#position += blanks.exec(this.#text)?.[0].length ?? 0;
   }
 
-  /** `ends`: whether an unquoted character ends the word. */
+  /** Reads a word. `ends`: reports whether an unquoted character ends the word. */
   #readWord(ends: (char: string) => boolean): Word {
     const parts: WordPart[] = [];
     const add = (text: string, quoted: boolean): void => {
@@ -197,7 +197,7 @@ export class Lexer {
     }
   }
 
-  /** Reads the inside of double quotes up to `end`; '' is the end of the text. */
+  /** Reads the content of double quotes up to `end`; '' is the end of the text. */
   #readQuoted(end: string, parts: WordPart[], add: (text: string, quoted: boolean) => void): void {
     for (;;) {
       const char = this.#text[this.#position];
@@ -322,7 +322,7 @@ export class Lexer {
     return { kind: 'parameter', name, operator: op, word, quoted };
   }
 
-  /** Up to the matching `))`. */
+  /** Reads up to the matching `))`. */
   #readArithmetic(): Word {
     const parts: WordPart[] = [];
     const add = (text: string): void => void parts.push({ kind: 'text', text, quoted: true });
@@ -348,7 +348,7 @@ export class Lexer {
     }
   }
 
-  /** Parses the whole text as the inside of double quotes. */
+  /** Parses the whole text like the content of double quotes. */
   quotedText(): Word {
     const parts: WordPart[] = [];
     const add = (text: string, quoted: boolean): void =>

@@ -1,4 +1,4 @@
-// Parses a script into a tree: the grammar of POSIX sh, without what the README lists.
+// Parses a script into a tree, by the grammar of POSIX sh, without the exceptions in the README.
 
 import type {
   AndOr,
@@ -15,7 +15,10 @@ import type {
 } from './ast.ts';
 import { Lexer, ShellSyntaxError, type Token } from './lexer.ts';
 
-/** The depth to which commands may be nested; a deeper script is rejected before it can exhaust the stack. */
+/**
+ * The maximum depth of nested commands; a deeper script is rejected before it can exhaust the
+ * stack.
+ */
 const MAX_DEPTH = 100;
 const MAX_SCRIPT_LENGTH = 256 * 1024;
 const RESERVED = new Set([
@@ -42,7 +45,7 @@ const UNSUPPORTED = new Set(['[[', 'select', 'function', 'coproc', 'time']);
 const ASSIGNMENT = /^([A-Za-z_][A-Za-z0-9_]*)=/;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Throws ShellSyntaxError. */
+/** Parses a script. Throws ShellSyntaxError. */
 export function parse(script: string): List {
   if (script.length > MAX_SCRIPT_LENGTH)
     throw new ShellSyntaxError('the script is too long', 'unsupported');
@@ -75,13 +78,16 @@ class Parser {
     this.#token = lexer.next();
   }
 
-  /** Nothing is read beyond the end, since the text around `$(…)` belongs to another parser. */
+  /**
+   * Consumes the end. Nothing is read after it, since the text around `$(…)` belongs to another
+   * parser.
+   */
   expectEnd(end: string): void {
     if (end === '' ? this.#token.kind === 'end' : this.#isOperator(end)) return;
     throw this.#unexpected();
   }
 
-  /** Commands up to a token that cannot begin one. */
+  /** Parses commands up to a token that cannot begin one. */
   list(): List {
     const list: AndOr[] = [];
     for (;;) {
@@ -297,7 +303,7 @@ class Parser {
     return redirect;
   }
 
-  /** A list up to the reserved word, which is consumed. */
+  /** Parses a list up to the reserved word, which is consumed. */
   #body(end: string): List {
     const list = this.list();
     this.#expect(end);

@@ -1,6 +1,7 @@
-// Shell patterns (`*`, `?`, `[a-z]`), as a matcher that takes linear time for each `*`: no pattern can make it slow.
+// Shell patterns (`*`, `?`, `[a-z]`), with a matcher that takes linear time for each `*`, so that
+// no pattern is slow.
 
-/** `quoted`: characters that stand for themselves, whatever they are. */
+/** A part of a pattern. `quoted`: its characters match literally. */
 export interface PatternPart {
   readonly text: string;
   readonly quoted: boolean;
@@ -12,7 +13,7 @@ type Matcher =
 
 export class Pattern {
   readonly #matchers: readonly Matcher[];
-  /** False for a pattern that stands for itself. */
+  /** False for a pattern that matches only itself. */
   readonly special: boolean;
 
   constructor(parts: readonly PatternPart[]) {

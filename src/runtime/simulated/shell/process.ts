@@ -6,7 +6,7 @@ import type { Kernel } from './kernel.ts';
 
 export interface Process {
   readonly kernel: Kernel;
-  /** As it was called. */
+  /** The name by which the command was called. */
   readonly name: string;
   readonly args: readonly string[];
   readonly stdin: Input;
@@ -27,7 +27,7 @@ export interface RunChanges {
 /** Resolves with the exit code. */
 export type CommandFunction = (process: Process) => Promise<number>;
 
-/** A command fails with this message on stderr: `NAME: message`. */
+/** An error of a command, with its message on stderr: `NAME: message`. */
 export class CommandError extends Error {
   readonly code: number;
 
@@ -78,8 +78,8 @@ export interface Options {
 }
 
 /**
- * Parses options. `flags`: letters without a value; `values`: letters with one. Long options are given as `--name` in either
- * list. Throws CommandError for any other option: nothing is ignored.
+ * Parses options. `flags`: letters without a value; `values`: letters with one. Long options are in
+ * either list as `--name`. Throws CommandError for any other option: none is ignored.
  */
 export function parseOptions(
   args: readonly string[],

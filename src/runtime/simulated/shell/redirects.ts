@@ -6,7 +6,7 @@ import { FileError, resolvePath } from './file-system.ts';
 import { discard, Input, type Output, type Streams } from './io.ts';
 import { CommandError } from './process.ts';
 
-/** Returns the streams after redirections; undefined if one failed, which was reported. */
+/** Returns the streams after the redirections; undefined if one failed, which was reported. */
 export async function redirect(
   redirects: readonly Redirect[],
   before: Streams,
@@ -77,7 +77,7 @@ function openOutput(
     if (node.device === 'stdout') return stdout;
     return node.device === 'stderr' ? stderr : discard;
   }
-  // The output of the container's first process, as daemons that log to it find it.
+  // The output of the container's first process, as daemons open it for logging.
   if (!append || node === undefined) files.write(full, Buffer.alloc(0), append);
   return {
     write: async (bytes) => {

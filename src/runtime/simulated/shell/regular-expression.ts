@@ -1,5 +1,5 @@
-// Regular expressions of grep and sed, on those of JavaScript. A pattern can take exponential time there; a match that takes long is
-// given up, so that no script holds up the process.
+// Regular expressions of grep and sed, translated to JavaScript's. These can take exponential time;
+// a match that takes too long is aborted, so that no script blocks the process.
 
 import { createContext, Script } from 'node:vm';
 import { CommandError } from './process.ts';
@@ -7,7 +7,7 @@ import { CommandError } from './process.ts';
 export type Dialect = 'basic' | 'extended' | 'fixed';
 
 const MAX_PATTERN = 1000;
-/** The part of a line that is matched, at most. */
+/** The maximum length of a line that is matched. */
 const MAX_LINE = 64 * 1024;
 const TIMEOUT_MS = 20;
 const CLASSES: readonly (readonly [name: string, characters: string])[] = [
@@ -23,10 +23,13 @@ const CLASSES: readonly (readonly [name: string, characters: string])[] = [
 export class RegularExpression {
   readonly #expression: RegExp;
   readonly #all: RegExp;
-  /** At most one repetition: the time grows with the square of the line at most, and lines are short then. */
+  /**
+   * The expression has at most one repetition: the time is at most quadratic in the length of the
+   * line, which is limited.
+   */
   readonly #simple: boolean;
 
-  /** Throws CommandError. */
+  /** Translates an expression. Throws CommandError. */
   constructor(
     pattern: string,
     dialect: Dialect,
@@ -48,14 +51,14 @@ export class RegularExpression {
     return this.#bounded(() => this.#expression.test(line.slice(0, MAX_LINE)));
   }
 
-  /** All matches that are not empty. */
+  /** Returns all matches that are not empty. */
   matches(line: string): readonly string[] {
     return this.#bounded(() => line.slice(0, MAX_LINE).match(this.#all) ?? []).filter(
       (each) => each !== '',
     );
   }
 
-  /** `replacement` gets the match and its groups. */
+  /** Replaces matches. `replacement`: called with the match and its groups. */
   replace(line: string, replacement: (match: readonly unknown[]) => string, all: boolean): string {
     const expression = all ? this.#all : this.#expression;
     const replaced = this.#bounded(() =>
@@ -81,7 +84,7 @@ const script = new Script('work()');
 function translate(pattern: string, dialect: Dialect): string {
   if (dialect === 'fixed') return pattern.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   let source = pattern;
-  // In basic expressions the operators are the escaped ones.
+  // In basic expressions, operators are escaped.
   if (dialect === 'basic') {
     source = pattern.replace(
       /\\([(){}|+?])|([(){}|+?])/g,

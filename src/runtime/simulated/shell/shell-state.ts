@@ -13,7 +13,7 @@ export interface Variable {
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Reports whether a variable can have this name. */
+/** Reports whether the text is a valid name of a variable. */
 export function isName(text: string): boolean {
   return NAME.test(text);
 }
@@ -24,7 +24,7 @@ export class ShellState {
   functions = new Map<string, Command>();
   /** Options by their letters, and `pipefail`. */
   options = new Set<string>();
-  /** Exit codes of the commands in the background. A copy has none. */
+  /** Exit codes of background commands. A copy has none. */
   readonly jobs: Promise<number>[] = [];
   positional: readonly string[] = [];
   /** $0. */
@@ -78,7 +78,9 @@ export class ShellState {
     }
   }
 
-  /** Sets a variable. Throws ExpansionError if the name is none, or the variable is read only. */
+  /**
+   * Sets a variable. Throws ExpansionError if the name is invalid, or the variable is read-only.
+   */
   set(name: string, value: string): void {
     if (!NAME.test(name)) throw new ExpansionError(`${name}: bad variable name`);
     if (value.length > MAX_TEXT) throw new ExpansionError('out of memory');

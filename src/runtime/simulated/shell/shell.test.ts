@@ -7,10 +7,10 @@ import { Input, type Output } from './io.ts';
 import type { UnknownPolicy } from './kernel.ts';
 
 interface Run {
-  /** What was written; lines of stderr begin with '!'. */
+  /** The output; lines of stderr begin with '!'. */
   readonly out: string;
   readonly outcome: Outcome;
-  /** Virtual time that it took. */
+  /** The virtual time that it took. */
   readonly ms: number;
 }
 
@@ -162,7 +162,7 @@ const CASES: readonly (readonly [script: string, out: string, outcome: Outcome])
   ['kill -TERM 1; echo never', '', 143],
   ['exec sh -c "exit 9"', '', 9],
   ['eval "echo a; echo b"', 'a\nb\n', 0],
-  // What fails, fails with a message.
+  // Errors have a message.
   ['nginx -v', '!sh: nginx: not found\n', 127],
   ['wget -qO- http://web', '!wget: network connections are not simulated\n', 1],
   ['curl http://web', '!curl: network connections are not simulated\n', 7],
@@ -190,7 +190,7 @@ describe('scripts', () => {
     expect((await sh(script)).ms).toBe(ms);
   });
 
-  test('read from their input', async () => {
+  test('commands read their input', async () => {
     expect(await sh('read x; echo got $x', { stdin: 'line one\nline two\n' })).toMatchObject({
       out: 'got line one\n',
       outcome: 0,
@@ -205,7 +205,7 @@ describe('scripts', () => {
     expect((await run(['cat'], { stdin: 'copied' })).out).toBe('copied');
   });
 
-  test('a shell without a script runs what it reads', async () => {
+  test('a shell without a script runs commands from its input', async () => {
     const stdin =
       'echo test string 1\necho test string 2 >&2\nfor i in 1 2\ndo echo $i\ndone\nnothere\nexit 3\necho never\n';
     expect(await run(['sh'], { stdin })).toMatchObject({
@@ -216,14 +216,14 @@ describe('scripts', () => {
 });
 
 describe('programs that are not simulated', () => {
-  test('fail in a session of a user', async () => {
+  test('fail in a user’s session', async () => {
     expect(await run(['redis-cli', 'ping'])).toMatchObject({
       out: '!exec: "redis-cli": executable file not found in $PATH\n',
       outcome: 127,
     });
   });
 
-  test('are servers as the first process', async () => {
+  test('are treated as servers in the first process', async () => {
     for (const script of [
       'nginx -g "daemon off;"',
       'echo first; ./server --port 80',
@@ -290,7 +290,7 @@ describe('tar', () => {
   const script =
     'mkdir -p /src/dir && echo one > /src/a && echo two > /src/dir/b && tar cf - -C / src';
 
-  test('an archive that was written is read again', async () => {
+  test('a written archive can be read', async () => {
     const raw: Buffer[] = [];
     expect((await sh(script, { raw })).outcome).toBe(0);
     const archive = Buffer.concat(raw);
@@ -307,7 +307,7 @@ describe('tar', () => {
     );
   });
 
-  test('long names survive, and none leads out of the directory', async () => {
+  test('long names survive, and no name leaves the directory', async () => {
     const name = 'n'.repeat(150);
     const raw: Buffer[] = [];
     await sh(`echo x > /${name} && tar czf - -C / ${name}`, { raw });

@@ -1,4 +1,5 @@
-// Runs parsed scripts, and the programs in them. Each process of a pipeline is a promise; they meet at pipes of bounded size.
+// Runs parsed scripts, and the commands in them. Each process of a pipeline is a promise; pipes of
+// bounded size connect them.
 
 import type { AndOr, Command, List, Pipeline, Redirect, SimpleCommand } from './ast.ts';
 import { BUILTINS, type BuiltinShell, describe, SHELLS } from './builtins.ts';
@@ -19,7 +20,7 @@ import { CommandError, type Process, type RunChanges } from './process.ts';
 import { redirect } from './redirects.ts';
 import { ShellState } from './shell-state.ts';
 
-/** The end of this shell: `exit`, `set -e`, an error of expansion. */
+/** The end of this shell: `exit`, `set -e`, a failed expansion. */
 class ShellExit extends Error {
   readonly code: number;
 
@@ -64,7 +65,10 @@ export class Shell implements ExpansionContext {
   readonly #kernel: Kernel;
   #streams: Streams;
   readonly #state: ShellState;
-  /** Conditions of if, while, && and ||: a failure there does not end a shell with `set -e`. */
+  /**
+   * The number of surrounding conditions of if, while, && and ||: a failure in one does not end a
+   * shell with `set -e`.
+   */
   #conditions = 0;
   #depth = 0;
   #exitTrap: string | undefined;
@@ -131,12 +135,15 @@ export class Shell implements ExpansionContext {
     return Buffer.concat(chunks).toString();
   }
 
-  /** Runs a command without a script: the first process of a container, or an exec. Resolves with its exit code. */
+  /**
+   * Runs a command without a script: the first process of a container, or an exec. Resolves with
+   * its exit code.
+   */
   async command(words: readonly string[]): Promise<number> {
     return await this.#toExit(() => this.#invoke(words, this.#streams, true));
   }
 
-  /** Turns the ways in which a script ends into an exit code. */
+  /** Runs `work`. Returns an exit code for each way in which a script can end. */
   async #toExit(work: () => Promise<number>): Promise<number> {
     let code: number;
     try {
@@ -182,7 +189,7 @@ export class Shell implements ExpansionContext {
     throw new ShellExit(EXIT_SYNTAX);
   }
 
-  /** A shell without a script: reads commands from its input, line by line. */
+  /** Runs a shell without a script: reads commands from its input, line by line. */
   async #interactive(): Promise<number> {
     let text = '';
     for (;;) {
@@ -222,12 +229,12 @@ export class Shell implements ExpansionContext {
   #background(item: AndOr): Promise<number> {
     const streams = { ...this.#streams, stdin: Input.empty() };
     const job = this.#subshell(streams, (shell) => shell.#andOr(item)).catch((error: unknown) => {
-      // A job that never ends keeps only `wait` waiting.
+      // Only `wait` waits for a job that never ends.
       if (error instanceof RunsForever)
         return this.#kernel.blocked(new Promise<number>(() => undefined));
       throw error;
     });
-    // Its failure shows where it is waited for.
+    // The failure is reported by `wait`.
     job.catch(() => undefined);
     return job;
   }
@@ -375,12 +382,12 @@ export class Shell implements ExpansionContext {
     }
   }
 
-  /** An empty body succeeds. */
+  /** Runs a body. An empty one succeeds. */
   async #body(list: List): Promise<number> {
     return list.length === 0 ? 0 : await this.#list(list);
   }
 
-  /** `ended`: a `break` ends the loop. */
+  /** Runs the body of a loop. `ended`: a `break` ends the loop. */
   async #loopBody(
     list: List,
     condition = false,
@@ -433,7 +440,7 @@ export class Shell implements ExpansionContext {
     return redirect(redirects, this.#streams, this, (message, code) => this.#fail(message, code));
   }
 
-  /** `direct`: not from a script, so that words of the shell are no commands. */
+  /** Runs a command. `direct`: not from a script, so that keywords of the shell are no commands. */
   async #invoke(words: readonly string[], streams: Streams, direct: boolean): Promise<number> {
     const [name = '', ...args] = words;
     const before = this.#streams;
@@ -445,7 +452,7 @@ export class Shell implements ExpansionContext {
         const code = await this.#builtin(name, args);
         if (code !== undefined) return code;
       } finally {
-        // `exec` with redirections only changes the streams of the shell for good.
+        // `exec` with redirections only changes the streams of the shell permanently.
         this.#streams = name === 'exec' && args.length === 0 ? streams : before;
       }
     }
@@ -499,14 +506,17 @@ export class Shell implements ExpansionContext {
     } catch (error) {
       if (error instanceof BrokenPipe) return EXIT_SIGPIPE;
       if (!(error instanceof CommandError || error instanceof FileError)) throw error;
-      // A command may fail because it took long: others run before the next one does.
+      // A failed command is expensive: other programs run before the next one.
       await this.#kernel.step(FAILURE_COST);
       await writeText(streams.stderr, `${name}: ${error.message}\n`);
       return error instanceof CommandError ? error.code : 1;
     }
   }
 
-  /** A path with a directory names a program only where programs are, unless it is a file that was written. */
+  /**
+   * Reports whether a path names an installed program: in the directories of programs, or a file
+   * that was written.
+   */
   #isInstalled(path: string): boolean {
     if (!path.includes('/')) return true;
     return ['/bin', '/usr/bin', '/usr/local/bin', '/sbin', '/usr/sbin'].includes(
@@ -527,7 +537,7 @@ export class Shell implements ExpansionContext {
     return this.#script(text);
   }
 
-  /** `sh …`: a shell of its own. Called on the copy. */
+  /** Runs `sh …`: a new shell. Called on the copy. */
   async #newShell(args: readonly string[]): Promise<number> {
     for (const [name, variable] of this.#state.variables)
       if (!variable.exported) this.#state.variables.delete(name);
@@ -595,7 +605,7 @@ export class Shell implements ExpansionContext {
     return this.#invoke(command, this.#streams, true);
   }
 
-  /** Runs a command that is part of the shell. Resolves with undefined for any other command. */
+  /** Runs a builtin. Resolves with undefined for any other command. */
   async #builtin(name: string, args: readonly string[]): Promise<number | undefined> {
     const [first] = args;
     switch (name) {
@@ -648,7 +658,7 @@ export class Shell implements ExpansionContext {
 
   #trap(args: readonly string[]): number {
     const [action, ...signals] = args;
-    // Signals do not reach simulated processes: only the trap for the end of the shell can ever run.
+    // Signals do not reach simulated processes: only the trap for EXIT can ever run.
     if (signals.includes('EXIT') || signals.includes('0'))
       this.#exitTrap = action === '-' || action === '' ? undefined : action;
     return 0;

@@ -1,4 +1,5 @@
-// DefaultPreemption: nominates a pod that fits nowhere to a node, and evicts pods of lower priority from there.
+// DefaultPreemption: nominates a pod that fits nowhere to a node, and evicts pods of lower priority
+// from it.
 
 import { ConfigurationError } from '#scheduler/config/reader.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -27,9 +28,9 @@ import {
 const NAME = 'DefaultPreemption';
 
 interface Args {
-  /** How many candidates to look for: this share of the nodes in question, in percent, … */
+  /** The number of candidates to find, as a percentage of the potential nodes. */
   readonly minCandidateNodesPercentage: number;
-  /** … and at least so many. */
+  /** The minimum number of candidates to find. */
   readonly minCandidateNodesAbsolute: number;
 }
 
@@ -46,10 +47,13 @@ class DefaultPreemption implements PostFilterPlugin {
   readonly #handle: Handle;
   readonly #known = new NodeMemo<Candidate | Status>(NO_VICTIMS);
   readonly #budgets: DisruptionBudgets;
-  /** In this cycle: the positions of the nodes in question, and why those that were looked at are no candidates. Kept, so that a cycle allocates little. */
+  /**
+   * In this cycle: the positions of potential nodes, and the statuses of evaluated nodes that are
+   * no candidates. Reused, so that a cycle allocates little.
+   */
   readonly #positions: number[] = [];
   readonly #refused: (Status | undefined)[] = [];
-  /** By UID, the pods whose victims are being deleted: whether they have been tried again meanwhile. */
+  /** By UID, the pods whose victims are being deleted, and whether each was retried meanwhile. */
   readonly #evicting = new Map<string, { triedAgain: boolean }>();
 
   constructor(args: Args, handle: Handle) {
@@ -118,7 +122,7 @@ class DefaultPreemption implements PostFilterPlugin {
     }
     const nominated =
       this.#handle.nominator.nominatedNode(pod.uid) ?? pod.pod.status.nominatedNodeName;
-    // If nothing that goes there helps any more, it has to look elsewhere.
+    // If evictions from that node cannot help any more, the pod has to use another node.
     if (!nominated || statuses.get(nominated)?.code === 'UnschedulableAndUnresolvable')
       return undefined;
     const node = this.#handle.snapshot.get(nominated);
@@ -128,7 +132,10 @@ class DefaultPreemption implements PostFilterPlugin {
     return waits ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
   }
 
-  /** Enough of them, from some node on, and if there are any one that breaks no budget. `tried`: if there are none, why. */
+  /**
+   * Returns enough candidates, from some node on, including one that violates no budget if there is
+   * any. `tried`: the reasons if there are none.
+   */
   #candidates(
     state: CycleState,
     pod: PodInfo,
@@ -138,7 +145,7 @@ class DefaultPreemption implements PostFilterPlugin {
   ): readonly Candidate[] {
     const { snapshot, nominator, random } = this.#handle;
     const all = statuses.allWith('Unschedulable', snapshot);
-    // A list of all nodes would have no information.
+    // A list of all nodes would contain no information.
     const positions = all ? undefined : this.#positions;
     const count = all ? snapshot.nodes.length : this.#inQuestion(statuses);
     const candidates: Candidate[] = [];
@@ -146,7 +153,8 @@ class DefaultPreemption implements PostFilterPlugin {
     const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } =
       this.#args;
     const wanted = Math.max(Math.trunc((count * percentage) / 100), absolute);
-    // From the nominated node, if there is one: between equal nodes, a preemption goes on where it was begun (maybe by another scheduler).
+    // Begins at the nominated node, if there is one: among equal nodes, a started preemption
+    // continues (possibly of another scheduler).
     const { nominatedNodeName } = pod.pod.status;
     const at = nominatedNodeName ? snapshot.positionOf(nominatedNodeName) : undefined;
     const nominatedIndex =
@@ -161,7 +169,8 @@ class DefaultPreemption implements PostFilterPlugin {
             `${pod.priority} ${this.#budgets.version} ${template}`,
             layoutOf(snapshot),
           );
-    // The pod's own nomination does not count against it: results of other pods are not valid for that node.
+    // The pod's own nomination does not count against it: remembered results of other pods are not
+    // valid for that node.
     const ownNode = nominator.nominatedNode(pod.uid);
     const own = ownNode === undefined ? undefined : snapshot.positionOf(ownNode);
     const refused = this.#refused;
@@ -182,7 +191,7 @@ class DefaultPreemption implements PostFilterPlugin {
       candidates.push(candidate);
       lawful ||= candidate.price.violations === 0;
     }
-    // Otherwise it is not needed.
+    // Otherwise the statuses are not needed.
     if (candidates.length === 0) {
       for (let i = 0; i < count; i++) {
         const index = (first + i) % count;
@@ -193,7 +202,9 @@ class DefaultPreemption implements PostFilterPlugin {
     return candidates;
   }
 
-  /** Puts the positions of the nodes on which less important pods might be in the way into #positions; answers how many there are. */
+  /**
+   * Writes the positions of nodes with less important pods into #positions. Returns their number.
+   */
   #inQuestion(statuses: NodeToStatus): number {
     const { snapshot } = this.#handle;
     if (statuses.absent?.code !== 'Unschedulable') {
@@ -206,7 +217,7 @@ class DefaultPreemption implements PostFilterPlugin {
     return count;
   }
 
-  /** The node with who would have to go from it; a status: nothing that goes from there would help. */
+  /** Returns the node with its victims; a status if evictions from it would not help. */
   #candidateAt(node: NodeInfo, state: CycleState, pod: PodInfo, trial: Trial): Candidate | Status {
     if (!hasVictims(pod, node)) return NO_VICTIMS;
     const victims = selectVictims(state.clone(), pod, node.clone(), trial, this.#budgets);
@@ -215,7 +226,7 @@ class DefaultPreemption implements PostFilterPlugin {
     return Status.error(`expected at least one victim pod on node "${node.name}"`, NAME);
   }
 
-  /** Goes on behind the scheduler's back. Never rejects. */
+  /** Evicts the victims in the background. Never rejects. */
   async #evict(pod: PodInfo, candidate: Candidate): Promise<void> {
     const { logger, ended, activate, metrics } = this.#handle;
     const start = metrics?.now() ?? 0;
@@ -231,7 +242,8 @@ class DefaultPreemption implements PostFilterPlugin {
     }
     this.#evicting.delete(pod.uid);
     metrics?.evictionEnded(failed ? 'error' : 'success', start);
-    // Otherwise the victims' end brings the pod back. That may have passed it by; or there will be none.
+    // Otherwise the end of the victims requeues the pod. Here that event may have been missed, or
+    // will not come.
     if ((failed || evicting.triedAgain) && !ended.aborted) activate([pod.pod]);
   }
 }

@@ -1,5 +1,5 @@
-// Finds the disruption budgets that preemption would violate. Priority counts more than budgets: victims that violate none are
-// preferred, and if there are no others, budgets are broken.
+// Determines the disruption budgets that a preemption would violate. Priority takes precedence over
+// budgets: victims without a violation are preferred, but if there are none, budgets are violated.
 
 import { podDisruptionBudgets, type PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -11,16 +11,16 @@ import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 type Budget = Immutable<PodDisruptionBudget>;
 
 export interface ByBudget {
-  /** The budgets of these do not allow it, after the ones before them. */
+  /** Pods whose eviction their budgets do not allow, after the evictions before them. */
   readonly violating: readonly PodInfo[];
   readonly others: readonly PodInfo[];
 }
 
 export class DisruptionBudgets {
   readonly #lister;
-  /** Another number whenever `split` may answer otherwise. */
+  /** Changes whenever the result of `split` may change. */
   #version = 0;
-  /** By namespace; what is missing was not asked for since the last change. */
+  /** By namespace; a namespace is missing if its budgets were not read since the last change. */
   readonly #known = new Map<
     string,
     readonly { readonly budget: Budget; readonly selector: Selector }[]
@@ -47,7 +47,7 @@ export class DisruptionBudgets {
     return this.#version;
   }
 
-  /** If all of `pods` went, in this order. Keeps the order. */
+  /** Splits `pods` for their eviction in this order. Keeps the order. */
   split(pods: readonly PodInfo[]): ByBudget {
     if (this.#lister.size === 0) return { violating: [], others: pods };
     const violating: PodInfo[] = [];
@@ -57,13 +57,16 @@ export class DisruptionBudgets {
     return { violating, others };
   }
 
-  /** Whether all budgets that the pod is under allow it to go, beside those that were `taken` already. */
+  /**
+   * Reports whether all budgets of the pod allow its eviction, in addition to the evictions in
+   * `taken`.
+   */
   #take({ pod: { metadata } }: PodInfo, taken: Map<Budget, number>): boolean {
     const { labels, name = '', namespace = '' } = metadata;
     if (labels === undefined) return true;
     let allowed = true;
     for (const { budget, selector } of this.#of(namespace)) {
-      // One that says that it is going already is not counted a second time.
+      // A pod that is being disrupted already is not counted a second time.
       if (!selector.matches(labels) || Object.hasOwn(budget.status.disruptedPods ?? {}, name))
         continue;
       const count = (taken.get(budget) ?? 0) + 1;
@@ -79,7 +82,7 @@ export class DisruptionBudgets {
       budgets = this.#lister
         .list(namespace)
         .map((budget) => ({ budget, selector: labelSelectorAsSelector(budget.spec.selector) }))
-        // Here, a selector that restricts nothing selects nothing.
+        // An empty selector selects nothing here.
         .filter(({ selector }) => !selector.empty());
       this.#known.set(namespace, budgets);
     }

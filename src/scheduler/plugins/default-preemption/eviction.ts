@@ -9,14 +9,17 @@ import type { Pod } from '#scheduler/framework/objects.ts';
 import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import type { Candidate } from './victims.ts';
 
-/** Deletes the victims that are not being deleted yet, all at once. Rejects with the first error, when all have been tried. */
+/**
+ * Deletes the victims that are not being deleted yet, all at once. Rejects with the first error
+ * after all have been tried.
+ */
 export async function evict(
   handle: Handle,
   plugin: string,
   pod: PodInfo,
   { node, victims }: Candidate,
 ): Promise<void> {
-  // Pods of lower priority that are nominated to this node: they have to look for another one.
+  // Pods of lower priority that are nominated to this node need another one.
   const nominated = handle.nominator
     .nominatedPodsForNode(node)
     .filter((other) => other.priority < pod.priority);
@@ -41,7 +44,7 @@ async function evictOne(
   const { client, ended: signal } = handle;
   const waiting = handle.waitingPods.get(victim.metadata.uid);
   if (waiting !== undefined) {
-    // Not bound yet: it only has to give up the node that it was going to get.
+    // The victim is not bound yet: it only loses its reserved node.
     waiting.reject(plugin, 'preempted');
   } else {
     const { name, namespace = '', uid } = victim.metadata;
@@ -55,7 +58,7 @@ async function evictOne(
       });
       await resource.delete(name, { preconditions: { uid }, signal });
     } catch (error) {
-      // Gone already, or another pod by now.
+      // The victim is gone already, or another pod has its name.
       if (apierrors.isNotFound(error) || apierrors.isConflict(error)) return;
       throw error;
     }

@@ -47,7 +47,7 @@ describe('selectVictims', () => {
     },
   );
 
-  test('names only less important pods, enough of them, none too many, and the least important that will do', () => {
+  test('returns only less important pods, enough of them, none too many, and the least important possible', () => {
     fc.assert(
       fc.property(
         running,
@@ -82,7 +82,8 @@ describe('selectVictims', () => {
             spared.addPod(victim);
             expect(fits(pod, spared)).toBe(false);
           }
-          // If all that is less important than the most important victim were enough, it would not have to go.
+          // If removing all pods less important than the most important victim were enough, that
+          // victim would not be needed.
           const highest = Math.max(...victims.map((victim) => victim.priority));
           const enough = lower
             .filter((other) => other.priority < highest)
@@ -95,7 +96,7 @@ describe('selectVictims', () => {
 });
 
 describe('selectVictims under budgets', () => {
-  /** Those named so may not go. */
+  /** Returns budgets that protect the pods with these names. */
   const guarding = (...names: string[]): Pick<DisruptionBudgets, 'split'> => {
     const guarded = ({ pod }: PodInfo): boolean => names.includes(pod.metadata.name);
     return {
@@ -116,7 +117,7 @@ describe('selectVictims under budgets', () => {
     };
   };
 
-  test('takes more important pods rather than break a budget, and breaks it if it must', () => {
+  test('prefers more important victims over a budget violation, and violates a budget if needed', () => {
     expect(victimsFor(1, guarding())).toEqual({ names: ['low'], violations: 0 });
     expect(victimsFor(1, guarding('low'))).toEqual({ names: ['middle'], violations: 0 });
     expect(victimsFor(2, guarding('low'))).toEqual({ names: ['high', 'middle'], violations: 0 });
@@ -160,7 +161,7 @@ describe('DisruptionBudgets', () => {
       ...(namespace !== undefined && { namespace }),
     });
 
-  test('counts the pods of one node against what each budget allows', async () => {
+  test('counts the pods of one node against each budget', async () => {
     const world = new TestInformers();
     const budgets = new DisruptionBudgets(world);
     const violating = (...pods: PodInfo[]): readonly string[] =>
@@ -192,7 +193,7 @@ describe('DisruptionBudgets', () => {
     await world.sync();
     expect(violating(web1, web2, web3)).toEqual(['web-3']);
     expect(budgets.version).not.toBe(version);
-    // Both have to allow it.
+    // Both budgets have to allow the eviction.
     world.put(podDisruptionBudgets, budget('more', 'web', 0));
     await world.sync();
     expect(violating(web2)).toEqual(['web-2']);
@@ -201,7 +202,7 @@ describe('DisruptionBudgets', () => {
 });
 
 describe('byImportance', () => {
-  test('puts priority first, then what has run longer, then what has not started', () => {
+  test('orders by priority, then by run time, then pods that have not started', () => {
     const order = [
       podOf('old', 1, 1, '2026-01-01T00:00:00Z'),
       podOf('young', 1, 1, '2026-01-02T00:00:00Z'),

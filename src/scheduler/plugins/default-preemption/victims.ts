@@ -1,4 +1,5 @@
-// Which pods would have to go from a node so that another one fits there, and which of several such nodes is the best.
+// Selects the victims on a node whose removal lets a pod fit there, and the best of several
+// candidate nodes.
 
 import type { CycleState } from '#scheduler/framework/cycle-state.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
@@ -8,18 +9,18 @@ import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { Status } from '#scheduler/framework/status.ts';
 import type { DisruptionBudgets } from './disruption-budgets.ts';
 
-/** The pods that would have to go from a node. */
+/** The victims on a node. */
 export interface Victims {
-  /** The most important one first. */
+  /** The most important pod first. */
   readonly pods: readonly PodInfo[];
-  /** How many of them would overdraw a disruption budget. */
+  /** The number of victims whose eviction violates a disruption budget. */
   readonly violations: number;
 }
 
-/** A node with who would have to go from it. Those of one node are found once, and compared for every pod that comes. */
+/** A node with its victims. Computed once per node, and compared for every pod. */
 export interface Candidate {
   readonly node: string;
-  /** At least one. */
+  /** Has at least one victim. */
   readonly victims: Victims;
   readonly price: Price;
 }
@@ -32,16 +33,17 @@ export const NO_VICTIMS = new Status('UnschedulableAndUnresolvable', [
   'No preemption victims found for incoming pod',
 ]);
 
-/** Whether a less important pod is on the node at all; if not, there is nothing to try out. */
+/** Reports whether the node has a less important pod; if not, preemption cannot help. */
 export function hasVictims(pod: PodInfo, { pods }: NodeInfo): boolean {
   for (const other of pods) if (other.priority < pod.priority) return true;
   return false;
 }
 
 /**
- * The fewest pods of lower priority without which the pod fits, starting with all of them and taking back those that it fits
- * beside: first those whose disruption budgets do not allow them to go, each time the most important first. There are some: see
- * hasVictims. `state` and `node` are changed. Answers a status if it would not fit even without all of them.
+ * Returns the smallest set of victims: starting with all pods of lower priority removed, pods are
+ * added back while the pod still fits, first those that their disruption budgets protect, each time
+ * the most important first. There must be some: see hasVictims. Changes `state` and `node`. Returns
+ * a status if the pod would not fit even without all of them.
  */
 export function selectVictims(
   state: CycleState,
@@ -86,26 +88,29 @@ function remove(
   return trial.removePod(state, pod, other, node);
 }
 
-/** Higher priority first; of the same, what has run longer. */
+/** Orders pods: higher priority first; with equal priority, the earlier start. */
 export function byImportance(a: PodInfo, b: PodInfo): number {
   if (a.priority !== b.priority) return b.priority - a.priority;
   const [startA, startB] = [startOf(a.pod), startOf(b.pod)];
   return startA === startB ? 0 : startA < startB ? -1 : 1;
 }
 
-/** Times of one form compare as texts; a pod that has not started yet comes after all that have. */
+/**
+ * Returns the start time as text; texts of equal format compare like times. A pod that has not
+ * started comes last.
+ */
 function startOf(pod?: Pod): string {
   return pod?.status.startTime || '~';
 }
 
-/** The properties by which candidates are compared. */
+/** The criteria by which candidates are compared. */
 interface Price {
   readonly violations: number;
-  /** The greatest priority of the victims. */
+  /** The highest priority of the victims. */
   readonly highest: number;
   readonly sum: number;
   readonly count: number;
-  /** When the first of the most important victims has started. */
+  /** The earliest start time of the victims with the highest priority. */
   readonly earliest: string;
 }
 
@@ -115,15 +120,16 @@ function priceOf(victims: Victims): Price {
     const start = startOf(pod);
     if (priority > highest) [highest, earliest] = [priority, start];
     else if (priority === highest && start < earliest) earliest = start;
-    // Shifted, so that few pods of a negative priority are not worse than many.
+    // Shifted, so that few pods with a negative priority are not worse than many.
     sum += priority + 2 ** 31;
   }
   return { violations: victims.violations, highest, sum, count: victims.pods.length, earliest };
 }
 
 /**
- * Negative: `a` is better. The fewest broken budgets, the lowest of the highest priorities that have to go, the smallest sum of priorities, the fewest
- * victims, and where the most important ones have not been running for long.
+ * Compares candidates; negative: `a` is better. The criteria: the fewest budget violations, the
+ * lowest highest priority, the smallest sum of priorities, the fewest victims, and the latest start
+ * of the most important victims.
  */
 function comparePrices(a: Price, b: Price): number {
   if (a.violations !== b.violations) return a.violations - b.violations;
@@ -133,7 +139,7 @@ function comparePrices(a: Price, b: Price): number {
   return a.earliest === b.earliest ? 0 : a.earliest > b.earliest ? -1 : 1;
 }
 
-/** The first of the best. `candidates` is not empty. */
+/** Returns the first of the best candidates. `candidates` is not empty. */
 export function bestCandidate(candidates: readonly Candidate[]): Candidate {
   let best = candidates[0] as Candidate;
   for (const candidate of candidates) {

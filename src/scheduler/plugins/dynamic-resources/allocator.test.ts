@@ -1,4 +1,4 @@
-// Which devices claims get: by the rules one at a time, and against a search through everything.
+// The devices that claims get: each rule alone, and compared with an exhaustive search.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -45,7 +45,10 @@ async function poolsOf(...slices: readonly ResourceSlice[]): Promise<Pools> {
   return pools;
 }
 
-/** What the claims get: 'device' or 'request:device', or undefined. `taken`: allocations of others. */
+/**
+ * Returns the allocations: 'device' or 'request:device', or undefined. `taken`: allocations of
+ * other claims.
+ */
 async function allocate(
   slices: readonly ResourceSlice[],
   claims: readonly ResourceClaim[],
@@ -88,7 +91,7 @@ const having = (...devices: readonly string[]): Allocation => ({
 const selector = (expression: string) => ({ selectors: [{ cel: { expression } }] });
 
 describe('Allocator', () => {
-  test('gives each request its devices, and none twice', async () => {
+  test('gives each request its devices, and no device twice', async () => {
     const slice = makeSlice('p', 'n', [device('a'), device('b'), device('c')]);
     const claims = [
       makeResourceClaim('one'),
@@ -170,7 +173,7 @@ describe('Allocator', () => {
     expect(names(await allocate([slice], claims))).toEqual([['r:small'], ['r:big']]);
   });
 
-  test('takes all devices, or none', async () => {
+  test('allocates all devices, or none', async () => {
     const slice = makeSlice('p', 'n', [device('a'), device('b')]);
     const all = makeResourceClaim('all', [request('r', { allocationMode: 'All' })]);
     expect(names(await allocate([slice], [all]))).toEqual([['r:a', 'r:b']]);
@@ -184,7 +187,7 @@ describe('Allocator', () => {
     );
   });
 
-  test('takes the first alternative that can be had', async () => {
+  test('takes the first possible alternative', async () => {
     const slice = makeSlice('p', 'n', [withMemory('big', '32Gi'), withMemory('small', '8Gi')]);
     const alternatives = (...of: readonly [string, number, string][]): DeviceRequest => ({
       name: 'r',
@@ -200,7 +203,7 @@ describe('Allocator', () => {
     ]);
     expect(names(await allocate([slice], [claim]))).toEqual([['r/one-large:big']]);
     expect(names(await allocate([slice], [claim], [having('big')]))).toEqual([['r/any:small']]);
-    // One with too many devices is no alternative.
+    // An alternative with too many devices is skipped.
     const many = makeResourceClaim('c', [
       request('a'),
       alternatives(['many', 32, 'gpu'], ['one', 1, 'gpu']),
@@ -208,14 +211,14 @@ describe('Allocator', () => {
     expect(names(await allocate([slice], [many]))).toEqual([['a:big', 'r/one:small']]);
   });
 
-  test('gives devices that are in use to those that only watch over them', async () => {
+  test('gives devices in use to requests with admin access only', async () => {
     const slice = makeSlice('p', 'n', [device('a')]);
     const admin = makeResourceClaim('admin', [request('r', { adminAccess: true })]);
     const found = await allocate([slice], [admin], [having('a')]);
     expect(found?.[0]?.devices.results).toEqual([
       { request: 'r', driver: DRIVER, pool: 'p', device: 'a', adminAccess: true },
     ]);
-    // And what those have is free.
+    // The devices of such requests stay free.
     expect(names(await allocate([slice], [makeResourceClaim('c')], found ?? []))).toEqual([
       ['r:a'],
     ]);
@@ -227,7 +230,7 @@ describe('Allocator', () => {
     ).toBeUndefined();
   });
 
-  test('keeps what claims say of their devices together', async () => {
+  test('enforces the constraints of claims', async () => {
     const slice = makeSlice('p', 'n', [
       numa('a', 0),
       numa('b', 1),
@@ -244,7 +247,7 @@ describe('Allocator', () => {
       constraints: [{ distinctAttribute: `${DRIVER}/numa` }],
     });
     expect(names(await allocate([slice], [distinct]))).toEqual([['x:a', 'x:b', 'x:d']]);
-    // Only about some of the requests.
+    // A constraint for some of the requests only.
     const some = makeResourceClaim('c', [request('x'), request('y'), request('z')], {
       constraints: [{ matchAttribute: `${DRIVER}/numa`, requests: ['x', 'z'] }],
     });
@@ -257,7 +260,7 @@ describe('Allocator', () => {
     );
   });
 
-  test('leaves tainted devices to those that tolerate it', async () => {
+  test('leaves tainted devices to requests that tolerate the taint', async () => {
     const taints = [{ key: 'broken', value: 'yes', effect: 'NoSchedule' as const }];
     const slice = makeSlice('p', 'n', [
       device('a', { taints }),
@@ -277,7 +280,7 @@ describe('Allocator', () => {
     );
   });
 
-  test('counts what partitions of one device take from it', async () => {
+  test('counts the consumption of a device’s partitions', async () => {
     const takes = (value: string) => [{ counterSet: 'card', counters: { memory: { value } } }];
     const slice = makeSlice(
       'p',
@@ -343,7 +346,7 @@ describe('Allocator', () => {
     ).toBeUndefined();
   });
 
-  test('knows pools by their latest generation, and does not use what is incomplete or wrong', async () => {
+  test('uses the latest generation of a pool, and no incomplete or invalid pool', async () => {
     const old = makeSlice('old', 'n', [device('gone')], {
       pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
     });
@@ -367,7 +370,7 @@ describe('Allocator', () => {
     );
   });
 
-  test('gives up when it takes too long', async () => {
+  test('gives up after its timeout', async () => {
     const many = Array.from({ length: 40 }, (_, i) => numa(`d${i}`, i));
     const pools = await poolsOf(makeSlice('p', 'n', many));
     const claim = makeResourceClaim('c', [request('r', { count: 20 })], {
@@ -382,7 +385,7 @@ describe('Allocator', () => {
     expect(() => allocator.allocate(node, pools.of(node), [claim], 1)).toThrow(AllocationTimeout);
   });
 
-  test('finds devices if and only if there are some, whatever the order', async () => {
+  test('finds devices if and only if an allocation exists, in any order', async () => {
     const kinds = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 5 });
     const wanted = fc.array(
       fc.record({ least: fc.integer({ min: 0, max: 3 }), count: fc.integer({ min: 1, max: 2 }) }),
@@ -415,7 +418,8 @@ describe('Allocator', () => {
           now: () => 0,
         });
         const picks = allocator.allocate(node, pools.of(node), claims, Infinity);
-        // The choosiest first, each taking the least that will do, finds a way if there is one.
+        // Serving the most restrictive request first, each with the least suitable device, finds a
+        // solution if there is one.
         const free = [...kinds_].sort((a, b) => a - b);
         const possible = wanted_
           .flatMap(({ least, count }) => Array.from({ length: count }, () => least))
@@ -436,7 +440,7 @@ describe('Allocator', () => {
 });
 
 describe('allocationOf', () => {
-  test('says where the devices can be used', async () => {
+  test('contains the nodes that can use the devices', async () => {
     const anywhere = makeSlice('p', undefined, [device('a')], { allNodes: true });
     const [everywhere] = (await allocate([anywhere], [makeResourceClaim('c')])) ?? [];
     expect(everywhere).toEqual({
@@ -467,7 +471,7 @@ describe('allocationOf', () => {
     expect(await allocate([], [makeResourceClaim('c')])).toBeUndefined();
   });
 
-  test('carries the configuration of classes and claim', async () => {
+  test('contains the configuration of classes and claim', async () => {
     const opaque = (value: string) => ({ opaque: { driver: DRIVER, parameters: { value } } });
     classes.set('configured', makeDeviceClass('configured', 'true', { config: [opaque('class')] }));
     const slice = makeSlice('p', 'n', [device('a'), device('b'), device('c')]);

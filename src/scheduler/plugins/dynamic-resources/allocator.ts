@@ -1,5 +1,6 @@
-// Finds devices for claims on a node: one device after the other is tried for each request, and taken back if what follows does
-// not work out, until all requests of all claims have theirs. The first way that works is taken; of alternatives, the first.
+// Allocates devices for claims on a node by backtracking: one device after the other is tried for
+// each request, and released if the rest fails, until all requests of all claims have their
+// devices. The first solution is used, and the first possible alternative.
 
 import type { DeviceSubRequest, ExactDeviceRequest } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -13,14 +14,14 @@ import type { NodePool, Pool, PooledDevice } from './pools.ts';
 import { SelectorError, selects } from './selectors.ts';
 import { isTolerated } from './taints.ts';
 
-/** Devices that one claim can have. */
+/** The maximum number of devices per claim. */
 const MAX_RESULTS = 32;
-/** So many devices are tried before the time is looked at. */
+/** The time is checked after this number of tried devices. */
 const STEPS_PER_LOOK = 256;
 
-/** Allocation cannot go on: something is wrong with a claim, a class or a pool. */
+/** Allocation failed: a claim, a class or a pool is invalid. */
 export class AllocationError extends Error {
-  /** Other nodes may still do. */
+  /** The failure concerns this node only; the scheduler tries the others. */
   readonly onNode: boolean;
 
   constructor(message: string, onNode = false) {
@@ -30,36 +31,36 @@ export class AllocationError extends Error {
   }
 }
 
-/** Looking for devices took too long. */
+/** The search for devices took too long. */
 export class AllocationTimeout extends Error {}
 
-/** A device that a request gets. */
+/** A device for a request. */
 export interface Pick {
   readonly ask: Ask;
   readonly pooled: PooledDevice;
-  /** For a share of a device that several claims can have. */
+  /** Set for a share of a device that several claims can use. */
   readonly share?: { readonly consumed: Consumed };
 }
 
-/** One request, or one of its alternatives. */
+/** A request, or one of its alternatives. */
 export interface Ask {
   readonly name: RequestName;
   readonly request: Immutable<ExactDeviceRequest | DeviceSubRequest>;
   readonly deviceClass: DeviceClass;
   readonly adminAccess: boolean;
   readonly count: number;
-  /** Set: these, each of them. */
+  /** Set if the request needs all of these devices. */
   readonly all: readonly PooledDevice[] | undefined;
 }
 
 export interface AllocatorConfig {
   readonly inUse: DevicesInUse;
   readonly classOf: (name: string) => DeviceClass | undefined;
-  /** Milliseconds, monotonic. */
+  /** Returns monotonic milliseconds. */
   readonly now: () => number;
 }
 
-/** For one pod: what is in use must not change meanwhile. */
+/** Allocates for one pod: the devices in use must not change meanwhile. */
 export class Allocator {
   readonly config: AllocatorConfig;
   readonly #counters = new Map<Pool, Counters>();
@@ -68,7 +69,10 @@ export class Allocator {
     this.config = config;
   }
 
-  /** For each claim its devices, in the order of its requests; undefined if there is no way. Throws AllocationError and AllocationTimeout. */
+  /**
+   * Returns the devices of each claim, in the order of its requests; undefined if there is no
+   * solution. Throws AllocationError and AllocationTimeout.
+   */
   allocate(
     node: Node,
     pools: readonly NodePool[],
@@ -82,7 +86,7 @@ export class Allocator {
     return picks;
   }
 
-  /** The counters of a pool, less the consumption of devices in use. */
+  /** Returns the counters of a pool minus the consumption of devices in use. */
   countersOf(pool: Pool): Counters {
     let counters = this.#counters.get(pool);
     if (counters === undefined) {
@@ -93,7 +97,7 @@ export class Allocator {
   }
 }
 
-/** By set and counter, as one text. */
+/** By counter set and counter, joined to one text. */
 type Counters = ReadonlyMap<string, Quantity>;
 
 function remainingCounters(pool: Pool, inUse: DevicesInUse): Counters {
@@ -119,7 +123,10 @@ function* countersOf({ consumesCounters }: Device): Iterable<readonly [string, Q
   }
 }
 
-/** `tooMany`: a claim cannot have so many devices; other choices for what came before do not help, unless they are fewer. */
+/**
+ * `tooMany`: a claim cannot have this many devices; other devices for earlier requests do not help,
+ * only fewer.
+ */
 type Outcome = 'done' | 'none' | 'tooMany';
 
 class Search {
@@ -127,15 +134,17 @@ class Search {
   readonly #pools: readonly NodePool[];
   readonly #claims: readonly ResourceClaim[];
   readonly #deadline: number;
-  /** For each claim and each of its requests, the alternatives. */
+  /** By claim and request: the alternatives. */
   readonly #asks: readonly (readonly (readonly Ask[])[])[];
   readonly #constraints: readonly (readonly Constraint[])[];
   readonly #candidates: readonly PooledDevice[];
   readonly #picks: Pick[][];
-  /** Picked as a whole: by key, by which claims (more than one only with admin access). */
+  /**
+   * Devices that are used as a whole: by key, the claims (more than one only with admin access).
+   */
   readonly #taken = new Map<string, number[]>();
   readonly #shared = new Map<string, { count: number; consumed: Consumed }>();
-  /** The counters of pools with picked devices. */
+  /** The remaining counters of pools with picked devices. */
   readonly #counters = new Map<Pool, Map<string, Quantity>>();
   #steps = 0;
 
@@ -222,7 +231,7 @@ class Search {
     if (claim === this.#claims.length) return 'done';
     const alternatives = this.#asks[claim]?.[request];
     if (alternatives === undefined) {
-      // Another choice for this claim may leave the next one with fewer devices.
+      // Another choice for this claim may leave fewer devices for the next one.
       const outcome = this.#request(claim + 1, 0);
       return outcome === 'tooMany' ? 'none' : outcome;
     }
@@ -235,7 +244,10 @@ class Search {
     return tooMany ? 'tooMany' : 'none';
   }
 
-  /** `from`: candidates before it were tried in this place already; the order of one request's devices does not matter. */
+  /**
+   * Picks devices for a request. `from`: earlier candidates were tried at this place already; the
+   * order of one request's devices does not matter.
+   */
   #devices(claim: number, request: number, ask: Ask, had: number, from: number): Outcome {
     if (had === ask.count) return this.#request(claim, request + 1);
     const picks = this.#picks[claim] as Pick[];
@@ -267,7 +279,10 @@ class Search {
       throw new AllocationTimeout();
   }
 
-  /** By the selectors of the class and the request, and by how much capacity it has at all. */
+  /**
+   * Reports whether the device matches the selectors of the class and the request, and has enough
+   * total capacity.
+   */
   #suits(
     { deviceClass, request }: Ask,
     claim: ResourceClaim,
@@ -302,14 +317,17 @@ class Search {
     return taken === undefined && !this.#allocator.config.inUse.isTaken(key);
   }
 
-  /** Gives the device to the request, if it is free and everything else allows it; the answer takes it back. `must`: there is no other. */
+  /**
+   * Picks the device for the request if it is free and all constraints allow it. Returns a function
+   * that releases it. `must`: there is no alternative device.
+   */
   #pick(claim: number, ask: Ask, pooled: PooledDevice, must: boolean): (() => void) | undefined {
     const { device, key } = pooled;
     if (!this.#isFree(claim, ask, pooled)) return undefined;
     const share = device.allowMultipleAllocations === true ? this.#shareOf(ask, pooled) : undefined;
     if (device.allowMultipleAllocations === true && share === undefined) return undefined;
     if (!isTolerated(device, ask.request.tolerations ?? [])) return undefined;
-    // Further shares of a device consume no counters beyond those of the first one.
+    // Further shares of a device consume no additional counters.
     const counted =
       share !== undefined && this.#hasShares(key) ? undefined : this.#takeCounters(pooled);
     if (counted === false) return undefined;
@@ -338,7 +356,7 @@ class Search {
     return this.#shared.has(key) || this.#allocator.config.inUse.sharesOf(key) !== undefined;
   }
 
-  /** Returns the consumption of the request; undefined if not enough is left. */
+  /** Returns the share that the request consumes; undefined if not enough is left. */
   #shareOf({ request }: Ask, { key, device }: PooledDevice): Consumed | undefined {
     const capacities = device.capacity ?? {};
     const consumed = consumedBy(request.capacity?.requests, capacities);
@@ -370,7 +388,10 @@ class Search {
     };
   }
 
-  /** False if there are not enough; undefined if the device takes none. */
+  /**
+   * Takes the device's counters. Returns false if there are not enough; undefined if the device
+   * uses none.
+   */
   #takeCounters({ device, pool }: PooledDevice): (() => void) | false | undefined {
     if (device.consumesCounters === undefined || device.consumesCounters.length === 0)
       return undefined;
@@ -394,7 +415,7 @@ class Search {
     return undo;
   }
 
-  /** Whether all constraints of the claim let the device in. */
+  /** Reports whether all constraints of the claim accept the device. */
   #join(claim: number, ask: Ask, device: PooledDevice): boolean {
     const constraints = this.#constraints[claim] ?? [];
     for (const [i, constraint] of constraints.entries()) {

@@ -1,4 +1,4 @@
-// DynamicResourcesArgs.
+// The arguments of the plugin: DynamicResourcesArgs.
 
 import * as field from '#machinery/validation/field.ts';
 import { DurationError, parseDuration } from '#machinery/text/duration.ts';
@@ -7,9 +7,9 @@ import type { PluginArgs } from '#scheduler/framework/handle.ts';
 import { readArgs } from '../args.ts';
 
 export interface DynamicResourcesArgs {
-  /** How long devices are looked for on one node; 0: as long as it takes. */
+  /** The time limit for one node in milliseconds; 0: none. */
   readonly filterTimeoutMs: number;
-  /** How long a pod waits for its devices to be made ready. */
+  /** How long a pod waits until its devices are ready, in milliseconds. */
   readonly bindingTimeoutMs: number;
 }
 

@@ -1,4 +1,5 @@
-// Writing what was decided into claims: the devices, and that the pod may use them; and waiting for devices to be made ready.
+// Writes decisions into claims (the devices and the reservation for the pod), and waits until
+// devices are ready.
 
 import { resourceClaims } from '#api/groups/resource/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
@@ -19,9 +20,9 @@ import {
   type ResourceClaim,
 } from './objects.ts';
 
-/** Keeps a claim that has devices until they are given back. */
+/** Keeps a claim with devices until they are deallocated. */
 const FINALIZER = 'resource.kubernetes.io/delete-protection';
-/** Claims tell of their changes; the time is looked at so often. */
+/** The period of checking the time; changes of claims are events. */
 const CHECK_INTERVAL_MS = 5000;
 /** The number of retries after conflicts. Then the pod is scheduled again. */
 const MAX_ATTEMPTS = 5;
@@ -29,7 +30,7 @@ const RETRY_MS = 10;
 
 type ApiAccess = Pick<Handle, 'client' | 'clock' | 'random'>;
 
-/** The pod has to be scheduled anew. */
+/** The pod has to be scheduled again. */
 export class ClaimBindingError extends Error {
   /** The driver has reported a failure for a device, or has taken too long. */
   readonly outcome: Exclude<BindingOutcome, 'success'>;
@@ -41,7 +42,10 @@ export class ClaimBindingError extends Error {
   }
 }
 
-/** `allocation`: undefined if the claim has devices already. Answers the claim as it is afterwards. Tries again if it has changed meanwhile. */
+/**
+ * Writes the claim. `allocation`: undefined if the claim has devices already. Returns the written
+ * claim. Retries if it has changed meanwhile.
+ */
 export async function bindClaim(
   handle: ApiAccess,
   known: ResourceClaim,
@@ -88,7 +92,7 @@ export async function bindClaim(
       );
     } catch (error) {
       if (error instanceof ClaimBindingError || certainlyRefused(error)) throw error;
-      // The devices must not be free for others before it is known that they are not written.
+      // The devices must not be free for other pods while it is unknown whether they were written.
       claim = await untilAnswered(handle, signal, () => resource.get(name, { signal }));
       if (
         claim.metadata.uid === uid &&
@@ -102,7 +106,7 @@ export async function bindClaim(
   }
 }
 
-/** Whether the claim has what was to be written. */
+/** Reports whether the claim has the allocation that was to be written. */
 function sameDevices(now: Allocation | undefined, allocation: Allocation | undefined): boolean {
   return (
     now !== undefined &&
@@ -110,7 +114,7 @@ function sameDevices(now: Allocation | undefined, allocation: Allocation | undef
   );
 }
 
-/** Asks the API server until it answers, or says no. */
+/** Repeats the request until the API server responds or rejects it. */
 async function untilAnswered<T>(
   { clock, random }: ApiAccess,
   signal: AbortSignal,
@@ -134,7 +138,7 @@ async function untilAnswered<T>(
   }
 }
 
-/** Throws if the claim is not any more what was decided about. */
+/** Throws if the claim has changed so that the decision is invalid. */
 function check(claim: ResourceClaim, uid: string, allocation: Allocation | undefined): void {
   const gone = (what: string): ClaimBindingError =>
     new ClaimBindingError(`claim ${claimText(claim)} ${what} in the meantime`);
@@ -148,7 +152,7 @@ function check(claim: ResourceClaim, uid: string, allocation: Allocation | undef
     throw new ClaimBindingError(`claim ${claimText(claim)} is reserved for too many pods`);
 }
 
-/** Without its devices, so that nothing keeps it. Resolves if it is gone. */
+/** Deletes the claim without its devices, so that nothing keeps it. Resolves if it is gone. */
 export async function deleteClaim(
   { client, clock }: Pick<ApiAccess, 'client' | 'clock'>,
   { metadata }: ResourceClaim,
@@ -177,7 +181,7 @@ export async function deleteClaim(
   }
 }
 
-/** Until the drivers have made ready all devices that need it. Throws ClaimBindingError. */
+/** Waits until the drivers have made all devices ready that need it. Throws ClaimBindingError. */
 export async function untilReady(
   { clock }: Pick<Handle, 'clock'>,
   claims: Claims,

@@ -1,14 +1,18 @@
-// How much of a device's capacity a request takes, for devices that several claims can share; and adding it up.
+// Computes the capacity that a request consumes of a device that several claims can share, and sums
+// of it.
 
 import type { CapacityRequestPolicy, DeviceCapacity } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { newQuantity, parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 
 export type Capacities = Readonly<Record<string, Immutable<DeviceCapacity>>>;
-/** By name of the capacity. */
+/** By the capacity's name. */
 export type Consumed = ReadonlyMap<string, Quantity>;
 
-/** Returns the share of each capacity that the request takes; undefined if the device cannot provide it even if it is free. */
+/**
+ * Returns the share of each capacity that the request takes; undefined if the device cannot provide
+ * it even if it is free.
+ */
 export function consumedBy(
   requests: Readonly<Record<string, string>> | undefined,
   capacities: Capacities,
@@ -28,7 +32,7 @@ export function consumedBy(
   return consumed;
 }
 
-/** To what the policy allows; undefined if that is beyond what it allows at most. */
+/** Rounds up to the next value that the policy allows; undefined beyond its maximum. */
 function roundedUp(
   wanted: Quantity,
   policy: Immutable<CapacityRequestPolicy> | undefined,
@@ -66,7 +70,7 @@ export function difference(a: Consumed, b: Consumed): Consumed {
   return left;
 }
 
-/** Whether a device has all of this. */
+/** Reports whether the capacities are large enough. */
 export function isWithin(consumed: Consumed, capacities: Capacities): boolean {
   for (const [name, amount] of consumed) {
     const capacity = Object.hasOwn(capacities, name) ? capacities[name] : undefined;

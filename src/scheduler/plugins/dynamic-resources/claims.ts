@@ -1,5 +1,5 @@
-// Claims as the scheduler sees them: as the API server has them, with what it has answered already and what is decided and not
-// written yet; and which devices that takes.
+// Claims as the scheduler sees them: as the API server has them, with newer responses and decisions
+// that are not written yet, and the devices in use by them.
 
 import { resourceClaims } from '#api/groups/resource/v1/index.ts';
 import { objectKey } from '#client/informers/index.ts';
@@ -12,14 +12,14 @@ export class Claims {
   readonly #cache: AssumeCache<ResourceClaim>;
   readonly #lister;
   readonly #tracker = new DeviceTracker();
-  /** By UID: decided, and on its way to the API server. */
+  /** By UID: allocations that are decided and being written. */
   readonly #pending = new Map<string, Allocation>();
 
   constructor({ informers, ended }: Pick<Handle, 'informers' | 'ended'>) {
     const informer = informers.informerFor(resourceClaims);
     this.#lister = informer.lister;
     this.#cache = new AssumeCache({ informer, ended });
-    // After the cache's own handler.
+    // Called after the cache's own handler.
     const registration = informer.addEventHandler({
       onAdd: (claim) => this.#seen(claim),
       onUpdate: (before, after) => {
@@ -39,7 +39,7 @@ export class Claims {
     return this.#tracker;
   }
 
-  /** `key`: namespace/name. */
+  /** Returns the claim. `key`: namespace/name. */
   get(key: string): ResourceClaim | undefined {
     return this.#cache.get(key);
   }
@@ -48,13 +48,16 @@ export class Claims {
     return this.#pending.has(metadata.uid);
   }
 
-  /** The devices are the claim's from now on. */
+  /** Reserves the devices for the claim. */
   setPending(claim: ResourceClaim, allocation: Allocation): void {
     this.#pending.set(claim.metadata.uid, allocation);
     this.#track(claim);
   }
 
-  /** Whether it was pending. The devices are free again, unless the claim has been written. */
+  /**
+   * Releases the reservation, and returns whether there was one. The devices are free again, unless
+   * the claim was written.
+   */
   clearPending(claim: ResourceClaim): boolean {
     if (!this.#pending.delete(claim.metadata.uid)) return false;
     const now = this.#cache.get(objectKey(claim));
@@ -63,10 +66,11 @@ export class Claims {
     return true;
   }
 
-  /** The API server has answered this. */
+  /** Records a claim from a response of the API server. */
   written(claim: ResourceClaim): void {
     this.#cache.assumeWritten(claim);
-    // One that was just made is pending until it is seen: versions without devices may be seen first.
+    // A new claim stays pending until the informer has it: earlier versions without devices may
+    // arrive first.
     if (this.#cache.get(objectKey(claim)) !== undefined) this.#pending.delete(claim.metadata.uid);
     this.#track(claim);
   }
@@ -81,7 +85,9 @@ export class Claims {
     this.#track(claim);
   }
 
-  /** Calls once, at the next change of the claim, unless forgotten before. */
+  /**
+   * Calls back once, at the next change of the claim. Returns a function that removes the callback.
+   */
   onChange(claim: ResourceClaim, tell: () => void): () => void {
     const key = objectKey(claim);
     this.#cache.onChange(key, tell);

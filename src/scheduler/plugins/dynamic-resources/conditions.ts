@@ -1,18 +1,18 @@
-// Devices that have to be made ready for a node after they were allocated: their drivers tell by conditions.
+// Devices that must be made ready for a node after their allocation: their drivers report it by
+// conditions.
 
-import type { Condition } from '#api/machinery/meta/v1/index.ts';
-import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import { claimText, deviceKey, type ResourceClaim } from './objects.ts';
 
-/** Whether any of the claim's devices has to be made ready. */
+/** Reports whether any device of the claim must be made ready. */
 export function hasBindingConditions({ status }: ResourceClaim): boolean {
   return (status.allocation?.devices.results ?? []).some(
     ({ bindingConditions }) => (bindingConditions?.length ?? 0) > 0,
   );
 }
 
-/** Whether all of them are ready; a text: one will not be, and why. */
+/** Reports whether all devices are ready; returns a text with the reason if one failed. */
 export function readiness(claim: ResourceClaim): boolean | string {
   let ready = true;
   for (const result of claim.status.allocation?.devices.results ?? []) {
@@ -36,7 +36,7 @@ function isTrue(conditions: readonly Immutable<Condition>[], type: string): bool
   return conditions.some((condition) => condition.type === type && condition.status === 'True');
 }
 
-/** `now`: milliseconds since the epoch. */
+/** Reports whether the devices should be ready by now. `now`: milliseconds since the epoch. */
 export function isOverdue({ status }: ResourceClaim, now: number, timeoutMs: number): boolean {
   const since = parseTime(status.allocation?.allocationTimestamp);
   return since !== undefined && now - since > timeoutMs;

@@ -1,24 +1,27 @@
-// The constraints of a claim for its devices together: one value of an attribute for all, or a different one for each.
+// The constraints of a claim on its devices: equal values of an attribute, or distinct ones.
 
 import type { DeviceAttribute, DeviceConstraint } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { PooledDevice } from './pools.ts';
 
-/** The request for which a device is, and if it is one of several alternatives, which. */
+/** The request of a device and, if it has several, the alternative. */
 export interface RequestName {
   readonly request: string;
   readonly alternative?: string;
 }
 
-/** Devices come and go as possibilities are tried. Once one is refused, more devices would not change that. */
+/**
+ * A constraint to which devices are added and removed during the search. If it rejects a device, it
+ * would also reject it with more devices present.
+ */
 export interface Constraint {
-  /** False: the device may not join those that are in, and has not. */
+  /** Adds a device. Returns false, without adding it, if it violates the constraint. */
   add(name: RequestName, device: PooledDevice): boolean;
-  /** The last one that was added goes. */
+  /** Removes the device that was added last. */
   remove(name: RequestName, device: PooledDevice): void;
 }
 
-/** Undefined if it says nothing that is known. */
+/** Returns the constraint; undefined for an unknown type. */
 export function constraintOf({
   requests,
   matchAttribute,
@@ -52,7 +55,7 @@ export function constraintOf({
   };
 }
 
-/** `name` has a domain; the driver may have left its own out. */
+/** Returns the attribute. `name` has a domain; drivers may omit their own domain. */
 function attributeOf(
   { device, pool }: PooledDevice,
   name: string,
@@ -66,7 +69,7 @@ function attributeOf(
     : undefined;
 }
 
-/** The same for the same value of the same kind. */
+/** Returns equal texts for equal values of the same type. */
 function valueText(attribute: Immutable<DeviceAttribute> | undefined): string | undefined {
   const { string, int, bool, version } = attribute ?? {};
   if (string !== undefined) return `string ${string}`;

@@ -1,4 +1,5 @@
-// DynamicResources: a pod goes where devices can be had for its claims, or where those are that its claims have.
+// DynamicResources: a pod runs where devices for its claims are available, or where the devices of
+// its allocated claims are.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import { deviceClasses, resourceClaims } from '#api/groups/resource/v1/index.ts';
@@ -57,32 +58,34 @@ const unhelpful = (why: string): PostFilterResult => ({
 const STALE = refused('cannot schedule extended resource claim');
 const NO_CLASSES: ReadonlyMap<string, string> = new Map();
 
-/** The score of the first alternative. The next one scores one less. */
+/** The score of the first alternative; each later one scores one less. */
 const MAX_ALTERNATIVES = 8;
 
 /** A pod's claims in one cycle. */
 interface PodClaims {
   readonly claims: readonly ResourceClaim[];
-  /** Where the devices of those that have some can be used; undefined: everywhere. Parallel to `claims`. */
+  /**
+   * Nodes that can use the devices of allocated claims; undefined: all nodes. Parallel to `claims`.
+   */
   readonly usable: readonly (NodeMatcher | undefined)[];
   /** The claims without an allocation. */
   readonly open: readonly ResourceClaim[];
   readonly allocator: Allocator;
-  /** Extended resources that devices can provide, each with its class. */
+  /** Extended resources that devices can provide → their class. */
   readonly extended: ReadonlyMap<string, string>;
-  /** A claim for them, from a former attempt. */
+  /** The claim for extended resources of an earlier attempt. */
   readonly stale: ResourceClaim | undefined;
-  /** By node. */
+  /** Allocations by node. */
   readonly found: Map<string, Found>;
-  /** The claims whose devices are not available from some node. */
+  /** The claims whose devices some node cannot use. */
   readonly elsewhere: Set<ResourceClaim>;
 }
 
 /** The allocations on a node. */
 interface Found {
-  /** For the open claims, in their order. */
+  /** The allocations of the open claims, in their order. */
   readonly allocations: readonly Allocation[];
-  /** For extended resources. */
+  /** The claim for extended resources. */
   readonly extended?: ExtendedClaim & { readonly allocation: Allocation };
 }
 
@@ -91,7 +94,7 @@ const CLAIMS: StateKey<PodClaims> = stateKey(`${NAME}/claims`);
 const PENDING_ALLOCATIONS: StateKey<ReadonlyMap<ResourceClaim, Allocation>> = stateKey(
   `${NAME}/pending-allocations`,
 );
-/** The claim that was made for extended resources in this cycle. */
+/** The claim that was created for extended resources in this cycle. */
 const MADE: StateKey<ResourceClaim> = stateKey(`${NAME}/made`);
 
 type Plugins = PreEnqueuePlugin &
@@ -143,7 +146,7 @@ class DynamicResources implements Plugins {
     const open: ResourceClaim[] = [];
     for (const claim of claims) {
       if (claim.status.allocation !== undefined) {
-        // Others use it, and it allows no further user.
+        // Other pods use the claim, and it allows no further user.
         if (!isReservedFor(claim, pod) && !canBeReserved(claim))
           return refused('resourceclaim in use');
         continue;
@@ -191,7 +194,7 @@ class DynamicResources implements Plugins {
       for (const claim of elsewhere) pod.elsewhere.add(claim);
       return NOT_HERE;
     }
-    // Resources that the node offers itself are checked by NodeResourcesFit.
+    // NodeResourcesFit checks resources that the node itself has.
     const byDevices = new Map(
       [...pod.extended].filter(([resource]) => allocatable.scalar(resource) === 0),
     );
@@ -210,7 +213,9 @@ class DynamicResources implements Plugins {
     return pod.spec.resourceClaims === undefined ? '' : undefined;
   }
 
-  /** Deallocates devices that are not available where the pod could run, if no other pod uses them. */
+  /**
+   * Deallocates devices that are not available where the pod could run, if no other pod uses them.
+   */
   async postFilter(state: CycleState, { pod }: PodInfo): Promise<PostFilterResult> {
     const claims = state.read(CLAIMS);
     if (claims === undefined) return unhelpful('no new claims to deallocate');
@@ -249,7 +254,7 @@ class DynamicResources implements Plugins {
       : SKIP;
   }
 
-  /** Nodes where earlier alternatives can be had are better. */
+  /** Scores nodes higher where earlier alternatives are available. */
   score(state: CycleState, _pod: PodInfo, node: NodeInfo): number {
     const pod = state.read(CLAIMS);
     let score = 0;
@@ -329,7 +334,7 @@ class DynamicResources implements Plugins {
     }
   }
 
-  /** Waits until the devices of the pod's claims are ready, if they have to be made so. */
+  /** Waits until the devices of the pod's claims are ready. */
   async #untilReady(
     claims: readonly ResourceClaim[],
     pod: Pod,
@@ -373,7 +378,7 @@ class DynamicResources implements Plugins {
     return undefined;
   }
 
-  /** Its devices were not made ready in time, or never will be. */
+  /** Reports whether the devices were not ready in time, or have failed. */
   #hasFailed(claim: ResourceClaim): boolean {
     if (claim.status.allocation === undefined) return false;
     const ready = readiness(claim);
@@ -381,7 +386,7 @@ class DynamicResources implements Plugins {
     return !ready && isOverdue(claim, this.#handle.clock.now(), this.#args.bindingTimeoutMs);
   }
 
-  /** Returns the resources that a class provides. */
+  /** Returns the resources that a device class provides. */
   #extendedOf(resources: ReadonlyMap<string, number>): ReadonlyMap<string, string> {
     let classes: Map<string, string> | undefined;
     for (const [resource, amount] of resources) {
@@ -420,7 +425,9 @@ class DynamicResources implements Plugins {
     }
   }
 
-  /** Makes the claim for extended resources, gives it its devices, and tells the pod of it. */
+  /**
+   * Creates the claim for extended resources with its devices, and records it in the pod's status.
+   */
   async #makeExtended(
     state: CycleState,
     pod: Pod,
@@ -462,13 +469,13 @@ class DynamicResources implements Plugins {
     return bound;
   }
 
-  /** The pod will not be where the claim's devices are. Never rejects. */
+  /** Deletes the claim, since the pod will not use its devices. Never rejects. */
   async #unmake(made: ResourceClaim): Promise<void> {
     const { ended, logger } = this.#handle;
     try {
       await deleteClaim(this.#handle, made, ended);
     } catch (error) {
-      // It is found when the pod is tried again, and goes with the pod in any case.
+      // The claim is found when the pod is retried, and is deleted with the pod in any case.
       if (!ended.aborted)
         logger.warn('a claim for extended resources could not be deleted', {
           claim: claimText(made),
@@ -478,7 +485,7 @@ class DynamicResources implements Plugins {
     this.#claims.clearPending(made);
   }
 
-  /** The pod will not use the claim after all. Never rejects. */
+  /** Removes the pod's reservation from a claim that it will not use. Never rejects. */
   async #giveUp({ metadata }: ResourceClaim, uid: string): Promise<void> {
     const { client, ended: signal, logger } = this.#handle;
     const patch = {

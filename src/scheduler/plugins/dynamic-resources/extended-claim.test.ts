@@ -10,7 +10,7 @@ function container(name: string, gpus: number, more: Partial<Container> = {}): C
   return { name, image: 'i', resources: requests, ...more };
 }
 
-/** The requests as 'name count', and which containers use which. */
+/** Returns the requests as 'name count', and the mapping of containers to requests. */
 function claimFor(containers: readonly Container[], initContainers: readonly Container[] = []) {
   const pod = makePod('p', {
     spec: { containers: [...containers], initContainers: [...initContainers] },
@@ -35,7 +35,7 @@ describe('extendedClaim', () => {
     });
   });
 
-  test('lets containers that run before use the same devices, and only what is missing beyond', () => {
+  test('lets earlier containers use the same devices, and requests only what is missing', () => {
     expect(claimFor([container('a', 1), container('b', 1)], [container('first', 2)])).toEqual({
       requests: ['container-1-request-1 1', 'container-2-request-1 1'],
       uses: [
@@ -57,7 +57,7 @@ describe('extendedClaim', () => {
     });
   });
 
-  test('does not lend what a sidecar has already when a container starts', () => {
+  test('does not share devices of a running sidecar with a later container', () => {
     const sidecar = container('side', 1, { restartPolicy: 'Always' });
     expect(claimFor([container('a', 0)], [sidecar, container('later', 1)]).requests).toEqual([
       'container-0-request-1 1',

@@ -1,4 +1,5 @@
-// The claim that stands for a pod's extended resources, as far as devices provide them on a node. It is made when the pod is bound.
+// The claim for a pod's extended resources, as far as devices provide them on a node. It is created
+// when the pod is bound.
 
 import type { Container, ContainerExtendedResourceRequest } from '#api/groups/core/v1/index.ts';
 import type { DeviceRequest } from '#api/groups/resource/v1/index.ts';
@@ -9,16 +10,16 @@ import type { ResourceClaim } from './objects.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
 const ANNOTATION = 'resource.kubernetes.io/extended-resource-claim';
-/** Until it is made. No claim can be called so. */
+/** The name before the claim is created. It is not a valid name of a claim. */
 const NO_NAME = '<extended-resources>';
 
 export interface ExtendedClaim {
   readonly claim: ResourceClaim;
-  /** Which container's resource is which request. */
+  /** Maps containers' resources to requests. */
   readonly mappings: readonly ContainerExtendedResourceRequest[];
 }
 
-/** Whether the claim was made for the pod's extended resources. */
+/** Reports whether the claim was created for the pod's extended resources. */
 export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Pod): boolean {
   if (metadata.annotations?.[ANNOTATION] !== 'true') return false;
   return (
@@ -28,7 +29,10 @@ export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Pod): boolea
   );
 }
 
-/** For these resources, each with the class that provides it. `uid`: tells the claim apart until it has been made. */
+/**
+ * Returns the claim for these resources, each with the class that provides it. `uid`: identifies
+ * the claim until it is created.
+ */
 export function extendedClaim(
   pod: Pod,
   classes: ReadonlyMap<string, string>,
@@ -61,8 +65,9 @@ interface Asked {
 }
 
 /**
- * Containers that run for the pod's whole life have devices of their own; the others, which run before, use those of the ones
- * after them, and beyond that the same few devices one after the other.
+ * Returns the requests. Containers that run for the pod's whole life have their own devices; the
+ * others, which run before, use devices of later containers, and share additional devices one after
+ * the other.
  */
 function requestsOf(pod: Pod, classes: ReadonlyMap<string, string>) {
   const inits = pod.spec.initContainers ?? [];

@@ -1,4 +1,5 @@
-// What wakes a pod that waits for devices, and what does not; and the plugin's arguments.
+// The events that wake a pod which waits for devices, those that do not, and the plugin's
+// arguments.
 
 import { describe, expect, test } from 'vitest';
 import { podUpdateEvent } from '#scheduler/framework/changes.ts';
@@ -71,11 +72,11 @@ describe('a pod that waits for devices', () => {
     expect(wakes(pod, claimEvent(action), objects, open, other)).toBe(expected);
   });
 
-  test('is left alone as long as its own claim is not there', () => {
+  test('is not woken as long as its own claim does not exist', () => {
     expect(wakes(pod, claimEvent(ActionType.Add), { after: other }, other)).toBe(false);
   });
 
-  test('is woken by classes, slices, nodes, and by pods that had claims', () => {
+  test('is woken by classes, slices, nodes, and by pods with claims', () => {
     for (const resource of ['DeviceClass', 'ResourceSlice', 'Node'] as const) {
       expect(wakes(pod, clusterEvent(resource, ActionType.Add, 'add'), {}, open)).toBe(true);
     }
@@ -88,7 +89,7 @@ describe('a pod that waits for devices', () => {
     expect(wakes(pod, assignedPodDelete, { before: makePod('gone') }, open)).toBe(false);
   });
 
-  test('is woken when it is told of the claim that was made for it', () => {
+  test('is woken when the created claim is recorded in its status', () => {
     const before = makePod('p', {
       spec: { resourceClaims: [{ name: 'x', resourceClaimTemplateName: 't' }] },
     });
@@ -113,7 +114,7 @@ describe('a pod that waits for devices', () => {
     };
     const event = podUpdateEvent(new PodInfo(before), new PodInfo(after));
     expect(wakes(before, event, { before, after }, own)).toBe(true);
-    // Not its own.
+    // Not the pod's own claim.
     expect(wakes(before, event, { before, after }, made)).toBe(false);
     expect(
       wakes(
@@ -144,7 +145,7 @@ describe('DynamicResourcesArgs', () => {
     expect(create(args)).toThrow(message);
   });
 
-  test('takes what is right', () => {
+  test('accepts valid arguments', () => {
     expect(create({ filterTimeout: '0s', bindingTimeout: '10m' })).not.toThrow();
   });
 });

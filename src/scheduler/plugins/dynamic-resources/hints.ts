@@ -1,4 +1,4 @@
-// Which changes may help a pod that DynamicResources has refused.
+// Events that may help a pod that DynamicResources has rejected.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import {
@@ -12,7 +12,7 @@ import { concernsPod, podsOf } from '../hints.ts';
 import { isExtendedClaimOf } from './extended-claim.ts';
 import { claimsOfPod, type ResourceClaim } from './objects.ts';
 
-/** `get`: claims by namespace/name. */
+/** Returns the events. `get`: returns a claim by namespace/name. */
 export function claimEvents(
   get: (key: string) => ResourceClaim | undefined,
 ): readonly ClusterEventWithHint[] {
@@ -21,10 +21,10 @@ export function claimEvents(
       objects.before as ResourceClaim | undefined,
       objects.after as ResourceClaim | undefined,
     ];
-    // Its devices are free.
+    // The devices of the claim are free.
     if (before?.status.allocation !== undefined && after?.status.allocation === undefined)
       return true;
-    // The claim of a former attempt is gone.
+    // The claim of an earlier attempt is gone.
     if (before !== undefined && after === undefined && isExtendedClaimOf(before, pod)) return true;
     const claims = claimsOfPod(pod, get);
     if (typeof claims === 'string' || after === undefined) return false;
@@ -33,7 +33,7 @@ export function claimEvents(
   };
   const podChanged: QueueingHint = (pod, objects) =>
     concernsPod(pod, objects) && typeof claimsOfPod(podsOf(objects).after ?? pod, get) !== 'string';
-  /** Its pending allocation is free again. */
+  /** The pending allocation of the deleted pod is released. */
   const podGone: QueueingHint = (_pod, objects) =>
     (podsOf(objects).before?.spec.resourceClaims?.length ?? 0) > 0;
   return [

@@ -1,10 +1,10 @@
-// Which devices claims have: as the API server says, and as was decided here and is not written yet.
+// The devices in use: by claims of the API server, and by decisions that are not written yet.
 
 import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
 import { type Consumed, difference, sum } from './capacity.ts';
 import { type Allocation, deviceKey } from './objects.ts';
 
-/** The use of devices, by their keys. */
+/** Reads the use of devices, by their keys. */
 export interface DevicesInUse {
   isTaken(key: string): boolean;
   /** Returns the consumed capacity of a shared device; undefined if it has no shares. */
@@ -16,7 +16,7 @@ interface Shares {
   consumed: Consumed;
 }
 
-/** Keeps count as claims change. */
+/** Tracks the use of devices as claims change. */
 export class DeviceTracker implements DevicesInUse {
   /** By the claim's UID. */
   readonly #allocations = new Map<string, Allocation>();
@@ -24,7 +24,7 @@ export class DeviceTracker implements DevicesInUse {
   readonly #taken = new Map<string, number>();
   readonly #shared = new Map<string, Shares>();
 
-  /** The present allocation of the claim; undefined: none. */
+  /** Sets the current allocation of a claim; undefined: none. */
   set(uid: string, allocation: Allocation | undefined): void {
     const before = this.#allocations.get(uid);
     if (before === allocation) return;
@@ -47,7 +47,7 @@ export class DeviceTracker implements DevicesInUse {
 
   #count({ devices }: Allocation, change: 1 | -1): void {
     for (const result of devices.results ?? []) {
-      // Access for monitoring uses no devices.
+      // Admin access uses no devices.
       if (result.adminAccess === true) continue;
       const key = deviceKey(result);
       if (result.shareID === undefined) {

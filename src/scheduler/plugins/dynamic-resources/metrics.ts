@@ -1,4 +1,4 @@
-// The metrics of the plugin about created claims and binding conditions, with the names of kube-scheduler.
+// Metrics about created claims and binding conditions, with the names of kube-scheduler.
 
 import {
   type Counter,
@@ -9,7 +9,7 @@ import {
 } from '#machinery/metrics/instruments.ts';
 import type { ResourceClaim } from './objects.ts';
 
-/** How it ended that devices were to be made ready. */
+/** The outcome of waiting for devices. */
 export type BindingOutcome = 'success' | 'failure' | 'timeout' | 'error';
 
 const LABELS = ['profile', 'driver', 'status'];
@@ -43,7 +43,7 @@ export class DeviceMetrics {
     this.#claims.with(status).value++;
   }
 
-  /** `claims`: all of a pod's; each of its devices counts. */
+  /** Records a wait. `claims`: all claims of the pod; each of their devices counts. */
   waited(
     profile: string,
     claims: readonly ResourceClaim[],

@@ -1,4 +1,4 @@
-// Claims to devices and what offers devices, as informers hand them out.
+// Device claims, and objects that provide devices, in the form of informers.
 
 import type {
   AllocationResult,
@@ -19,7 +19,7 @@ export type Device = Immutable<ApiDevice>;
 export type Allocation = Immutable<AllocationResult>;
 export type AllocatedDevice = Immutable<DeviceRequestAllocationResult>;
 
-/** One device in the cluster. */
+/** Returns a unique key of the device in the cluster. */
 export function deviceKey({
   driver,
   pool,
@@ -48,8 +48,8 @@ export function canBeReserved({ status }: ResourceClaim): boolean {
 }
 
 /**
- * The pod's claims, or why they are not there yet. `get`: by 'namespace/name'. A claim that was found unnecessary for the pod is
- * left out.
+ * Returns the pod's claims, or the reason why one does not exist yet. `get`: returns a claim by
+ * 'namespace/name'. A claim that the pod does not need is left out.
  */
 export function claimsOfPod(
   pod: Pod,

@@ -1,16 +1,16 @@
-// The devices that drivers offer, in pools: what of a pool a node can use, and whether all of the pool is known.
+// The devices that drivers publish, in pools: the devices that a node can use, and whether the pool
+// is complete.
 
-import type { CounterSet } from '#api/groups/resource/v1/index.ts';
-import { resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { type CounterSet, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Handle } from '#scheduler/framework/handle.ts';
 import type { Node } from '#scheduler/framework/objects.ts';
 import { compileNodeSelector, type NodeMatcher } from '../node-selector.ts';
 import { type Device, deviceKey, type ResourceSlice } from './objects.ts';
 
-/** A device with where it comes from. */
+/** A device with its slice. */
 export interface PooledDevice {
-  /** As deviceKey makes it. */
+  /** The key, from deviceKey. */
   readonly key: string;
   readonly device: Device;
   readonly slice: ResourceSlice;
@@ -18,27 +18,27 @@ export interface PooledDevice {
 }
 
 export interface Pool {
-  /** 'driver/pool' */
+  /** 'driver/pool'. */
   readonly id: string;
   readonly driver: string;
   readonly name: string;
   /** Slices are missing: the driver is about to publish them. */
   readonly incomplete: boolean;
-  /** It contradicts itself. */
+  /** The slices are inconsistent. */
   readonly invalid: boolean;
-  /** All of them, for whatever node. */
+  /** All devices, of any node. */
   readonly devices: readonly PooledDevice[];
   /** By name. */
   readonly counters: ReadonlyMap<string, Immutable<CounterSet>>;
 }
 
-/** A pool as a node sees it. */
+/** The part of a pool that a node can use. */
 export interface NodePool {
   readonly pool: Pool;
   readonly devices: readonly PooledDevice[];
 }
 
-/** A name that is the whole answer, or what has to be asked. */
+/** A node's name, or a condition to evaluate. */
 interface NodeChoice {
   readonly nodeName?: string;
   readonly allNodes?: boolean;
@@ -59,13 +59,13 @@ function chooses({ nodeName, allNodes, nodeSelector }: NodeChoice, node: Node): 
   return matches(node);
 }
 
-/** Follows the slices. */
+/** Maintains the pools from ResourceSlices. */
 export class Pools {
   readonly #lister;
   #changed = true;
-  /** By the node that alone uses them. */
+  /** Pools by the only node that uses them. */
   #ofNode = new Map<string, Pool[]>();
-  /** Maybe of several nodes. */
+  /** Pools that several nodes may use. */
   #shared: readonly Pool[] = [];
 
   constructor({ informers, ended }: Pick<Handle, 'informers' | 'ended'>) {
@@ -82,7 +82,7 @@ export class Pools {
     ended.addEventListener('abort', () => registration.remove(), { once: true });
   }
 
-  /** The pools that have a device for the node, in the order in which they are to be used. */
+  /** Returns the pools with a device for the node, in the order of their use. */
   of(node: Node): readonly NodePool[] {
     this.#refresh();
     const pools = [...(this.#ofNode.get(node.metadata.name) ?? []), ...this.#shared];
@@ -93,7 +93,7 @@ export class Pools {
       );
       if (devices.length > 0) found.push({ pool, devices });
     }
-    // Devices that have to be made ready first come last.
+    // Pools whose devices must be made ready come last.
     return found.sort(
       (a, b) =>
         Number(needsBinding(a)) - Number(needsBinding(b)) ||
@@ -128,7 +128,7 @@ function needsBinding({ devices }: NodePool): boolean {
   return devices.some(({ device }) => (device.bindingConditions?.length ?? 0) > 0);
 }
 
-/** Only the latest generation counts: the others are being replaced. */
+/** Builds a pool. Only the latest generation counts: the others are being replaced. */
 function poolOf(slices: readonly ResourceSlice[]): Pool {
   const generation = Math.max(...slices.map(({ spec }) => spec.pool.generation));
   const latest = slices
@@ -148,7 +148,7 @@ function poolOf(slices: readonly ResourceSlice[]): Pool {
     id: `${driver}/${name}`,
     driver,
     name,
-    // With some missing, it may only seem to contradict itself.
+    // With missing slices, the pool may seem inconsistent although it is not.
     incomplete: latest.length !== spec.pool.resourceSliceCount,
     invalid: !distinct || !all.every(({ device }) => hasCounters(device, counters)),
     devices,
@@ -164,7 +164,7 @@ function poolOf(slices: readonly ResourceSlice[]): Pool {
   return pool;
 }
 
-/** The device takes only from counters that the pool has. */
+/** Reports whether the pool has all counters that the device consumes. */
 function hasCounters(
   device: Device,
   counters: ReadonlyMap<string, Immutable<CounterSet>>,

@@ -1,4 +1,4 @@
-// Converts an allocation into the status of the claim.
+// Converts an allocation to the status of a claim.
 
 import type { DeviceAllocationConfiguration } from '#api/groups/resource/v1/index.ts';
 import type { NodeSelector, NodeSelectorRequirement } from '#api/groups/core/v1/index.ts';
@@ -7,7 +7,7 @@ import { semanticEqual } from '#machinery/deep.ts';
 import { AllocationError, type Ask, type Pick } from './allocator.ts';
 import type { Allocation, ResourceClaim } from './objects.ts';
 
-/** `newId`: for shares of devices. */
+/** Returns the allocation. `newId`: creates IDs for shares of devices. */
 export function allocationOf(
   claim: ResourceClaim,
   picks: readonly Pick[],
@@ -47,12 +47,15 @@ export function allocationOf(
   };
 }
 
-/** As results name a request, or the one of its alternatives that was taken. */
+/** Returns the name of a request in results, with the chosen alternative. */
 function nameOf({ name: { request, alternative } }: Ask): string {
   return alternative === undefined ? request : `${request}/${alternative}`;
 }
 
-/** That of the classes, each once, then that of the claim; as far as it is about requests that got devices. */
+/**
+ * Returns the configuration of the classes, each once, then of the claim, for requests that have
+ * devices.
+ */
 function configOf(
   claim: ResourceClaim,
   picks: readonly Pick[],
@@ -90,13 +93,13 @@ function configOf(
       });
     }
   }
-  // None named are all.
+  // Without names, the configuration applies to all requests.
   return config.map(({ requests: named = [], ...rest }) =>
     named.length === 0 || named.length === requests.length ? rest : { requests: named, ...rest },
   );
 }
 
-/** Where the devices can be used; undefined: everywhere. */
+/** Returns the nodes that can use the devices; undefined: all nodes. */
 function nodeSelectorOf(picks: readonly Pick[], node: string): NodeSelector | undefined {
   const matchFields: NodeSelectorRequirement[] = [];
   const matchExpressions: NodeSelectorRequirement[] = [];

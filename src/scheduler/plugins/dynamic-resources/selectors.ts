@@ -1,4 +1,5 @@
-// CEL selectors of devices: `device.driver == "gpu.example.com" && device.capacity["gpu.example.com"].memory.isGreaterThan(…)`.
+// Evaluates CEL selectors of devices: `device.driver == "gpu.example.com" &&
+// device.capacity["gpu.example.com"].memory.isGreaterThan(…)`.
 
 import { AbstractMap, type Program, type Value } from '#cel/index.ts';
 import { QuantityValue } from '#cel/library/quantity.ts';
@@ -9,7 +10,9 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { Device } from './objects.ts';
 
-/** Expressions are few: those of classes, and those that claims repeat. Bounded, since users write them. */
+/**
+ * Expressions are few: of classes, and repeated ones of claims. Bounded, since users write them.
+ */
 const MAX_PROGRAMS = 1000;
 const programs = new Map<string, Program | Error>();
 
@@ -32,10 +35,10 @@ function programOf(expression: string): Program | Error {
   return program;
 }
 
-/** By device (which never changes: another version is another object) and expression. */
+/** Results by device (which is immutable: another version is another object) and expression. */
 const answers = new WeakMap<Device, Map<string, boolean | SelectorError>>();
 
-/** Throws SelectorError. */
+/** Evaluates a selector. Throws SelectorError. */
 export function selects(expression: string, driver: string, of: Device): boolean {
   let known = answers.get(of);
   if (known === undefined) {
@@ -60,7 +63,7 @@ function evaluate(expression: string, driver: string, of: Device): boolean | Sel
   return new SelectorError('CEL runtime error: the result could not be converted to bool');
 }
 
-/** Names without a domain are of the driver's. */
+/** Returns the device as CEL sees it. Names without a domain belong to the driver's domain. */
 function asSeen(driver: string, { attributes, capacity, allowMultipleAllocations }: Device) {
   return {
     driver,
@@ -82,7 +85,10 @@ function valueOf({ int, bool, string, version }: Immutable<DeviceAttribute>): Va
 
 const NOTHING: Readonly<Record<string, Value>> = {};
 
-/** By domain, then by name. A domain that the device says nothing of is empty, so that asking for it is no error. */
+/**
+ * Values by domain, then by name. A domain without values is empty, so that reading it is not an
+ * error.
+ */
 class Domains<T> extends AbstractMap {
   readonly #byDomain = new Map<string, Record<string, Value>>();
 

@@ -1,4 +1,5 @@
-// Devices that their drivers keep from being used, unless a request says that it does not mind.
+// Taints of devices: drivers keep devices from being allocated, except to requests that tolerate
+// the taint.
 
 import type { DeviceTaint, DeviceToleration } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

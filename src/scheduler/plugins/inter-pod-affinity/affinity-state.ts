@@ -9,7 +9,7 @@ import { topologyValue } from '../topology/labels.ts';
 import type { DomainCounts } from '../topology/tally.ts';
 import type { IndexedTerm } from './term-index.ts';
 
-/** A term of the pod itself, with the pods that it means. */
+/** A term of the pod itself, with the number of selected pods. */
 export interface OwnTerm {
   readonly topologyKey: string;
   readonly matches: (other: PodInfo) => boolean;
@@ -18,13 +18,13 @@ export interface OwnTerm {
 
 type Counts = ReadonlyMap<string, number>;
 
-/** By topology key: the domains from which pods that are there keep the pod away. */
+/** By topology key: the domains from which existing pods exclude the pod. */
 type Forbidden = ReadonlyMap<string, readonly Counts[]>;
 
-/** Beyond so many different terms, they are summed up once rather than at each node. */
+/** With more different terms, they are summed once instead of at each node. */
 const FEW_TERMS = 4;
 
-/** The terms of pods that are there which keep the pod away. */
+/** The anti-affinity terms of existing pods that exclude the pod. */
 export class Existing {
   readonly terms: readonly IndexedTerm[];
   #forbidden: Forbidden | undefined;
@@ -33,7 +33,7 @@ export class Existing {
     this.terms = terms;
   }
 
-  /** Made when it is needed: for nodes of which the position is not known. */
+  /** Computed on demand: for nodes whose position is unknown. */
   get forbidden(): Forbidden {
     this.#forbidden ??= byTopology(this.terms);
     return this.#forbidden;
@@ -41,14 +41,17 @@ export class Existing {
 }
 
 export class AffinityState {
-  /** Results about nodes from other pods of the template, where they apply; not in a copy for hypothetical pods. */
+  /**
+   * Remembered results about nodes for the template, where they apply; not in a copy for
+   * hypothetical pods.
+   */
   readonly known: NodeAnswers<Answer> | undefined;
   readonly #affinity: readonly OwnTerm[];
   readonly #antiAffinity: readonly OwnTerm[];
   readonly #existing: Existing;
-  /** The changes to #existing by hypothetically added and removed pods. */
+  /** Changes of #existing by hypothetically added and removed pods. */
   readonly #trial: Map<string, Map<string, number>>;
-  /** The pod meets its own affinity: as long as no pod does, it may begin anywhere. */
+  /** The pod matches its own affinity terms: as long as no other pod does, it may run anywhere. */
   readonly #firstOfItsKind: boolean;
 
   constructor(
@@ -79,7 +82,9 @@ export class AffinityState {
     );
   }
 
-  /** `other` is (by 1) or is not (by -1) on the node after all. `pod`: the one that is being scheduled. */
+  /**
+   * Adds `other` to the node (`by` 1) or removes it (-1). `pod`: the pod that is being scheduled.
+   */
   count(
     pod: PodInfo,
     other: PodInfo,
@@ -101,8 +106,9 @@ export class AffinityState {
   }
 
   /**
-   * There is a pod that all terms mean in each of their topologies; or there is none anywhere and the pod is its own kind. `position`:
-   * that of the node in the snapshot; undefined if it is not as it is there.
+   * Reports whether a pod matches all terms in each of their topologies; or none does anywhere and
+   * the pod matches itself. `position`: of the node in the snapshot; undefined if the node differs
+   * from the snapshot.
    */
   meetsAffinity(node: NodeInfo, position: number | undefined): boolean {
     let present = true;
@@ -115,14 +121,20 @@ export class AffinityState {
     return this.#firstOfItsKind && this.#affinity.every(({ counts }) => counts.total === 0);
   }
 
-  /** No pod that one of the terms means is in the node's domain. `position`: as for meetsAffinity. */
+  /**
+   * Reports whether no pod in the node's domains matches an anti-affinity term. `position`: as for
+   * meetsAffinity.
+   */
   meetsAntiAffinity(node: NodeInfo, position: number | undefined): boolean {
     for (const term of this.#antiAffinity)
       if ((countFor(term, node, position) ?? 0) > 0) return false;
     return true;
   }
 
-  /** No pod in one of the node's domains demands that this one stays away. `position`: as for meetsAffinity. */
+  /**
+   * Reports whether no existing pod's anti-affinity excludes this pod from the node's domains.
+   * `position`: as for meetsAffinity.
+   */
   meetsExisting({ node }: NodeInfo, position: number | undefined): boolean {
     const { terms } = this.#existing;
     if (position !== undefined && this.#trial.size === 0 && terms.length <= FEW_TERMS) {
@@ -146,7 +158,10 @@ export class AffinityState {
   }
 }
 
-/** How many pods the term means in the node's domain; undefined if it is in none. */
+/**
+ * Returns the number of pods that match the term in the node's domain; undefined if the node is in
+ * none.
+ */
 function countFor(
   { topologyKey, counts }: OwnTerm,
   { node }: NodeInfo,

@@ -1,4 +1,4 @@
-// Which changes may help a pod that InterPodAffinity has refused.
+// Events that may help a pod that InterPodAffinity has rejected.
 
 import {
   affinityTermsOf,
@@ -21,7 +21,10 @@ import type { Pod } from '#scheduler/framework/objects.ts';
 import { concernsPod, nodesOf, podsOf } from '../hints.ts';
 import { topologyValue } from '../topology/labels.ts';
 
-/** `isAvoided`: whether a pod on some node does not want the pod near it. */
+/**
+ * Returns the events. `isAvoided`: reports whether the anti-affinity of a pod on some node matches
+ * the pod.
+ */
 export function affinityEvents(
   labelsOf: NamespaceLabels,
   isAvoided: (pod: Pod) => boolean,
@@ -58,7 +61,8 @@ function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
     const wanted = after !== undefined && allTermsMatch(requiredAffinity, after, labelsOf);
     const wantedBefore = before !== undefined && allTermsMatch(requiredAffinity, before, labelsOf);
     if (wanted !== wantedBefore) {
-      // It has come to where the pod wants to be; or, gone, it no longer keeps the pod from being the first of its kind.
+      // The other pod is now where this pod wants to be; or it is gone and this pod may be the
+      // first of its kind.
       if (wanted || allTermsMatch(requiredAffinity, pod, labelsOf)) return true;
     }
     if (before === undefined) return false;
@@ -68,7 +72,7 @@ function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
         (after === undefined || !termMatches(term, after, labelsOf)),
     );
     if (avoided) return true;
-    // Its own terms go with it; and they mean fewer pods if it has got a label that is one of their keys.
+    // The other pod's terms are gone, or match fewer pods because its labels have changed.
     const avoiding = (other: Pod): number =>
       affinityTermsOf(other).requiredAntiAffinity.filter((term) => termMatches(term, pod, labelsOf))
         .length;
@@ -76,7 +80,10 @@ function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
   };
 }
 
-/** Any label may be a topology of another pod's anti-affinity; but the pod's own affinity has to have what it needs. */
+/**
+ * Any label may be a topology of another pod's anti-affinity; but the node must have the labels
+ * that the pod's own affinity needs.
+ */
 const afterNodeChange: QueueingHint = (pod, objects) => {
   const { after } = nodesOf(objects);
   return affinityTermsOf(pod).requiredAffinity.every(
@@ -84,7 +91,10 @@ const afterNodeChange: QueueingHint = (pod, objects) => {
   );
 };
 
-/** The pods on it count no more: those that must not be near, or do not want to be; and the pod may be the first of its kind now. */
+/**
+ * Returns a hint for deleted nodes: pods on them no longer count, so that anti-affinity may be met,
+ * and the pod may be the first of its kind.
+ */
 function afterNodeDeletion(
   labelsOf: NamespaceLabels,
   isAvoided: (pod: Pod) => boolean,
@@ -105,7 +115,7 @@ const afterNamespaceChange: QueueingHint = (pod, { before, after }) => {
     after as Immutable<Namespace> | undefined,
   ];
   if (old !== undefined && semanticEqual(old.metadata.labels, now?.metadata.labels)) return false;
-  // Its own namespace: what others select by may have changed.
+  // The pod's own namespace: terms of other pods may select it differently now.
   if (now?.metadata.name === pod.metadata.namespace) return true;
   if (!hasAffinityTerms(pod)) return false;
   const { requiredAffinity, requiredAntiAffinity } = affinityTermsOf(pod);

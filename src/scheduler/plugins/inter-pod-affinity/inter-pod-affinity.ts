@@ -1,5 +1,5 @@
-// InterPodAffinity: pods that have to be, must not be, or would rather (not) be in one topology domain with certain other pods.
-// The terms of existing pods about new pods count as well.
+// InterPodAffinity: pods that must, must not, or preferably should (not) run in one topology domain
+// with certain other pods. Terms of existing pods that match the new pod count as well.
 
 import {
   type AffinityTerm,
@@ -53,10 +53,10 @@ const SKIP = new Status('Skip', [], NAME);
 const REQUIRED: StateKey<AffinityState> = stateKey(`${NAME}/required`, (state) => state.clone());
 const PREFERRED: StateKey<readonly Preference[]> = stateKey(`${NAME}/preferred`);
 
-/** Separates the parts of a template. No text of the API has it. */
+/** Separates parts of a template. It occurs in no text of the API. */
 const SEPARATOR = '\0';
 
-/** The score (possibly negative) of a node for each pod that is counted in its domain. */
+/** The score (possibly negative) of a node for each matching pod in its domain. */
 interface Preference {
   readonly topologyKey: string;
   readonly weight: number;
@@ -64,7 +64,7 @@ interface Preference {
 }
 
 interface Args {
-  /** The score of a node for the required affinity of an existing pod to this pod. */
+  /** The score for the required affinity of an existing pod to this pod. */
   readonly hardPodAffinityWeight: number;
   readonly ignorePreferredTermsOfExistingPods: boolean;
 }
@@ -172,7 +172,7 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     return score;
   }
 
-  /** The best node gets 100, the worst 0; all 0 if there is no difference. */
+  /** The best node gets 100, the worst 0; all get 0 if they are equal. */
   normalizeScore(_state: CycleState, _pod: PodInfo, scores: number[]): Answer {
     let [least, most] = [Infinity, -Infinity];
     for (const score of scores) {
@@ -193,8 +193,9 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   }
 
   /**
-   * The results about nodes for pods of the same template. As long as each node is a domain of its own, for all terms that matter, only the
-   * pods on the node itself do: then it holds until the node changes.
+   * Returns remembered results about nodes for the pod's template. They are valid until the node
+   * changes, as long as each node is a separate domain for all relevant terms, so that only pods on
+   * the node itself matter.
    */
   #known(
     pod: PodInfo,
@@ -212,10 +213,11 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     return this.#memo.of(template, layoutOf(this.#handle.snapshot));
   }
 
-  /** How many pods there are, by the domains of the term's topology, that all of `terms` mean. */
+  /** Returns the number of pods that match all of `terms`, by domain of the term's topology. */
   #own(term: AffinityTerm, terms: readonly AffinityTerm[]): OwnTerm {
     const { labelsOf, version } = this.#namespaces;
-    // The namespaces of a selector change with their labels; then the tally is computed again.
+    // If a namespace selector is used, the result depends on labels of namespaces; then the tally
+    // is computed again.
     const selects = terms.some(
       ({ namespaceSelector }) => namespaceSelector !== undefined && !namespaceSelector.empty(),
     );

@@ -1,5 +1,5 @@
-// What InterPodAffinity keeps of nodes from one pod to the next is what it would find out anew, whatever happens in between: pods come
-// and go, nodes get into a domain together and out of it.
+// Results about nodes that InterPodAffinity remembers between pods equal newly computed ones, after
+// any changes: pods are added and removed, nodes join and leave domains.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import { makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
 import { interPodAffinity } from './inter-pod-affinity.ts';
 
 const NODES = ['n0', 'n1', 'n2', 'n3'];
-/** Every node has a rack; mostly, of its own. */
+/** A topology that every node has; usually with a value of its own. */
 const RACK = 'rack';
 const HOST = 'kubernetes.io/hostname';
 
@@ -67,7 +67,7 @@ const step = fc.oneof(
 );
 
 describe('InterPodAffinity', () => {
-  test('says the same of nodes to the third pod of a template as to the first one', () => {
+  test('returns the same for the third pod of a template as for the first', () => {
     let kept = 0;
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 14 }), (steps) => {
@@ -122,7 +122,7 @@ describe('InterPodAffinity', () => {
       }),
       { numRuns: 120 },
     );
-    // There was something to say.
+    // Enough results were remembered.
     expect(kept).toBeGreaterThan(120);
   });
 });

@@ -1,4 +1,4 @@
-// The labels of namespaces, for terms that select namespaces by them.
+// The labels of namespaces, for terms with a namespace selector.
 
 import { namespaces as namespaceType } from '#api/groups/core/v1/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
@@ -25,7 +25,7 @@ export class Namespaces {
     ended.addEventListener('abort', () => registration.remove(), { once: true });
   }
 
-  /** Changes whenever a label of a namespace may have. */
+  /** Changes whenever labels of a namespace may have changed. */
   get version(): number {
     return this.#version;
   }

@@ -1,5 +1,5 @@
-// The affinity terms of the pods that are on nodes, by what they say: pods of one template share an entry, so a new pod is
-// compared with as many terms as there are different ones, not with every pod that has one.
+// An index of the affinity terms of pods on nodes by content: pods of one template share an entry,
+// so a new pod is compared with each different term once, not with every pod.
 
 import type { SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import { SnapshotFollower } from '#scheduler/framework/snapshot-changes.ts';
@@ -16,15 +16,15 @@ import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { DomainNumbers, NumberedCounts } from '../topology/domain-numbers.ts';
 import { topologyValue } from '../topology/labels.ts';
 
-/** A term with where the pods are that have it. */
+/** A term, with the number of pods that have it by domain. */
 export interface IndexedTerm {
   readonly term: AffinityTerm;
   readonly weight: number;
-  /** Value of the term's topology → how many times pods there have the term. No entry is 0. */
+  /** Value of the term's topology → the number of pods with the term. No entry is 0. */
   readonly counts: ReadonlyMap<string, number>;
-  /** The same for the node at a position of the snapshot. */
+  /** Returns the count for the node at a position of the snapshot. */
   countAt(position: number): number;
-  /** No two nodes are in the same domain of the term's topology. */
+  /** Whether every domain of the term's topology has at most one node. */
   readonly separate: boolean;
 }
 
@@ -63,17 +63,19 @@ export class TermIndex {
   readonly #snapshot: SnapshotReader;
   readonly #follower: SnapshotFollower;
   readonly #termsOf: (pod: PodInfo) => readonly WeightedAffinityTerm[];
-  /** By position: the node as it is counted. */
+  /** By position: the node as it was counted. */
   #seen: NodeInfo[] = [];
-  /** By topology key: of all terms that there were since positions mean these nodes. */
+  /** By topology key: for all terms since positions refer to these nodes. */
   readonly #domains = new Map<string, DomainNumbers>();
   /** By identity and weight. Each has a count somewhere. */
   readonly #entries = new Map<string, Entry>();
-  /** Label → value → entries whose selector demands it. An entry is here or in #unsorted, once. */
+  /**
+   * Label → value → entries whose selector requires it. An entry is either here or in #unsorted.
+   */
   readonly #byLabel = new Map<string, Map<string, Set<Entry>>>();
   readonly #unsorted = new Set<Entry>();
 
-  /** `termsOf`: those of a pod's terms that count here. */
+  /** Creates the index. `termsOf`: returns the terms of a pod that count here. */
   constructor(
     snapshot: SnapshotReader,
     termsOf: (pod: PodInfo) => readonly WeightedAffinityTerm[],
@@ -83,7 +85,7 @@ export class TermIndex {
     this.#termsOf = termsOf;
   }
 
-  /** The terms that mean the pod, as of the snapshot. */
+  /** Returns the terms that match the pod, as of the snapshot. */
   matching(pod: Pod, labelsOf: NamespaceLabels): readonly IndexedTerm[] {
     this.#update();
     const found: IndexedTerm[] = [];
@@ -128,7 +130,7 @@ export class TermIndex {
   #replace(before: NodeInfo, after: NodeInfo): void {
     const [old, now] = [before.podsWithAffinity, after.podsWithAffinity];
     let same = 0;
-    // On the same node, the pods that came first are mostly the ones that were there already.
+    // On the same node, the earlier pods are usually unchanged.
     if (before.node?.metadata.labels === after.node?.metadata.labels) {
       if (old === now) return;
       while (same < old.length && old[same] === now[same]) same++;

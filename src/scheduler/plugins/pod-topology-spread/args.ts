@@ -1,4 +1,5 @@
-// PodTopologySpreadArgs: the constraints of pods that have none of their own.
+// The arguments of the plugin: PodTopologySpreadArgs, the default constraints of pods without their
+// own.
 
 import type { TopologySpreadConstraint } from '#api/groups/core/v1/index.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -10,7 +11,7 @@ import { HOSTNAME, ZONE } from '../topology/labels.ts';
 
 export interface SpreadArgs {
   readonly defaultConstraints: readonly TopologySpreadConstraint[];
-  /** The constraints are Kubernetes' own: nodes without a zone are scored too. */
+  /** The constraints are upstream's defaults: nodes without a zone are scored, too. */
   readonly systemDefaulted: boolean;
 }
 

@@ -1,4 +1,4 @@
-// A pod's topology spread constraints, read for one scheduling cycle.
+// A pod's topology spread constraints, parsed for one scheduling cycle.
 
 import type {
   TopologySpreadConstraint,
@@ -21,7 +21,7 @@ export interface SpreadConstraint {
   readonly topologyKey: string;
   readonly selector: Selector;
   readonly minDomains: number;
-  /** Nodes that the pod's node affinity and selector rule out are not counted. */
+  /** Nodes that the pod's node affinity and selector exclude are not counted. */
   readonly honorsAffinity: boolean;
   /** Nodes with taints that the pod does not tolerate are not counted. */
   readonly honorsTaints: boolean;
@@ -49,7 +49,10 @@ export function readConstraints(
     }));
 }
 
-/** Narrowed to pods that have the same values of these labels as the pod; those that it does not have are left out. */
+/**
+ * Returns the selector restricted to pods with the pod's own values of these labels; labels that it
+ * lacks are left out.
+ */
 function withLabelKeys(
   selector: Selector,
   keys: readonly string[] | undefined,
@@ -61,7 +64,7 @@ function withLabelKeys(
   const same = selectorFromSet(
     Object.fromEntries(present.map((key) => [key, labels[key] as string])),
   );
-  // As Kubernetes has it, the keys alone select if the constraint has no selector.
+  // As upstream, the keys alone select if the constraint has no selector.
   return same.add(...(selector.requirements() ?? []));
 }
 
@@ -74,7 +77,7 @@ export function hasAllTopologies(
   return true;
 }
 
-/** Whether a constraint of the pod counts a node, as far as its inclusion policies go. */
+/** Reports whether a constraint of the pod counts a node, by its inclusion policies. */
 export class NodeInclusion {
   readonly #pod: Pod;
   #required: NodeMatcher | null | undefined;
@@ -92,7 +95,7 @@ export class NodeInclusion {
     return !constraint.honorsTaints || allTolerated(hardTaints, this.#pod.spec.tolerations);
   }
 
-  /** The inputs of `includes`. */
+  /** Returns an identity of everything that `includes` depends on. */
   identity({ honorsAffinity, honorsTaints }: SpreadConstraint): unknown {
     const { nodeSelector, affinity, tolerations } = this.#pod.spec;
     const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
@@ -103,7 +106,7 @@ export class NodeInclusion {
   }
 }
 
-/** Pods that are going do not count: their place is free soon. */
+/** Reports whether the pod counts. Terminating pods do not: their place is free soon. */
 export function countsFor(namespace: string | undefined, selector: Selector, pod: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp === undefined &&

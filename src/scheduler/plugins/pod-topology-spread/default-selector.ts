@@ -1,8 +1,7 @@
-// Which pods a pod is spread among if it does not say so itself: those behind the same services and of the same controller.
+// The default group among which a pod is spread: pods of the same services and the same controller.
 
 import { replicationControllers, services } from '#api/groups/core/v1/index.ts';
-import { replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
-import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
+import { replicaSets, type StatefulSet, statefulSets } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Lister } from '#client/informers/index.ts';
 import {
@@ -14,12 +13,13 @@ import {
 import type { Handle } from '#scheduler/framework/handle.ts';
 import type { Pod } from '#scheduler/framework/objects.ts';
 
-/** Answers a selector that restricts nothing if there is no such group. */
+/** Returns the selector of the group; an empty selector if there is no such group. */
 export type DefaultSelector = (pod: Pod) => Selector;
 
 /**
- * Asks for the informers that it needs. That of stateful sets only when a pod of one is seen: not every API server serves them,
- * and scheduling waits for the first list of whatever is asked for at the start. `atOnce`: ask for it now all the same.
+ * Returns the function, and requests its informers. The informer of stateful sets is requested when
+ * a pod of one is first seen: not every API server serves them, and scheduling waits for the first
+ * list of every informer that is requested at the start. `atOnce`: request it now nevertheless.
  */
 export function defaultSelectorFrom(
   { informers, startInformers }: Handle,

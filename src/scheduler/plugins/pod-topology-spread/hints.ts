@@ -1,4 +1,4 @@
-// Which changes may help a pod that PodTopologySpread has refused.
+// Events that may help a pod that PodTopologySpread has rejected.
 
 import {
   ActionType,
@@ -11,11 +11,12 @@ import { concernsPod, nodesOf, podsOf } from '../hints.ts';
 import { topologyValue } from '../topology/labels.ts';
 import { countsFor, hasAllTopologies, type SpreadConstraint } from './constraints.ts';
 
-/** `hardConstraintsOf`: those that keep the pod off nodes. */
+/** Returns the events. `hardConstraintsOf`: returns the constraints that keep the pod off nodes. */
 export function spreadEvents(
   hardConstraintsOf: (pod: Pod) => readonly SpreadConstraint[],
 ): readonly ClusterEventWithHint[] {
-  // One pod more may raise the least filled domain, one less makes room; a pod that is being deleted counts no more.
+  // An added pod may raise the minimum of the domains, a removed one makes room; a terminating pod
+  // does not count.
   const podActions =
     ActionType.Add | ActionType.Delete | ActionType.UpdatePodLabel | ActionType.UpdateOther;
   const podChange: QueueingHint = (pod, objects) => {
@@ -39,7 +40,7 @@ export function spreadEvents(
     const moved = constraints.some(
       ({ topologyKey }) => topologyValue(before, topologyKey) !== topologyValue(after, topologyKey),
     );
-    // Whether a domain is counted at all may depend on other labels and on taints.
+    // Whether a domain is counted may depend on other labels and on taints.
     return (
       moved ||
       before?.metadata.labels !== after?.metadata.labels ||

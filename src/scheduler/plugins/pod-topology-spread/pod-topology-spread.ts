@@ -1,5 +1,5 @@
-// PodTopologySpread: pods of a kind are spread evenly over zones, hosts or other topologies, as far as a pod's constraints
-// demand it (DoNotSchedule) or would like it (ScheduleAnyway).
+// PodTopologySpread: spreads pods evenly over zones, hosts or other topologies, by constraints that
+// are required (DoNotSchedule) or preferred (ScheduleAnyway).
 
 import type { UnsatisfiableConstraintAction } from '#api/groups/core/v1/index.ts';
 import type { Selector } from '#machinery/selectors/labels.ts';
@@ -45,11 +45,11 @@ const NO_LABEL = new Status(
 const NONE: readonly SpreadConstraint[] = [];
 const SKIP = new Status('Skip', [], NAME);
 
-/** A constraint that must hold, with the pods counted so far. */
+/** A required constraint, with the pods counted so far. */
 interface Hard {
   readonly constraint: SpreadConstraint;
   readonly counts: DomainCounts;
-  /** 1 if the pod itself counts, else 0. */
+  /** 1 if the pod itself matches, otherwise 0. */
   readonly self: number;
 }
 
@@ -59,17 +59,20 @@ interface HardState {
   readonly inclusion: NodeInclusion;
 }
 
-/** A constraint that is only preferred. */
+/** A preferred constraint. */
 interface Soft {
   readonly constraint: SpreadConstraint;
   readonly count: (node: NodeInfo) => number;
-  /** More domains: each pod counts more, so that a topology of few domains is not drowned out by one of many, nor the reverse. */
+  /**
+   * The weight grows with the number of domains, so that constraints with few and with many domains
+   * have a similar influence.
+   */
   readonly weight: number;
 }
 
 interface SoftState {
   readonly soft: readonly Soft[];
-  /** Undefined: no node is ignored. Else nodes without one of these topologies are. */
+  /** Nodes without one of these topologies are ignored. Undefined: no node is ignored. */
   readonly demanded: readonly SpreadConstraint[] | undefined;
 }
 
@@ -125,12 +128,12 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     for (const { constraint, counts, self } of state.read(HARD)?.hard ?? []) {
       let count = position === undefined ? undefined : counts.countAt(position);
       if (count === undefined) {
-        // It is not counted itself, but may be in a domain all the same.
+        // The node is not counted itself, but may be in a counted domain.
         const domain = topologyValue(node, constraint.topologyKey);
         if (domain === undefined) return NO_LABEL;
         count = counts.count(domain);
       }
-      // With fewer domains than there have to be, the pod counts as if there were an empty one.
+      // With fewer domains than minDomains, the minimum is 0.
       const least = counts.size < constraint.minDomains ? 0 : counts.least();
       if (count + self - least > constraint.maxSkew) return SKEWED;
     }
@@ -140,7 +143,7 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
   preScore(state: CycleState, { pod }: PodInfo, nodes: readonly NodeInfo[]): Answer {
     const constraints = this.#constraintsOf(pod, 'ScheduleAnyway');
     if (constraints.length === 0) return SKIP;
-    // By Kubernetes' own defaults, hosts count although a node may have no zone.
+    // With upstream's defaults, hosts count even if a node has no zone.
     const own = (pod.spec.topologySpreadConstraints?.length ?? 0) > 0;
     const demanded = own || !this.#args.systemDefaulted ? constraints : undefined;
     const scored =
@@ -168,14 +171,14 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     return undefined;
   }
 
-  /** The more pods there are already, the higher: normalizeScore turns it round. */
+  /** Returns a higher score for more pods: normalizeScore inverts it. */
   score(state: CycleState, _pod: PodInfo, info: NodeInfo): number {
     const { soft, demanded } = state.read(SOFT) as SoftState;
     if (demanded !== undefined && !hasAllTopologies(info.node, demanded)) return 0;
     let score = 0;
     for (const { constraint, count: countOn, weight } of soft) {
       if (topologyValue(info.node, constraint.topologyKey) === undefined) continue;
-      // A wider skew makes differences weigh less.
+      // With a greater maxSkew, differences weigh less.
       score += countOn(info) * weight + (constraint.maxSkew - 1);
     }
     return Math.round(score);
@@ -229,7 +232,10 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     }));
   }
 
-  /** The pods of the constraint by domain, on nodes that have all the topologies of `together` and that the pod's policies include. */
+  /**
+   * Returns the constraint's pods by domain, on nodes that have all topologies of `together` and
+   * that the pod's policies include.
+   */
   #domains(
     { metadata: { namespace } }: Pod,
     constraint: SpreadConstraint,
@@ -272,7 +278,7 @@ function selectionOf(namespace: string | undefined, selector: Selector): PodSele
   return { selects: (pod) => countsFor(namespace, selector, pod), label: demandedLabel(selector) };
 }
 
-/** `other` is (by 1) or is not (by -1) on the node after all. */
+/** Adds `other` to the node (`by` 1) or removes it (-1). */
 function count(
   state: HardState | undefined,
   { pod }: PodInfo,

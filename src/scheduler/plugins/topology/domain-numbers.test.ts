@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DomainNumbers, NumberedCounts } from './domain-numbers.ts';
 
-test('nodes of one domain have its count, those of none have 0', () => {
+test('nodes of one domain have its count, nodes without a domain have 0', () => {
   const domains = new DomainNumbers(4);
   const counts = new NumberedCounts();
   ['a', 'b', 'a', undefined].forEach((domain, position) => domains.put(position, domain));
@@ -15,7 +15,7 @@ test('nodes of one domain have its count, those of none have 0', () => {
   expect(all()).toEqual([5, 5, 1, 0]);
 });
 
-test('takes as many domains as there are nodes', () => {
+test('supports as many domains as there are nodes', () => {
   const size = 1000;
   const domains = new DomainNumbers(size);
   const counts = new NumberedCounts();

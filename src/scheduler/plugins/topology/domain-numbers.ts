@@ -1,31 +1,31 @@
-// The domains of one topology as numbers, and the domain of each node of a snapshot by its position: what is asked of hundreds of
-// nodes for every pod goes through arrays then, not through each node's labels.
+// The domains of a topology as numbers, and the domain of each node of a snapshot by position:
+// values that are read for hundreds of nodes per pod are in arrays, not in labels of nodes.
 
-/** The nodes that are in no domain. */
+/** The number for nodes without a domain. */
 const NONE = -1;
 
 export class DomainNumbers {
   readonly #numbers = new Map<string, number>();
   /** By position. */
   #positions: Int32Array;
-  /** By number: how many nodes are in the domain. */
+  /** By number: the number of nodes in the domain. */
   readonly #nodes: number[] = [];
-  /** How many domains have more than one node. */
+  /** The number of domains with more than one node. */
   #shared = 0;
 
-  /** Creates the numbers for a snapshot with this many nodes, none of which is in a domain yet. */
+  /** Creates the numbers for a snapshot with this many nodes; no node is in a domain yet. */
   constructor(size: number) {
     this.#positions = new Int32Array(size).fill(NONE);
   }
 
-  /** The domain's number: from 0 on, in the order in which they are first met. */
+  /** Returns the domain's number: from 0 on, in the order of first use. */
   of(domain: string): number {
     let number = this.#numbers.get(domain);
     if (number === undefined) this.#numbers.set(domain, (number = this.#numbers.size));
     return number;
   }
 
-  /** `domain`: where the node at this position is; undefined for nowhere. */
+  /** Sets the domain of the node at this position; undefined for none. */
   put(position: number, domain: string | undefined): void {
     this.#changeNodes(this.#positions[position] as number, -1);
     const number = domain === undefined ? NONE : this.of(domain);
@@ -33,7 +33,7 @@ export class DomainNumbers {
     this.#changeNodes(number, 1);
   }
 
-  /** No two nodes are in the same domain. */
+  /** Whether every domain has at most one node. */
   get separate(): boolean {
     return this.#shared === 0;
   }
@@ -65,7 +65,7 @@ export class NumberedCounts {
     this.#counts[number] = (this.#counts[number] as number) + by;
   }
 
-  /** 0 for a number of which nothing was counted, and for none. */
+  /** Returns the count; 0 for a number without one, and for none. */
   get(number: number): number {
     return number < this.#counts.length && number >= 0 ? (this.#counts[number] as number) : 0;
   }

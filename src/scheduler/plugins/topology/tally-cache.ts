@@ -1,17 +1,20 @@
-// The tallies that were asked for lately: pods made from one template ask for the same ones.
+// A cache of recently used tallies: pods of one template use the same ones.
 
 import type { SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import type { Tally } from './tally.ts';
 
-/** Numbers kept in all tallies together, about 100 bytes each; the tally not used for longest goes first. */
+/**
+ * The maximum number of counts in all tallies, about 100 bytes each; the least recently used tally
+ * is dropped first.
+ */
 const DEFAULT_BUDGET = 2_000_000;
-/** Kept however large the cluster is. */
+/** The number of tallies that are kept even if the cluster is large. */
 const FEWEST = 8;
 
 export class TallyCache {
   readonly #snapshot: SnapshotReader;
   readonly #budget: number;
-  /** A Map keeps the order of insertion, which is made that of use. */
+  /** A Map keeps the order of insertion, which is kept in the order of use. */
   readonly #tallies = new Map<string, Tally>();
 
   constructor(snapshot: SnapshotReader, budget: number = DEFAULT_BUDGET) {
@@ -19,7 +22,10 @@ export class TallyCache {
     this.#budget = budget;
   }
 
-  /** The tally with this key, up to date. `make`: called if there is none; all that it depends on has to be in the key. */
+  /**
+   * Returns the tally with this key, up to date. `make`: called if there is none; everything that
+   * it depends on must be part of the key.
+   */
   get<T extends Tally>(key: string, make: () => T): T {
     // Each key is used for tallies of one type.
     const tally = (this.#tallies.get(key) as T | undefined) ?? make();

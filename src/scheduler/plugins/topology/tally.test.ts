@@ -56,7 +56,7 @@ describe('DomainTally', () => {
     { maxLength: 12 },
   );
 
-  test('has the sums, their number and the least of them, whatever changes and is tried', () => {
+  test('has the sums, their number and their minimum, after any changes and hypothetical ones', () => {
     fc.assert(
       fc.property(fc.array(state, { minLength: 4, maxLength: 4 }), steps, (start, changes) => {
         const snapshot = snapshotOf(start.map(({ zone: at, count }, i) => nodeWith(i, at, count)));
@@ -103,7 +103,7 @@ describe('DomainTally', () => {
     );
   });
 
-  test('follows after more changes than are kept, and after nodes have come and gone', () => {
+  test('follows after more changes than are kept, and after nodes were added and removed', () => {
     const snapshot = snapshotOf([nodeWith(0, 'x', 1), nodeWith(1, 'y', 2)]);
     const tally = new DomainTally(snapshot, domainOf, every);
     tally.update();
@@ -118,7 +118,7 @@ describe('DomainTally', () => {
 });
 
 describe('TallyCache', () => {
-  test('gives the same tally for a key, up to date, and lets go of the one not used for longest', () => {
+  test('returns the same tally for a key, up to date, and drops the least recently used one', () => {
     const snapshot = snapshotOf([nodeWith(0, 'x', 1)]);
     const cache = new TallyCache(snapshot, 8);
     let made = 0;

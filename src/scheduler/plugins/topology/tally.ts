@@ -1,23 +1,23 @@
-// How many pods of a kind there are on each node and in each topology domain (zone, host, …), kept up to date at the cost of
-// the pods of that kind that have come and gone, and shared by all pods that ask the same.
+// Counts selected pods on each node and in each topology domain (zone, host, …). Updates cost in
+// proportion to the changed pods, and all pods with the same selection share a tally.
 
 import type { PodCounter, PodSelection, SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import { SnapshotFollower } from '#scheduler/framework/snapshot-changes.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 
-/** Something kept for each position of a snapshot. */
+/** Values for each position of a snapshot. */
 export interface Tally {
-  /** Brings it up to the snapshot's present. */
+  /** Updates the values to the snapshot's state. */
   update(): void;
-  /** It will not be asked again. */
+  /** Ends the tally: it is not used again. */
   close(): void;
 }
 
-/** How many of the selected pods there are on each node. */
+/** Counts the selected pods on each node. */
 export class NodeTally implements Tally, PodCounter {
   readonly selection: PodSelection;
   readonly #snapshot: SnapshotReader;
-  /** Which positions those of #counts are: -1 before the first update. */
+  /** The structure to which the positions of #counts belong: -1 before the first update. */
   #structure = -1;
   #counts: number[] = [];
 
@@ -45,49 +45,58 @@ export class NodeTally implements Tally, PodCounter {
     this.#counts[position] = (this.#counts[position] as number) + by;
   }
 
-  /** The count of a node in the snapshot; 0 for others. */
+  /** Returns the count of a node in the snapshot; 0 for others. */
   count(node: NodeInfo): number {
     const position = this.#snapshot.positionOf(node.name);
     return position === undefined ? 0 : (this.#counts[position] ?? 0);
   }
 }
 
-/** The number of no domain. */
+/** The number for nodes without a domain. */
 const NOWHERE = -1;
 
 interface Domain {
   readonly name: string;
-  /** Its index in #numbered and #counts: of its own until positions mean other nodes. */
+  /** The index in #numbered and #counts: stable until positions refer to other nodes. */
   readonly number: number;
   nodes: number;
   count: number;
 }
 
-/** How many of the selected pods there are on the nodes of each domain. */
+/** Counts the selected pods on the nodes of each domain. */
 export class DomainTally implements Tally, PodCounter {
   readonly selection: PodSelection;
   readonly #snapshot: SnapshotReader;
   readonly #nodeFollower: SnapshotFollower;
   readonly #domainOf: (node: NodeInfo) => string | undefined;
-  /** Which positions those below are: -1 before the first update. */
+  /** The structure to which the positions below belong: -1 before the first update. */
   #structure = -1;
-  /** By position: the number of the domain that the node is counted in, NOWHERE for none, and with how much. */
+  /**
+   * By position: the number of the domain in which the node is counted (NOWHERE for none), and its
+   * count.
+   */
   #numberAt = new Int32Array(0);
   #countAt: number[] = [];
-  /** By number: domains that are or were in #domains, and their counts once more, side by side for who looks at many. */
+  /**
+   * By number: present and former domains, and their counts again in an array, for reading many of
+   * them.
+   */
   #numbered: Domain[] = [];
   #counts = new Int32Array(64);
   /** The domains with at least one node. */
   readonly #domains = new Map<string, Domain>();
-  /** Count → how many domains have it; no entry is 0. */
+  /** Count → the number of domains with it; no entry is 0. */
   readonly #domainsWith = new Map<number, number>();
-  /** No domain has less than this. */
+  /** A lower bound of all domains' counts. */
   #floor = 0;
   #total = 0;
-  /** How many nodes are in a domain. */
+  /** The number of nodes in domains. */
   #placed = 0;
 
-  /** `domainOf`: undefined if the node is in no domain. It depends on the node alone, not on what runs there. */
+  /**
+   * Creates a tally. `domainOf`: returns undefined for a node without a domain. It must depend on
+   * the Node object only, not on its pods.
+   */
   constructor(
     snapshot: SnapshotReader,
     domainOf: (node: NodeInfo) => string | undefined,
@@ -126,7 +135,7 @@ export class DomainTally implements Tally, PodCounter {
     if (domain !== undefined) this.#change(domain, 0, by);
   }
 
-  /** How many domains there are. */
+  /** The number of domains. */
   get size(): number {
     return this.#domains.size;
   }
@@ -136,7 +145,7 @@ export class DomainTally implements Tally, PodCounter {
     return this.#total;
   }
 
-  /** No two nodes are in the same domain. */
+  /** Whether every domain has at most one node. */
   get separate(): boolean {
     return this.#placed === this.#domains.size;
   }
@@ -145,18 +154,24 @@ export class DomainTally implements Tally, PodCounter {
     return this.#domains.get(domain)?.count ?? 0;
   }
 
-  /** The domain that the node at this position of the snapshot is counted in; undefined for none. */
+  /** Returns the domain of the node at this position of the snapshot; undefined for none. */
   domainAt(position: number): string | undefined {
     return this.#domainAt(position)?.name;
   }
 
-  /** Returns the count of a domain without reading the node: called for hundreds of nodes for every pod. */
+  /**
+   * Returns the count of a domain without reading the node: called for hundreds of nodes for every
+   * pod.
+   */
   countAt(position: number): number | undefined {
     const number = this.#numberAt[position] as number;
     return number === NOWHERE ? undefined : this.#counts[number];
   }
 
-  /** The smallest count of a domain; undefined if there is none. `without`: how many domains with each count to leave out. */
+  /**
+   * Returns the smallest count of a domain; undefined if there is none. `without`: by count, the
+   * number of domains to leave out.
+   */
   least(without?: ReadonlyMap<number, number>): number | undefined {
     if (this.#domains.size === 0) return undefined;
     while (!this.#domainsWith.has(this.#floor)) this.#floor++;
@@ -191,7 +206,7 @@ export class DomainTally implements Tally, PodCounter {
     return this.#numbered[this.#numberAt[position] as number];
   }
 
-  /** A node with so many is in this domain, too. Answers the domain's number. */
+  /** Adds a node with this count to the domain. Returns the domain's number. */
   #put(name: string, count: number): number {
     const domain = this.#domains.get(name) ?? this.#add(name);
     this.#change(domain, 1, count);
@@ -211,7 +226,7 @@ export class DomainTally implements Tally, PodCounter {
     return domain;
   }
 
-  /** `domain`: one of #domains. */
+  /** Changes a domain of #domains. */
   #change(domain: Domain, nodes: number, count: number): void {
     this.#countDomains(domain.count, -1);
     domain.nodes += nodes;
@@ -234,12 +249,12 @@ export class DomainTally implements Tally, PodCounter {
   }
 }
 
-/** A DomainTally as of one cycle, with pods added and removed on trial. */
+/** A DomainTally for one cycle, with hypothetically added and removed pods. */
 export class DomainCounts {
   readonly #tally: DomainTally;
   /** The hypothetical changes; undefined: none. */
   #delta: Map<string, number> | undefined;
-  /** As `least` has found it; undefined: not since the last change. */
+  /** The result of `least`; undefined: not computed since the last change. */
   #least: number | undefined;
 
   constructor(tally: DomainTally, delta?: ReadonlyMap<string, number>) {
@@ -261,7 +276,7 @@ export class DomainCounts {
     return this.#tally.size;
   }
 
-  /** No two nodes are in the same domain. */
+  /** Whether every domain has at most one node. */
   get separate(): boolean {
     return this.#tally.separate;
   }
@@ -276,14 +291,17 @@ export class DomainCounts {
     return this.#tally.count(domain) + (this.#delta?.get(domain) ?? 0);
   }
 
-  /** As `count`, for the domain of the node at this position of the snapshot; undefined if it is counted in none. */
+  /**
+   * Returns the count of the domain of the node at this position of the snapshot; undefined if it
+   * is in none.
+   */
   countAt(position: number): number | undefined {
     if (this.#delta === undefined) return this.#tally.countAt(position);
     const domain = this.#tally.domainAt(position);
     return domain === undefined ? undefined : this.count(domain);
   }
 
-  /** The smallest count of a domain; 0 if there is none. */
+  /** Returns the smallest count of a domain; 0 if there is none. */
   least(): number {
     return (this.#least ??= this.#findLeast());
   }

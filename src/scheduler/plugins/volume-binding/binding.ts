@@ -1,5 +1,6 @@
-// Carrying out what was decided for a pod: volumes are given to claims, claims are told for which node to make a volume, and
-// the pod waits until all of its claims are bound. The binder of volumes does the rest, elsewhere.
+// Carries out the decision for a pod: binds volumes to claims, sets the node for claims whose
+// volumes must be provisioned, and waits until all claims are bound. The volume binder, another
+// component, does the rest.
 
 import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
 import {
@@ -25,20 +26,20 @@ import { isAccessible, isBoundTo } from './matching.ts';
 import { type Decision, SELECTED_NODE, type View } from './volumes.ts';
 
 const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
-/** Claims and volumes tell of their changes; what else matters (nodes, the pod) is looked at so often. */
+/** The period of checking nodes and the pod; changes of claims and volumes are events. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** The decision for one pod: the volumes and claims as they will be. */
+/** The decision for one pod: its volumes and claims as they will be. */
 export interface Assumed {
   readonly volumes: readonly {
     readonly volume: PersistentVolume;
     readonly claim: PersistentVolumeClaim;
   }[];
-  /** With the node that their volumes are to be made for. */
+  /** The claims, with the node for which their volumes are provisioned. */
   readonly claims: readonly PersistentVolumeClaim[];
 }
 
-/** The pod has to be scheduled anew. */
+/** The pod has to be scheduled again. */
 class BindingError extends Error {
   constructor(message: string) {
     super(message);
@@ -51,7 +52,7 @@ export interface VolumeBinderConfig {
   readonly volumes: AssumeCache<PersistentVolume>;
   readonly claims: AssumeCache<PersistentVolumeClaim>;
   readonly seenFrom: View;
-  /** How long a pod waits for its claims to be bound. */
+  /** How long a pod waits for its claims, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -67,7 +68,10 @@ export class VolumeBinder {
     this.#nodes = informers.informerFor(nodes).lister;
   }
 
-  /** From now on, other pods see it as if it were done. Undefined, with nothing assumed, if something has changed since. */
+  /**
+   * Assumes the decision, so that other pods see it as done. Returns undefined, with nothing
+   * assumed, if an object has changed since.
+   */
   assume({ bind, provision }: Decision, node: string): Assumed | undefined {
     const { volumes, claims } = this.#config;
     const assumed: Assumed = {
@@ -82,13 +86,16 @@ export class VolumeBinder {
     return undefined;
   }
 
-  /** Idempotent. */
+  /** Drops the assumed objects. Idempotent. */
   forget(assumed: Assumed): void {
     for (const { volume } of assumed.volumes) this.#config.volumes.restore(objectKey(volume));
     for (const claim of assumed.claims) this.#config.claims.restore(claimKey(claim));
   }
 
-  /** Writes what was assumed, and waits. Throws BindingError, or what the API server answers; what is written stays so. */
+  /**
+   * Writes the assumed objects, and waits. Throws BindingError, or errors of the API server;
+   * written objects stay as they are.
+   */
   async carryOut(assumed: Assumed, pod: PodInfo, node: string, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#config.handle;
     const written: { -readonly [K in keyof Assumed]: Assumed[K][number][] } = {
@@ -115,7 +122,7 @@ export class VolumeBinder {
     }
   }
 
-  /** Throws BindingError if it will never be. */
+  /** Reports whether all claims are bound. Throws BindingError if that became impossible. */
   #isDone({ volumes, claims }: Assumed, pod: PodInfo, nodeName: string): boolean {
     const failed = (why: string): BindingError => new BindingError(`binding volumes: ${why}`);
     const { namespace = '', name = '' } = pod.pod.metadata;
@@ -125,7 +132,8 @@ export class VolumeBinder {
     if (this.#pods.get(namespace, name)?.metadata.uid !== pod.uid) {
       throw failed(`pod does not exist any more: pod ${quote(name)} not found`);
     }
-    // Each is asked, so that a failure of one is not hidden by another that still takes its time.
+    // Each claim is checked, so that a failure is not hidden by another claim that is still in
+    // progress.
     const done = [
       ...volumes.map((one) => this.#isBound(one, node, failed)),
       ...claims.map((claim) => this.#isProvisioned(claim, node, failed)),
@@ -210,10 +218,10 @@ function missingClaim(claim: PersistentVolumeClaim): string {
   return `could not find v1.PersistentVolumeClaim ${quote(claimKey(claim))}`;
 }
 
-/** The volume, naming the claim. */
+/** Returns the volume with a reference to the claim. */
 function givenTo(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
   const { namespace, name, uid, resourceVersion } = claim.metadata;
-  // One that was meant for the claim from the start has its name there already, maybe without a UID.
+  // A volume that was reserved for the claim has its name already, possibly without a UID.
   const meant = isBoundTo(volume, claim);
   const claimRef: CoreVolume['spec']['claimRef'] = {
     kind: 'PersistentVolumeClaim',

@@ -1,4 +1,4 @@
-// Which volumes that exist already could be bound to a claim, and which of them from a node: the smallest that will do.
+// Finds existing volumes that could be bound to a claim, and for a node the smallest suitable one.
 
 import type { VolumeNodeAffinity } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -14,10 +14,10 @@ import {
   type PersistentVolumeClaim,
 } from '../volumes/claims.ts';
 
-/** One for each version of a volume: its selector is read once. */
+/** Compiled once per version of a volume. */
 const affinities = new WeakMap<Immutable<VolumeNodeAffinity>, NodeMatcher>();
 
-/** Whether the volume can be used from the node. */
+/** Reports whether the node can use the volume. */
 export function isAccessible({ spec: { nodeAffinity } }: PersistentVolume, node: Node): boolean {
   if (nodeAffinity?.required === undefined) return true;
   let matches = affinities.get(nodeAffinity);
@@ -28,7 +28,7 @@ export function isAccessible({ spec: { nodeAffinity } }: PersistentVolume, node:
   return matches(node);
 }
 
-/** The volume is the claim's, by what the volume says; whether the claim knows is another question. */
+/** Reports whether the volume refers to the claim, even if the claim does not refer to it yet. */
 export function isBoundTo(
   { spec: { claimRef } }: PersistentVolume,
   { metadata }: PersistentVolumeClaim,
@@ -42,7 +42,7 @@ export function isBoundTo(
   return !claimRef.uid || claimRef.uid === metadata.uid;
 }
 
-/** Bytes; undefined if the claim does not say. */
+/** Returns bytes; undefined if the claim has no size. */
 export function sizeOf(claim: PersistentVolumeClaim): number | undefined {
   const text = claim.spec.resources.requests?.storage;
   return text === undefined ? undefined : parseQuantity(text).value();
@@ -50,7 +50,7 @@ export function sizeOf(claim: PersistentVolumeClaim): number | undefined {
 
 const capacities = new WeakMap<PersistentVolume, number>();
 
-/** Bytes. */
+/** Returns bytes. */
 function capacityOf(volume: PersistentVolume): number {
   let capacity = capacities.get(volume);
   if (capacity === undefined) {
@@ -62,15 +62,18 @@ function capacityOf(volume: PersistentVolume): number {
 
 interface Candidate {
   readonly volume: PersistentVolume;
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number;
 }
 
-/** The volumes that one claim could get, on whatever node. Made once for a pod, and asked for many nodes. */
+/**
+ * The volumes that one claim could get, on any node. Created once for a pod, and used for many
+ * nodes.
+ */
 export class Matches {
-  /** The first that was meant for this claim from the start; then it is that one or none. */
+  /** The first volume that was reserved for this claim: no other one may be used then. */
   readonly #meant: PersistentVolume | undefined;
-  /** By size. Those that only one host can use are in #ofHost instead. */
+  /** By size, without volumes that only one host can use, which are in #ofHost. */
   readonly #anywhere: readonly Candidate[];
   /** By hostname label. */
   readonly #ofHost = new Map<string, Candidate[]>();
@@ -102,7 +105,7 @@ export class Matches {
     this.#anywhere = anywhere;
   }
 
-  /** The smallest for the node, but none of `taken`. */
+  /** Returns the smallest volume for the node that is not in `taken`. */
   best(node: Node, taken: ReadonlySet<string>): PersistentVolume | undefined {
     const usable = ({ volume }: Candidate): boolean =>
       !taken.has(volume.metadata.name ?? '') && isAccessible(volume, node);
@@ -116,7 +119,10 @@ export class Matches {
   }
 }
 
-/** For volumes meant for the claim as well: large enough, of its mode and attributes, and not on their way out. */
+/**
+ * Returns a filter for volumes, also for reserved ones: large enough, of the claim's mode and
+ * attributes, and not being deleted.
+ */
 function suitsClaim(
   claim: PersistentVolumeClaim,
 ): (volume: PersistentVolume) => Candidate | undefined {
@@ -153,7 +159,9 @@ function isFree({ spec, status }: PersistentVolume): boolean {
   return status.phase === 'Available' && spec.claimRef === undefined;
 }
 
-/** The hostnames to which the volume's affinity narrows nodes; undefined if it does not. */
+/**
+ * Returns the hostnames to which the volume's affinity restricts nodes; undefined if it does not.
+ */
 function hostsOf({ spec }: PersistentVolume): readonly string[] | undefined {
   const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
   const hosts = new Set<string>();

@@ -1,4 +1,4 @@
-// Whether a volume could be made for a claim so that a node can use it.
+// Decides whether a volume could be provisioned for a claim so that a node can use it.
 
 import type { TopologySelectorTerm } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -15,14 +15,14 @@ import type { PersistentVolumeClaim, StorageClass } from '../volumes/claims.ts';
 import { sizeOf } from './matching.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
-/** The provisioner of classes whose volumes are made by hand. */
+/** The provisioner of classes whose volumes are created by users. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 const BY_CLASS = 'scheduler/storageClassName';
 const byClass = {
   [BY_CLASS]: ({ storageClassName }: Immutable<CSIStorageCapacity>) => [storageClassName],
 };
 
-/** `impossible`: never for this node. `noSpace`: the driver says that it has too little for it there. */
+/** `impossible`: never for this node. `noSpace`: the driver's capacity there is too small. */
 export type Provisioning = 'possible' | 'impossible' | 'noSpace';
 
 export class Provisioner {
@@ -36,7 +36,7 @@ export class Provisioner {
     this.#capacities = capacities.lister;
   }
 
-  /** For one claim and many nodes. */
+  /** Returns a function for one claim and many nodes. */
   forClaim(claim: PersistentVolumeClaim, storageClass: StorageClass): (node: Node) => Provisioning {
     const { provisioner, allowedTopologies } = storageClass;
     if (!provisioner || provisioner === NO_PROVISIONER) return () => 'impossible';
@@ -47,7 +47,7 @@ export class Provisioner {
     };
   }
 
-  /** Only drivers that say so are asked how much they have where. */
+  /** Returns a function that checks capacity, only for drivers that publish it. */
   #spaceFor(
     claim: PersistentVolumeClaim,
     { metadata, provisioner }: StorageClass,
@@ -65,7 +65,7 @@ export class Provisioner {
   }
 }
 
-/** The size in bytes of the largest volume that could be made; undefined if that is not known. */
+/** Returns the size in bytes of the largest volume that can be created; undefined if unknown. */
 export function largestVolume({
   capacity,
   maximumVolumeSize,
@@ -74,7 +74,7 @@ export function largestVolume({
   return text === undefined ? undefined : parseQuantity(text).value();
 }
 
-/** One term has to match; without terms, or without labels to look at, all nodes do. */
+/** Reports whether one term matches; without terms or labels, all nodes match. */
 function isAllowed(
   node: Node,
   terms: readonly Immutable<TopologySelectorTerm>[] | undefined,

@@ -1,4 +1,5 @@
-// VolumeBinding: on which nodes a pod's claims can be met, with which volumes, and why not.
+// VolumeBinding: the nodes where a pod's claims can be satisfied, with which volumes, and the
+// reasons of rejections.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -134,7 +135,7 @@ describe('VolumeBinding with claims that cannot be used', () => {
     expect(ask(plugin, pod('c'), [a, b])).toBe(refused(message));
   });
 
-  test('ephemeral, and not made yet or not the pod’s own', async () => {
+  test('ephemeral, not created yet or not owned by the pod', async () => {
     const ephemeral = makePodInfo('p', { spec: { volumes: [{ name: 'v', ephemeral: {} }] } });
     const plugin = await make();
     expect(ask(plugin, ephemeral, [a])).toBe(
@@ -153,7 +154,7 @@ describe('VolumeBinding with claims that cannot be used', () => {
 });
 
 describe('VolumeBinding with bound claims', () => {
-  test('goes where all volumes can be used', async () => {
+  test('runs where all volumes can be used', async () => {
     world.put(persistentVolumes, makeVolume('everywhere', { phase: 'Bound' }));
     world.put(persistentVolumes, makeVolume('here', { phase: 'Bound', host: 'a' }));
     world.put(persistentVolumes, makeVolume('there', { phase: 'Bound', host: 'b' }));
@@ -200,7 +201,7 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
     });
   });
 
-  test('asks for the labels of the driver where the node leaves them to it', async () => {
+  test('requires the driver’s labels on nodes that leave the plugin to it', async () => {
     const ebs = { awsElasticBlockStore: { volumeID: 'vol-1' } };
     const put = (name: string, options: VolumeOptions): void => {
       world.put(persistentVolumes, makeVolume(name, { phase: 'Bound', ...options }));
@@ -223,7 +224,7 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
     expect(ask(plugin, pod('wrong'), nodes)).toEqual(['ok', error, error]);
   });
 
-  test('is woken by nodes that leave more of them to drivers', async () => {
+  test('is woken by nodes that leave more plugins to drivers', async () => {
     const plugin = await make();
     const wakes = (before: CSINode | undefined, after: CSINode): boolean =>
       (plugin.eventsToRegister?.() ?? []).some(
@@ -240,7 +241,7 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
   });
 });
 
-describe('VolumeBinding with claims that wait for their first pod', () => {
+describe('VolumeBinding with claims that wait for their first consumer', () => {
   const driver = (storageCapacity?: boolean): CSIDriver => ({
     metadata: {
       name: 'csi',
@@ -281,7 +282,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('small', 'small-too', 'large'), [a, b])).toEqual([NO_MATCH, NO_MATCH]);
   });
 
-  test('has volumes made where the class allows it', async () => {
+  test('provisions volumes if the class allows it', async () => {
     const allowedTopologies = [
       { matchLabelExpressions: [{ key: 'zone', values: ['z1', 'z3'] }] },
       {},
@@ -293,7 +294,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     const plugin = await make();
     expect(ask(plugin, pod('small'), [a, b])).toEqual(['ok', 'ok']);
     expect(ask(plugin, pod('large'), [a, b])).toEqual(['ok', NO_MATCH]);
-    // Its volume is being made for a node already.
+    // Its volume is being provisioned for a node already.
     world.put(
       persistentVolumeClaims,
       makeClaim('large', { annotations: { 'volume.kubernetes.io/selected-node': 'b' } }),
@@ -302,7 +303,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('large'), [a, b])).toEqual([NO_MATCH, NO_MATCH]);
   });
 
-  test('asks drivers that say so how much they have', async () => {
+  test('checks the capacity of drivers that publish it', async () => {
     world.put(storageClasses, makeClass('late', 'csi'));
     world.put(persistentVolumeClaims, makeClaim('c', { storage: '2Gi' }));
     const plugin = await make();
@@ -326,7 +327,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('c'), [a, b])).toEqual(['ok', 'ok']);
   });
 
-  test('holds what it has chosen against other pods until it is given back', async () => {
+  test('reserves its choice against other pods until it is released', async () => {
     world.put(storageClasses, makeClass('late', 'kubernetes.io/no-provisioner'));
     world.put(persistentVolumes, makeVolume('only'));
     world.put(persistentVolumeClaims, makeClaim('one'));
@@ -344,7 +345,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('two'), [a, b])).toEqual(['ok', 'ok']);
   });
 
-  test('binds a claim whose volume is to be made to the node that was chosen', async () => {
+  test('sets the chosen node for a claim whose volume is provisioned', async () => {
     world.put(storageClasses, makeClass('late', 'csi'));
     world.put(persistentVolumeClaims, makeClaim('c'));
     const plugin = await make();
@@ -352,13 +353,13 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     ask(plugin, pod('c'), [a, b], state);
     plugin.reserve(state, pod('c'), 'b');
     expect(ask(plugin, pod('c'), [a, b])).toEqual([NO_MATCH, 'ok']);
-    // What the API server says of the claim is what counts from then on.
+    // From then on the API server's version of the claim counts.
     world.put(persistentVolumeClaims, makeClaim('c', { annotations: { other: 'x' } }));
     await world.sync();
     expect(ask(plugin, pod('c'), [a, b])).toEqual(['ok', 'ok']);
   });
 
-  test('does not reserve what has changed since it was chosen', async () => {
+  test('does not reserve a volume that has changed since it was chosen', async () => {
     world.put(storageClasses, makeClass('late', 'csi'));
     world.put(persistentVolumeClaims, makeClaim('c'));
     const plugin = await make();
@@ -381,7 +382,7 @@ describe('Matches', () => {
   const large = (name: string, more: VolumeOptions = {}): PersistentVolume =>
     makeVolume(name, { storage: '4Gi', ...more });
 
-  test('takes the smallest that will do', () => {
+  test('takes the smallest suitable volume', () => {
     const volumes = [
       large('4'),
       makeVolume('1'),
@@ -416,7 +417,7 @@ describe('Matches', () => {
     expect(names([large('v', options)])).toBeUndefined();
   });
 
-  test('takes the one that was meant for the claim, or none', () => {
+  test('takes the reserved volume, or none', () => {
     const claimRef = { namespace: 'default', name: 'c' };
     expect(
       names([
@@ -428,17 +429,17 @@ describe('Matches', () => {
     expect(
       names([makeVolume('s', { storage: '2Gi' }), large('meant', { spec: elsewhere })]),
     ).toBeUndefined();
-    // Too small, it is not looked at.
+    // Too small, so it is ignored.
     expect(names([large('l'), makeVolume('meant', { spec: { claimRef } })])).toBe('l');
   });
 
-  test('looks at labels', () => {
+  test('matches labels', () => {
     const claim = makeClaim('c', { spec: { selector: { matchLabels: { tier: 'gold' } } } });
     const volumes = [makeVolume('plain'), makeVolume('gold', { labels: { tier: 'gold' } })];
     expect(new Matches(claim, volumes).best(node, new Set())?.metadata.name).toBe('gold');
   });
 
-  test('answers as going through all volumes would', () => {
+  test('returns the same as a scan of all volumes', () => {
     const hosts = fc.option(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), { nil: undefined });
     const volumes = fc.array(
       fc.record({ size: fc.integer({ min: 1, max: 6 }), hosts, free: fc.boolean() }),
@@ -492,7 +493,7 @@ describe('VolumeBinding is', () => {
         (hint?.(pod('c').pod, { before, after }) ?? true),
     );
 
-  test('woken by what may give its claims volumes', async () => {
+  test('woken by events that may provide volumes for its claims', async () => {
     const plugin = await make();
     const { Add } = ActionType;
     expect(wakes(plugin, 'PersistentVolumeClaim', UPDATE, makeClaim('c'), makeClaim('c'))).toBe(

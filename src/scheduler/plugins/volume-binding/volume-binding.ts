@@ -1,4 +1,5 @@
-// VolumeBinding: a pod goes where its volumes can be used, and claims that have waited for their first pod get theirs there.
+// VolumeBinding: a pod runs where its volumes can be used, and claims that wait for their first
+// consumer get their volumes there.
 
 import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
@@ -72,7 +73,7 @@ const byClass = { [BY_CLASS]: (volume: PersistentVolume) => [classOfVolume(volum
 const DEFAULT_TIMEOUT_SECONDS = 600;
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** The requirements for nodes, and the results of those that passed. */
+/** The requirements for nodes, and the decisions for nodes that passed. */
 interface PodVolumes {
   readonly claims: PodClaims;
   readonly decisions: Map<string, Decision>;
@@ -127,7 +128,7 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
       return new Status('UnschedulableAndUnresolvable', [claims], NAME);
     const found = this.#ask(claims);
     if (found instanceof Status) return found;
-    // Every node will do, and nothing is to be done.
+    // Every node is suitable, and nothing has to be done.
     if (found.bound.length === 0 && !found.volumeMissing && found.open.length === 0) return SKIP;
     state.write(VOLUMES, { claims: found, decisions: new Map() });
     return undefined;
@@ -204,7 +205,7 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     return EVENTS;
   }
 
-  /** The pod's claims, or what is wrong with them. */
+  /** Returns the pod's claims, or the reason why they cannot be used. */
   #usableClaims({ pod, claims }: PodInfo): readonly PersistentVolumeClaim[] | string {
     const { namespace = '' } = pod.metadata;
     const usable: PersistentVolumeClaim[] = [];
@@ -249,7 +250,7 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
           NAME,
         );
       }
-      // One that names a volume already is for the binder of volumes to finish.
+      // A claim that names a volume already is left to the volume binder.
       if (storageClass?.volumeBindingMode !== 'WaitForFirstConsumer' || claim.spec.volumeName)
         unbound = true;
       else open.set(claimKey(claim), this.#open(claim, className, storageClass));
@@ -266,7 +267,7 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
   }
 }
 
-/** Where volumes may be made has changed; when they are bound never does. */
+/** Returns true if the topologies of a class have changed; its binding mode is immutable. */
 const classAllowsMore: QueueingHint = (_pod, { before, after }) =>
   before === undefined ||
   !semanticEqual(
@@ -280,12 +281,12 @@ const moreSpace: QueueingHint = (_pod, { before, after }) => {
   return now !== undefined && now > (largestVolume(before as Immutable<CSIStorageCapacity>) ?? -1);
 };
 
-/** The driver is not asked for space any more. */
+/** Returns true if the driver's capacity is no longer checked. */
 const spaceUnasked: QueueingHint = (_pod, { before, after }) =>
   (before as Immutable<CSIDriver>).spec.storageCapacity === true &&
   (after as Immutable<CSIDriver>).spec.storageCapacity !== true;
 
-/** Its kubelet leaves other plugins to drivers. */
+/** Returns true if the kubelet leaves other plugins to drivers now. */
 const migratesOthers: QueueingHint = (_pod, { before, after }) =>
   before === undefined ||
   migratedPluginsOf(before as Immutable<CSINode>) !==
@@ -315,7 +316,7 @@ export const volumeBinding: PluginRegistration = {
   create(args, handle) {
     const seconds = readArgs(NAME, args, ['bindTimeoutSeconds', 'shape'], (reader) => {
       const shape = reader.child('shape');
-      // It says how free space is scored, and free space is not scored.
+      // The field configures the scoring of capacity, which is not supported.
       if (shape.present) {
         const why =
           'unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring';

@@ -1,5 +1,6 @@
-// The requirements of a pod's claims for a node. Bound ones: the node can use their volumes. Others: it can use volumes which
-// exist or could be made. Decides only; see binding.ts for what follows.
+// The requirements of a pod's claims for a node: the node can use the volumes of bound claims, and
+// for others existing volumes or volumes that can be provisioned. This file only decides;
+// binding.ts carries it out.
 
 import type { Node } from '#scheduler/framework/objects.ts';
 import { Status } from '#scheduler/framework/status.ts';
@@ -7,21 +8,21 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../volumes/claims.
 import { isAccessible, type Matches, sizeOf } from './matching.ts';
 import type { Provisioning } from './provisioning.ts';
 
-/** On a claim: where the pod is going to be that waits for it, so that the volume is made for that node. */
+/** Annotation of a claim: the node of its first consumer, for which the volume is provisioned. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
 /** The actions for a pod on one node. */
 export interface Decision {
-  /** Each with the volume that it gets. */
+  /** The claims, each with its volume. */
   readonly bind: readonly {
     readonly claim: PersistentVolumeClaim;
     readonly volume: PersistentVolume;
   }[];
-  /** A volume has to be made for these. */
+  /** The claims whose volumes must be provisioned. */
   readonly provision: readonly PersistentVolumeClaim[];
 }
 
-/** A claim without a volume that waits for its first pod. */
+/** A claim without a volume that waits for its first consumer. */
 export interface OpenClaim {
   readonly claim: PersistentVolumeClaim;
   readonly matches: Matches;
@@ -32,13 +33,13 @@ export interface OpenClaim {
 export interface PodClaims {
   /** The volumes of bound claims that not all nodes can use. */
   readonly bound: readonly PersistentVolume[];
-  /** A volume that a claim is bound to is not there. */
+  /** The volume of a bound claim does not exist. */
   readonly volumeMissing: boolean;
   /** By size. */
   readonly open: readonly OpenClaim[];
 }
 
-/** Smaller ones first, so that each gets the smallest volume that will do. */
+/** Orders smaller claims first, so that each gets the smallest suitable volume. */
 export function bySize(a: OpenClaim, b: OpenClaim): number {
   return (sizeOf(a.claim) ?? 0) - (sizeOf(b.claim) ?? 0);
 }
@@ -64,10 +65,13 @@ const statuses: readonly Status[] = Array.from({ length: 16 }, (_, bits) => {
 
 const NOTHING: Decision = { bind: [], provision: [] };
 
-/** A volume as a node sees it: some are of a driver that knows nodes by other labels. */
+/** Returns a volume as a node sees it: drivers of migrated volumes use other labels. */
 export type View = (volume: PersistentVolume, node: Node) => PersistentVolume;
 
-/** Returns the actions, or why the pod cannot run on the node. Throws CsiMigrationError, as `seenFrom` does. */
+/**
+ * Returns the actions, or why the pod cannot run on the node. Throws CsiMigrationError, as
+ * `seenFrom` does.
+ */
 export function decide(claims: PodClaims, node: Node, seenFrom: View): Decision | Status {
   let bits = claims.volumeMissing ? NO_VOLUME : 0;
   if (!claims.bound.every((volume) => isAccessible(seenFrom(volume, node), node)))
@@ -77,7 +81,7 @@ export function decide(claims: PodClaims, node: Node, seenFrom: View): Decision 
   return bits === 0 ? (decision as Decision) : (statuses[bits] as Status);
 }
 
-/** The decision, or the bits of what stands against it. */
+/** Returns the decision, or the reasons of a rejection as bits. */
 function decideOpen(open: readonly OpenClaim[], node: Node): Decision | number {
   const bind: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
   const provision: OpenClaim[] = [];
@@ -85,7 +89,7 @@ function decideOpen(open: readonly OpenClaim[], node: Node): Decision | number {
   for (const one of open) {
     const selected = one.claim.metadata.annotations?.[SELECTED_NODE];
     if (selected !== undefined && selected !== node.metadata.name) return NO_MATCH;
-    // A volume is being made for it.
+    // A volume is being provisioned for the claim.
     const volume = selected === undefined ? one.matches.best(node, taken) : undefined;
     if (volume === undefined) {
       provision.push(one);

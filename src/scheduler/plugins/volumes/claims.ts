@@ -1,4 +1,4 @@
-// Persistent volumes and claims as the volume plugins read them.
+// Persistent volumes and claims for the volume plugins.
 
 import type {
   PersistentVolume as CoreVolume,
@@ -15,12 +15,12 @@ export type PersistentVolume = Immutable<CoreVolume>;
 export type PersistentVolumeClaim = Immutable<CoreClaim>;
 export type StorageClass = Immutable<StorageClassObject>;
 
-/** Where a class was named before there was a field for it; it still goes first. */
+/** The annotation that named the class before there was a field; it takes precedence. */
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
-/** On a claim: its volume and it name each other. */
+/** Annotation of a claim: it and its volume refer to each other. */
 const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
 
-/** '' for a claim without a class. */
+/** Returns '' for a claim without a class. */
 export function classOfClaim({ metadata, spec }: PersistentVolumeClaim): string {
   return metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName ?? '';
 }
@@ -41,7 +41,7 @@ export function notFoundMessage(
   return `${resource === 'storageclass' ? 'storageclass.storage.k8s.io' : resource} ${quote(name)} not found`;
 }
 
-/** Why a claim that should have been made for the pod's ephemeral volume is not the pod's; undefined if it is. */
+/** Returns why a claim is not owned by the pod of its ephemeral volume; undefined if it is. */
 export function notOwnedBy(pod: Pod, { metadata }: PersistentVolumeClaim): string | undefined {
   const owned = metadata.ownerReferences?.some(
     (owner) => owner.controller === true && owner.uid === pod.metadata.uid,
@@ -55,7 +55,10 @@ export function claimKey({ metadata }: PersistentVolumeClaim): string {
   return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }
 
-/** The event is about a claim that the pod mounts. `counts`: leaves out some of the pod's claims. */
+/**
+ * Returns a hint for events of claims that the pod mounts. `counts`: returns false for claims to
+ * ignore.
+ */
 export function concernsClaimOf(counts: (use: ClaimUse) => boolean = () => true): QueueingHint {
   return (pod: Pod, { after }: EventObjects) => {
     const claim = after as PersistentVolumeClaim | undefined;

@@ -1,5 +1,5 @@
-// Volumes of in-tree plugins whose disks CSI drivers attach by now: how many of them fit on a node, and from which nodes they can be
-// used, is the driver's to say.
+// Volumes of in-tree plugins that CSI drivers attach: the driver determines their limit per node,
+// and the nodes that can use them.
 
 import {
   CsiMigrationError,
@@ -13,10 +13,13 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { CSINode } from '#api/groups/storage/v1/index.ts';
 import type { PersistentVolume } from './claims.ts';
 
-/** On a CSINode: the plugins whose volumes its kubelet leaves to drivers. */
+/** Annotation of a CSINode: the plugins whose volumes its kubelet leaves to drivers. */
 const MIGRATED_PLUGINS = 'storage.alpha.kubernetes.io/migrated-plugins';
 
-/** The plugins that matter to the scheduler. Volumes of others are not attached, or their drivers report no topology. */
+/**
+ * The plugins that matter to the scheduler. Volumes of others are not attached, or their drivers
+ * report no topology.
+ */
 const PLUGINS: ReadonlySet<string> = new Set([
   'kubernetes.io/aws-ebs',
   'kubernetes.io/azure-disk',
@@ -31,7 +34,10 @@ export interface Attachable {
   readonly handle: string;
 }
 
-/** undefined: nothing that counts, or nothing that its driver would understand. */
+/**
+ * Returns the driver's volume; undefined if it does not count, or its driver would not understand
+ * it.
+ */
 export function attachableOf(volume: PersistentVolume): Attachable | undefined {
   const { csi = ofMigrated(volume) } = volume.spec;
   return csi === undefined ? undefined : { driver: csi.driver, handle: csi.volumeHandle };
@@ -47,7 +53,10 @@ function ofMigrated(volume: PersistentVolume) {
   }
 }
 
-/** Returns the driver's volume for a volume in a pod's spec. Throws CsiMigrationError for one that its driver does not understand. */
+/**
+ * Returns the driver's volume for a volume in a pod's spec. Throws CsiMigrationError for one that
+ * its driver does not understand.
+ */
 export function attachableOfInline(
   volume: Immutable<Volume>,
   namespace: string,
@@ -57,19 +66,21 @@ export function attachableOfInline(
   return csi === undefined ? undefined : { driver: csi.driver, handle: csi.volumeHandle };
 }
 
-/** Returns the driver of the volumes that this provisioner creates; undefined if they do not count. */
+/**
+ * Returns the driver of the volumes that this provisioner creates; undefined if they do not count.
+ */
 export function driverOf(provisioner: string): string | undefined {
   const driver = driverOfPlugin(provisioner);
   if (driver === undefined) return provisioner;
   return PLUGINS.has(provisioner) ? driver : undefined;
 }
 
-/** Whether nodes that leave its plugin to a driver see the volume differently. */
+/** Reports whether nodes that leave its plugin to a driver see the volume differently. */
 export function isMigratable(volume: PersistentVolume): boolean {
   return PLUGINS.has(pluginOfSource(volume.spec) ?? '');
 }
 
-/** The volume as a node sees it. Throws CsiMigrationError. */
+/** Returns the volume as a node sees it. Throws CsiMigrationError. */
 export function seenFrom(
   volume: PersistentVolume,
   node: Immutable<CSINode> | undefined,

@@ -1,4 +1,5 @@
-// VolumeRestrictions, NodeVolumeLimits and VolumeZone: which nodes they refuse, in which words, and what wakes a pod again.
+// VolumeRestrictions, NodeVolumeLimits and VolumeZone: rejected nodes, messages, and events that
+// requeue a pod.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -46,7 +47,7 @@ afterEach(() => {
   world.stop();
 });
 
-/** With what was put into the world so far. */
+/** Creates the plugin with the objects that were added so far. */
 async function make(name: string, nodes: readonly NodeInfo[] = []): Promise<VolumePlugin> {
   const handle = makeHandle({
     informers: world.informers,
@@ -58,7 +59,7 @@ async function make(name: string, nodes: readonly NodeInfo[] = []): Promise<Volu
   return plugin as VolumePlugin;
 }
 
-/** 'skip', what PreFilter says, or what Filter says of each node. */
+/** Returns 'skip', PreFilter's result, or Filter's result for each node. */
 function ask(
   plugin: VolumePlugin,
   pod: PodInfo,
@@ -132,7 +133,7 @@ describe('VolumeRestrictions', () => {
     );
   });
 
-  test('gives a claim with ReadWriteOncePod to one pod in the cluster', async () => {
+  test('allows one pod in the cluster for a claim with ReadWriteOncePod', async () => {
     world.put(
       persistentVolumeClaims,
       makeClaim('one', { spec: { accessModes: ['ReadWriteOncePod'] } }),
@@ -146,7 +147,7 @@ describe('VolumeRestrictions', () => {
     expect(ask(plugin, withClaims('p', 'one'), [used, free])).toEqual([refused, refused]);
     expect(ask(plugin, withClaims('p', 'many'), [used, free])).toBe('skip');
     expect(ask(plugin, withClaims('p'), [used, free])).toBe('skip');
-    // Another namespace has its own claims.
+    // Claims of another namespace are different ones.
     const elsewhere = makePodInfo('p', { namespace: 'other', spec: mounting('one') });
     expect(ask(plugin, elsewhere, [used])).toBe(
       'UnschedulableAndUnresolvable: persistentvolumeclaim "one" not found',
@@ -166,7 +167,7 @@ describe('VolumeRestrictions', () => {
     expect(wakes(plugin, elsewhere.pod, nodeAdd, {})).toBe(true);
   });
 
-  test('sees what would be if the user of the claim went', async () => {
+  test('evaluates the removal of the claim’s user', async () => {
     world.put(
       persistentVolumeClaims,
       makeClaim('one', { spec: { accessModes: ['ReadWriteOncePod'] } }),
@@ -219,7 +220,7 @@ describe('NodeVolumeLimits', () => {
     }
   }
 
-  test('counts the volumes of a driver once each, up to what the node says', async () => {
+  test('counts the volumes of a driver once each, up to the node’s limit', async () => {
     bound('a', 'b', 'c');
     world.put(persistentVolumes, makeVolume('local', { phase: 'Bound' }));
     world.put(persistentVolumeClaims, makeClaim('local', { volume: 'local' }));
@@ -233,7 +234,7 @@ describe('NodeVolumeLimits', () => {
     ];
     const plugin = await make('NodeVolumeLimits', nodes);
     expect(ask(plugin, withClaims('p', 'c'), nodes)).toEqual([FULL, 'ok', 'ok']);
-    // Attached already.
+    // The volume is attached already.
     expect(ask(plugin, withClaims('p', 'a', 'b'), nodes)).toEqual(['ok', 'ok', 'ok']);
     expect(ask(plugin, withClaims('p', 'local'), nodes)).toBe('skip');
     expect(ask(plugin, makePodInfo('p'), nodes)).toBe('skip');
@@ -245,7 +246,7 @@ describe('NodeVolumeLimits', () => {
     );
   });
 
-  test('counts volumes that will be made, by their class', async () => {
+  test('counts volumes that will be provisioned, by their class', async () => {
     world.put(storageClasses, makeClass('late', 'ebs'));
     world.put(persistentVolumeClaims, makeClaim('new'));
     world.put(persistentVolumeClaims, makeClaim('newer'));
@@ -258,7 +259,7 @@ describe('NodeVolumeLimits', () => {
     expect(ask(plugin, withClaims('p', 'classless'), [node])).toBe('skip');
   });
 
-  test('counts what is still attached for pods that have gone, once', async () => {
+  test('counts volumes that are still attached for deleted pods, once', async () => {
     bound('a', 'b', 'c');
     world.put(csiNodes, csiNode('n', { ebs: 2 }));
     world.put(volumeAttachments, attachment('1', 'a', 'n'));
@@ -277,7 +278,7 @@ describe('NodeVolumeLimits', () => {
     expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: foreign })).toBe(false);
   });
 
-  test('counts volumes of in-tree plugins for the drivers that have replaced them', async () => {
+  test('counts in-tree volumes for the drivers that have replaced their plugins', async () => {
     const driver = 'ebs.csi.aws.com';
     const ebs = (volumeID: string) => ({ awsElasticBlockStore: { volumeID } });
     world.put(persistentVolumes, makeVolume('a', { phase: 'Bound', spec: ebs('aws://z/vol-a') }));
@@ -323,7 +324,7 @@ describe('NodeVolumeLimits', () => {
     expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: itsOwn })).toBe(true);
   });
 
-  test('is woken by room', async () => {
+  test('is woken by free room', async () => {
     const plugin = await make('NodeVolumeLimits');
     const { pod } = withClaims('p', 'c');
     const update = (before: CSINode, after: CSINode) =>
@@ -371,7 +372,7 @@ describe('VolumeZone', () => {
     expect(ask(plugin, withClaims('p', 'c'), nodes)).toEqual(expected);
   });
 
-  test('says what is missing', async () => {
+  test('reports missing objects', async () => {
     world.put(storageClasses, makeClass('late', 'x'));
     world.put(storageClasses, makeClass('now', 'x', { volumeBindingMode: 'Immediate' }));
     world.put(persistentVolumeClaims, makeClaim('waits'));
@@ -392,7 +393,7 @@ describe('VolumeZone', () => {
     expect(why('nope')).toBe(refused('persistentvolumeclaim "nope" not found'));
   });
 
-  test('is woken by what may put the volume where a node is', async () => {
+  test('is woken by events that may make a volume usable on a node', async () => {
     const plugin = await make('VolumeZone');
     const { pod } = withClaims('p', 'c');
     const volume = (zone: string, storage?: string) =>

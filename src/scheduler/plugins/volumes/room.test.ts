@@ -1,4 +1,5 @@
-// What NodeVolumeLimits keeps of nodes from one pod to the next is what it would find out anew, whatever happens in between.
+// Values about nodes that NodeVolumeLimits remembers between pods equal newly computed ones, after
+// any changes.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +22,7 @@ import { nodeVolumeLimits } from '../node-volume-limits.ts';
 
 const NODES = ['n0', 'n1', 'n2'];
 const CLAIMS = ['a', 'b', 'c', 'd'];
-/** Claims c and d are of another driver than a and b. */
+/** Claims c and d use another driver than a and b. */
 const driverOf = (claim: string): string => (claim < 'c' ? 'one' : 'two');
 
 const metadata = (name: string) => ({
@@ -58,7 +59,7 @@ const step = fc.oneof(
     two: fc.option(limit),
   }),
   fc.record({ what: fc.constant('no limits' as const), node }),
-  // An attachment that is there already moves.
+  // An existing attachment moves.
   fc.record({ what: fc.constant('attach' as const), node, claim }),
   fc.record({ what: fc.constant('detach' as const), claim }),
   fc.record({ what: fc.constant('pods' as const), node, claims: fc.uniqueArray(claim) }),
@@ -66,7 +67,7 @@ const step = fc.oneof(
 );
 
 describe('NodeVolumeLimits', () => {
-  test('says the same of a node by its position in the snapshot as of the node itself', async () => {
+  test('returns the same for a node’s position in the snapshot as for the node itself', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
         const world = new TestInformers();

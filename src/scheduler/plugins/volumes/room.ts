@@ -1,16 +1,19 @@
-// How many more volumes of a driver nodes take at least, kept from one pod to the next: it changes with the node, with what is attached
-// to it and with what it says of its drivers, and one cycle changes one node.
+// Remembers a lower bound for the number of volumes of a driver that a node can still attach. It
+// changes with the node, its attachments and its drivers' limits, and one cycle changes one node.
 
 import type { SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 import { layoutOf, type NodeAnswers, NodeMemo } from '#scheduler/framework/node-memo.ts';
 
-/** Infinity where there is no limit. It may be too low, and below 0, never too high. */
+/**
+ * Returns the room; Infinity without a limit. The value may be too low, even negative, but never
+ * too high.
+ */
 export type FindRoom = (node: NodeInfo, driver: string) => number;
 
 interface Driver {
   readonly name: string;
-  /** Undefined for one that few pods have asked about. */
+  /** Undefined for a driver that few pods have used. */
   readonly known: NodeAnswers<number> | undefined;
 }
 
@@ -24,7 +27,7 @@ export class VolumeRoom {
     this.#find = find;
   }
 
-  /** For one cycle. */
+  /** Returns the room for one cycle. */
   of(drivers: ReadonlySet<string>): RoomOnNodes {
     const layout = layoutOf(this.#snapshot);
     return new RoomOnNodes(
@@ -33,7 +36,7 @@ export class VolumeRoom {
     );
   }
 
-  /** The result of `find` for a node is stale, although the node has not changed in the snapshot. */
+  /** Drops the remembered values of a node that has not changed in the snapshot. */
   forget(node: string): void {
     const position = this.#snapshot.positionOf(node);
     if (position !== undefined) this.#memo.forget(position);
@@ -50,7 +53,7 @@ export class RoomOnNodes {
     this.#find = find;
   }
 
-  /** That of the driver with the least. `position`: as FilterPlugin.filter has it. */
+  /** Returns the room for the driver with the least. `position`: as in FilterPlugin.filter. */
   least(node: NodeInfo, position: number | undefined): number {
     let least = Infinity;
     for (const { name, known } of this.#drivers) {

@@ -1,4 +1,5 @@
-// A real etcd of one member for tests: in a directory of its own, on free ports, gone afterwards.
+// A real etcd cluster for tests: each member has its own directory, which is removed afterwards,
+// and free ports.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -6,7 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The program; another with the environment variable ETCD. */
+/** The etcd program; the environment variable ETCD overrides it. */
 const PROGRAM = process.env['ETCD'] ?? 'etcd';
 export const ETCD_HINT =
   'there is no etcd here: apt-get install etcd-server, or set ETCD to the program';
@@ -23,21 +24,24 @@ export function hasEtcd(): boolean {
 export interface EtcdProcess {
   readonly endpoint: string;
   readonly pid: number;
-  /** SIGCONT, SIGKILL … */
+  /** Sends SIGCONT, SIGKILL … */
   signal(name: NodeJS.Signals): void;
-  /** SIGSTOP; resolves when nothing in it runs any more, which is a moment after the signal was sent. Linux only. */
+  /**
+   * Sends SIGSTOP, and resolves when every thread has stopped, which is a moment after the signal.
+   * Linux only.
+   */
   pause(): Promise<void>;
-  /** Starts it again on what it kept, after it was killed. */
+  /** Starts the member again on its data, after it was killed. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface EtcdProcessOptions {
-  /** More arguments; they win. */
+  /** More arguments, which override the others. */
   readonly args?: readonly string[];
-  /** Where each member runs, with addresses of its own and what goes before the command. Default: all on 127.0.0.1. */
+  /** For each member, its addresses and the words before its command. Default: all on 127.0.0.1. */
   readonly places?: readonly EtcdPlace[];
-  /** PEM files: serves https and asks clients for certificates. */
+  /** Paths of PEM files. The member serves https and requires client certificates. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa: string };
 }
 
@@ -49,10 +53,10 @@ export interface EtcdPlace {
 
 export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdProcess> {
   const [members] = await startEtcdCluster(1, options);
-  return members as EtcdProcess;
+  return members!;
 }
 
-/** Members of one cluster. */
+/** Starts the members of one cluster. */
 export async function startEtcdCluster(
   size: number,
   options: EtcdProcessOptions = {},
@@ -81,7 +85,7 @@ export async function startEtcdCluster(
       `--advertise-client-urls=${endpoint}`,
       `--listen-peer-urls=${peer}`,
       `--initial-advertise-peer-urls=${peer}`,
-      // Leases can be as short as a second then.
+      // Short elections allow leases of one second.
       '--heartbeat-interval=50',
       '--election-timeout=500',
       '--logger=zap',
@@ -124,7 +128,7 @@ class Member implements EtcdProcess {
 
   async start(): Promise<void> {
     const [program, ...args] = this.#args;
-    const child = spawn(program as string, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     const note = (chunk: Buffer): void => {
       this.#output = (this.#output + chunk.toString()).slice(-4000);
@@ -148,10 +152,10 @@ class Member implements EtcdProcess {
     this.signal('SIGSTOP');
     const tasks = `/proc/${this.pid}/task`;
     const runs = (task: string): boolean => {
-      // One that has ended since does not run either.
+      // A thread that has ended does not run either.
       if (!existsSync(`${tasks}/${task}`)) return false;
       const stat = readFileSync(`${tasks}/${task}/stat`, 'latin1');
-      // The state is behind the name, which is in parentheses and may have some itself.
+      // The state follows the name, which is in parentheses and may contain some itself.
       return stat[stat.lastIndexOf(')') + 2] !== 'T';
     };
     while (readdirSync(tasks).some(runs)) await new Promise((resolve) => setImmediate(resolve));

@@ -1,18 +1,21 @@
-// A proxy between the engine and a member of etcd, for tests: it loses answers or holds requests up at will.
+// A proxy between the engine and a member of etcd, for tests. It drops responses or delays requests
+// on demand.
 
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 
 export class LossyProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Bytes that come from etcd are lost. */
+  /** Drops the bytes that come from etcd. */
   losesAnswers = false;
-  /** Bytes that go to etcd wait; they are sent when this ends, even if nobody waits for the answer any more. */
+  /**
+   * Requests that wait to be sent to etcd. `release` sends them, even if the client no longer
+   * waits.
+   */
   #held: (() => void)[] | undefined;
   #port = 0;
 
-  /** `target`: the member's endpoint. */
+  /** Creates the proxy. `target`: the member's endpoint. */
   constructor(target: string) {
     const { hostname, port } = new URL(target);
     this.#server = createServer((client) => {
@@ -50,7 +53,7 @@ export class LossyProxy {
     for (const send of held) send();
   }
 
-  /** Ends the connections there are; new ones can be made. */
+  /** Ends the current connections. New ones are accepted. */
   disconnect(): void {
     for (const socket of this.#sockets) socket.destroy();
   }

@@ -67,6 +67,7 @@ var (
 )
 
 func main() {
+	klog.InitFlags(flags)
 	part := ""
 	if len(os.Args) > 1 {
 		part = os.Args[1]

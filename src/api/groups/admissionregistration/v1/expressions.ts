@@ -4,16 +4,16 @@
 import {
   AUTHORIZER,
   Environment,
+  type FieldType,
   JSON_PATCH,
   kubernetesLibraries,
   OBJECT,
-  patchLibrary,
-  RESOURCE_CHECK,
-  types,
-  type FieldType,
   type ObjectType,
+  patchLibrary,
   type Program,
+  RESOURCE_CHECK,
   type Type,
+  types,
 } from '#cel/index.ts';
 
 const { BOOL, DYN, INT, list, map, NULL, object, STRING, TIMESTAMP } = types;

@@ -6,9 +6,9 @@ import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { NAME_MESSAGES, rows, variation } from '#api/testing/variation.ts';
 import type * as certificates from './types.ts';
 import {
+  type AllowedUpdates,
   validateCertificateSigningRequest,
   validateCertificateSigningRequestUpdate,
-  type AllowedUpdates,
 } from './validation.ts';
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;

@@ -41,7 +41,7 @@ export interface CustomKind extends PublishedKind {
   /** A structural schema. Absent: objects may have any field. */
   readonly schema?: JSONSchemaProps;
   /** Measures the rules of the schema. Default: no measurement. */
-  readonly ruleTimes?: RuleTimes | undefined;
+  readonly ruleTimes?: RuleTimes;
 }
 
 /** The schema of objects without a schema: everything is kept. */

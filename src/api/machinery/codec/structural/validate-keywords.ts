@@ -25,7 +25,7 @@ export interface KeywordOptions extends Ratchets {
    */
   readonly isUnchanged?: boolean;
   /** Rules that were compiled before: see compileRulesOf. */
-  readonly compiledRules?: CompiledRules | undefined;
+  readonly compiledRules?: CompiledRules;
 }
 
 /**

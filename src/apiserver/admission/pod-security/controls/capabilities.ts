@@ -1,9 +1,19 @@
-// Which of root's powers a container may have.
+// Controls of the Linux capabilities of containers.
 
-import { containersOf, containersWhere, named, quoted, sorted, unlessWindows } from '../control.ts';
-import type { Container, Control, PodToCheck, Violation } from '../control.ts';
+import {
+  type Container,
+  containersOf,
+  containersWhere,
+  type Control,
+  named,
+  type PodToCheck,
+  quoted,
+  sorted,
+  unlessWindows,
+  type Violation,
+} from '../control.ts';
 
-/** What container runtimes give to containers that say nothing. */
+/** The capabilities that container runtimes give to containers by default. */
 const DEFAULT_CAPABILITIES: ReadonlySet<string> = new Set([
   'AUDIT_WRITE',
   'CHOWN',

@@ -1,15 +1,18 @@
-// What a pod may have of its host.
+// Controls of a pod's access to its host.
 
 import {
+  type Container,
   containersOf,
   containersWhere,
+  type Control,
   named,
   plural,
+  type PodToCheck,
   quoted,
   saidBy,
   sorted,
+  type Violation,
 } from '../control.ts';
-import type { Container, Control, PodToCheck, Violation } from '../control.ts';
 
 export const hostNamespaces: Control = {
   id: 'hostNamespaces',
@@ -29,7 +32,10 @@ export const hostPorts: Control = {
   versions: [{ since: 0, check: checkHostPorts }],
 };
 
-/** Kubelets ask from the host's network, whatever address they are told to. */
+/**
+ * Restricts the hosts of probes and hooks: kubelets connect from the host's network to any address
+ * that a pod names.
+ */
 export const hostsOfProbesAndHooks: Control = {
   id: 'hostProbesAndHostLifecycle',
   level: 'baseline',
@@ -79,7 +85,9 @@ function checkHostsOfProbesAndHooks(pod: PodToCheck): Violation | undefined {
   const use = containers.length === 1 ? 'uses' : 'use';
   return {
     reason: 'probe or lifecycle host',
-    detail: `${named('container', containers)} ${use} ${plural('probe or lifecycle host', hosts.length)} ${quoted(hosts)}`,
+    detail:
+      `${named('container', containers)} ${use} ` +
+      `${plural('probe or lifecycle host', hosts.length)} ${quoted(hosts)}`,
   };
 }
 

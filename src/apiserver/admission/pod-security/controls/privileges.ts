@@ -1,16 +1,18 @@
-// Who a container may be, and what it may become.
+// Controls of the user that a container runs as, and of privilege escalation.
 
 import {
   containersOf,
   containersWhere,
+  type Control,
   named,
+  type PodToCheck,
   quoted,
   saidBy,
   sorted,
   unlessInUserNamespace,
   unlessWindows,
+  type Violation,
 } from '../control.ts';
-import type { Control, PodToCheck, Violation } from '../control.ts';
 
 export const privileged: Control = {
   id: 'privileged',
@@ -54,7 +56,7 @@ export const procMount: Control = {
   ],
 };
 
-/** What baseline has given up for user namespaces, restricted has not. */
+/** Restricted still requires this in user namespaces, where baseline does not. */
 export const procMountRestricted: Control = {
   id: 'procMount_restricted',
   level: 'restricted',
@@ -86,7 +88,7 @@ function checkPrivilegeEscalation(pod: PodToCheck): Violation | undefined {
   };
 }
 
-/** A container's own word counts more than the pod's. */
+/** Checks runAsNonRoot. A container's own value overrides the pod's. */
 function checkRunAsNonRoot(pod: PodToCheck): Violation | undefined {
   const reason = 'runAsNonRoot != true';
   const ofPod = pod.spec.securityContext?.runAsNonRoot;

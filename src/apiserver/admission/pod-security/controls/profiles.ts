@@ -1,8 +1,20 @@
-// The profiles with which the kernel watches a container: AppArmor, seccomp, SELinux.
+// Controls of AppArmor, seccomp and SELinux profiles.
 
 import { quote } from '#machinery/text/go-format.ts';
-import { containersOf, named, plural, quoted, saidBy, sorted, unlessWindows } from '../control.ts';
-import type { Check, Container, Control, PodToCheck, Violation } from '../control.ts';
+import {
+  type Check,
+  type Container,
+  containersOf,
+  type Control,
+  named,
+  plural,
+  type PodToCheck,
+  quoted,
+  saidBy,
+  sorted,
+  unlessWindows,
+  type Violation,
+} from '../control.ts';
 
 const APP_ARMOR_ANNOTATIONS = 'container.apparmor.security.beta.kubernetes.io/';
 const SECCOMP_POD_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod';
@@ -48,7 +60,10 @@ type SecurityContext = NonNullable<
   Container['securityContext'] | PodToCheck['spec']['securityContext']
 >;
 
-/** What is wrong in the security contexts of a pod and of its containers, and who says it. */
+/**
+ * Returns the faults in the security contexts of a pod and its containers, and the objects that
+ * have them.
+ */
 function wrongIn<T>(
   pod: PodToCheck,
   faultsOf: (context: SecurityContext) => readonly T[],
@@ -92,7 +107,7 @@ function isHarmlessAppArmor(profile: string): boolean {
   return profile === '' || profile === 'runtime/default' || profile.startsWith('localhost/');
 }
 
-/** Before 1.19 there were no fields for it. */
+/** Checks the seccomp annotations, which were used before 1.19, when there were no fields. */
 function checkSeccompAnnotations({ annotations, spec }: PodToCheck): Violation | undefined {
   const keys = [
     SECCOMP_POD_ANNOTATION,
@@ -103,10 +118,10 @@ function checkSeccompAnnotations({ annotations, spec }: PodToCheck): Violation |
     return value === undefined || isHarmlessSeccomp(value) ? [] : [`${key}=${quote(value)}`];
   });
   if (forbidden.length === 0) return undefined;
-  const told = sorted(forbidden);
+  const annotationTexts = sorted(forbidden);
   return {
     reason: 'seccompProfile',
-    detail: `forbidden ${plural('annotation', told.length)} ${told.join(', ')}`,
+    detail: `forbidden ${plural('annotation', annotationTexts.length)} ${annotationTexts.join(', ')}`,
   };
 }
 
@@ -127,7 +142,7 @@ function checkSeccompTypes(pod: PodToCheck): Violation | undefined {
   };
 }
 
-/** A harmless profile is not enough: somebody must have asked for it. */
+/** Checks that a permitted profile is set explicitly. */
 function checkSeccompRestricted(pod: PodToCheck): Violation | undefined {
   const wrong = checkSeccompTypes(pod);
   if (wrong !== undefined || pod.spec.securityContext?.seccompProfile !== undefined) return wrong;
@@ -157,7 +172,7 @@ function seLinuxCheck(types: ReadonlySet<string>): Check {
     );
     if (who === '') return undefined;
     const wrongTypes = sorted(faults.flatMap(({ type }) => type ?? []));
-    const told = [
+    const forbiddenOptions = [
       ...(wrongTypes.length > 0 ? [named('type', wrongTypes)] : []),
       ...['user', 'role']
         .filter((field) => faults.some(({ what }) => what === field))
@@ -165,7 +180,7 @@ function seLinuxCheck(types: ReadonlySet<string>): Check {
     ];
     return {
       reason: 'seLinuxOptions',
-      detail: `${who} set forbidden securityContext.seLinuxOptions: ${told.join('; ')}`,
+      detail: `${who} set forbidden securityContext.seLinuxOptions: ${forbiddenOptions.join('; ')}`,
     };
   };
 }

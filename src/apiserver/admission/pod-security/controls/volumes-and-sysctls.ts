@@ -1,10 +1,18 @@
-// Which volumes a pod may mount, and which of the kernel's parameters it may set.
+// Controls of the volumes that a pod may mount, and of the sysctls that it may set.
 
-import { named, plural, quoted, sorted } from '../control.ts';
-import type { Check, Control, PodToCheck, Violation } from '../control.ts';
+import {
+  type Check,
+  type Control,
+  named,
+  plural,
+  type PodToCheck,
+  quoted,
+  sorted,
+  type Violation,
+} from '../control.ts';
 import { hostPathVolumes } from './host.ts';
 
-/** Kinds of volumes that reach nothing of the node and nothing that no administrator has seen. */
+/** Types of volumes without access to the node, or with access that an administrator controls. */
 const VOLUME_TYPES = [
   'configMap',
   'csi',
@@ -17,7 +25,10 @@ const VOLUME_TYPES = [
   'secret',
 ] as const;
 
-/** Of a pod's own network and IPC namespaces, with nothing of other pods to gain by them; and more of them over time. */
+/**
+ * Safe sysctls: they belong to the pod's own network and IPC namespaces, and do not affect other
+ * pods. Later versions allow more.
+ */
 const SYSCTLS = [
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -59,7 +70,7 @@ function checkVolumes({ spec }: PodToCheck): Violation | undefined {
   );
   if (restricted.length === 0) return undefined;
   const names = restricted.map(({ name }) => name);
-  // A volume has its name and its source.
+  // A volume has a name and one other key, its source.
   const types = sorted(
     restricted.map((volume) => Object.keys(volume).find((key) => key !== 'name') ?? 'unknown'),
   );

@@ -1,21 +1,27 @@
-// What the value of a mutation's expression makes of an object: an apply configuration is merged into it as server-side apply
-// merges, a list of operations is applied as a JSON patch.
+// Applies the value of a mutation's expression to an object. An apply configuration is merged as in
+// server-side apply; a list of operations is applied as a JSON patch.
 
 import {
   asList,
   asMap,
   merge,
+  type MergeType,
   TypedValueError,
   validateTyped,
 } from '#api/machinery/managed-fields/index.ts';
-import type { MergeType } from '#api/machinery/managed-fields/index.ts';
-import { EvaluationError, listItems, misnamedObjects, ObjectValue, toJson } from '#cel/index.ts';
-import type { Value } from '#cel/index.ts';
+import {
+  EvaluationError,
+  listItems,
+  misnamedObjects,
+  ObjectValue,
+  toJson,
+  type Value,
+} from '#cel/index.ts';
 import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A mutation that cannot be made. The message is what clients are told. */
+/** A mutation that cannot be applied. Clients get its message. */
 export class MutationError extends Error {
   constructor(message: string) {
     super(message);
@@ -23,7 +29,10 @@ export class MutationError extends Error {
   }
 }
 
-/** `type`: of the object, which has its apiVersion and kind. Throws MutationError. */
+/**
+ * Merges an apply configuration into an object. `type`: the type of the object, which has
+ * apiVersion and kind. Throws MutationError.
+ */
 export function applyConfiguration(type: MergeType, object: Json, value: Value): Json {
   checkNames(value);
   const configuration = {
@@ -49,7 +58,10 @@ export function applyConfiguration(type: MergeType, object: Json, value: Value):
   return merge(type, object, configuration) as Json;
 }
 
-/** An atomic value would be replaced as a whole, with all that its author did not think of. */
+/**
+ * Returns the paths of atomic values in an apply configuration. They are rejected, because an
+ * atomic value would be replaced completely, with fields that the policy's author did not consider.
+ */
 function atomicPaths(type: MergeType, value: unknown, path: string): string[] {
   const map =
     value === null || typeof value !== 'object' || Array.isArray(value) ? undefined : asMap(value);
@@ -68,7 +80,10 @@ function atomicPaths(type: MergeType, value: unknown, path: string): string[] {
   return atomic ? [path, ...inside] : inside;
 }
 
-/** The object itself if one of the patch's tests fails. Throws MutationError. */
+/**
+ * Applies a JSON patch. Returns the object unchanged if a test of the patch fails. Throws
+ * MutationError.
+ */
 export function applyPatch(object: Json, value: Value): Json {
   const operations = listItems(value).map(operationOf);
   try {
@@ -86,7 +101,8 @@ function operationOf(operation: Value): Json {
       'type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch',
     );
   const value = operation.get('value');
-  // An object that is put somewhere may be one of any place, but its parts must be of that place.
+  // A value may be an object of any type, but its nested objects must have the types of their
+  // fields.
   if (value instanceof ObjectValue) checkNames(value, value.typeName);
   const from = operation.get('from');
   return {
@@ -97,13 +113,13 @@ function operationOf(operation: Value): Json {
   };
 }
 
-/** Throws MutationError for objects that are named otherwise than by their place. */
+/** Throws MutationError if an object's type name does not fit its place. */
 function checkNames(value: Value, path?: string): void {
   const problems = misnamedObjects(value, path);
   if (problems.length > 0) throw new MutationError(`type mismatch: ${problems.join('\n')}`);
 }
 
-/** Throws MutationError for values that have no JSON. */
+/** Returns the JSON of a value. Throws MutationError for values without one. */
 function jsonOf(value: Value): unknown {
   try {
     return toJson(value);

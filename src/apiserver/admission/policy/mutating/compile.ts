@@ -1,4 +1,4 @@
-// A mutating policy with its expressions compiled.
+// Compiles the expressions of a mutating policy.
 
 import { ExpressionCompiler } from '#api/groups/admissionregistration/v1/expressions.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
@@ -8,7 +8,7 @@ import type { Expression, Variable } from '../evaluation.ts';
 export type Policy = Immutable<admission.MutatingAdmissionPolicy>;
 export type Binding = Immutable<admission.MutatingAdmissionPolicyBinding>;
 
-/** `how`: what the expression makes, an apply configuration or a list of patch operations. */
+/** A mutation. `how`: the kind of value, an apply configuration or a list of patch operations. */
 export interface Mutation {
   readonly how: 'applyConfiguration' | 'jsonPatch';
   readonly expression: Expression;
@@ -26,7 +26,7 @@ export function compilePolicy({ spec }: Policy): CompiledPolicy {
     hasVariables: true,
   });
   return {
-    // First: those after them may use them.
+    // Variables are compiled first, since later expressions use them.
     variables: (spec.variables ?? []).map(({ name, expression }) => ({
       name,
       source: expression,

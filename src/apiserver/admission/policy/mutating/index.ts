@@ -1,4 +1,4 @@
-// MutatingAdmissionPolicy: changes what is written as the expressions of a policy that is bound say.
+// MutatingAdmissionPolicy: changes objects by the expressions of bound policies.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import {
@@ -20,16 +20,20 @@ import { Rounds } from '#apiserver/admission/rounds.ts';
 import { convertVersion } from '../conversion.ts';
 import { Evaluation, OutOfBudgetError } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
-import { findInvocations } from '../invocations.ts';
-import type { Invocation } from '../invocations.ts';
+import { findInvocations, type Invocation } from '../invocations.ts';
 import { evaluateMatchConditions } from '../match-conditions.ts';
 import { errorTypeOf } from '../metrics.ts';
 import { PolicySource } from '../policy-source.ts';
 import { PolicyRequest } from '../request.ts';
 import type { PolicyServices } from '../services.ts';
 import { applyConfiguration, applyPatch, MutationError } from './apply.ts';
-import type { Binding, CompiledPolicy, Mutation, Policy } from './compile.ts';
-import { compilePolicy } from './compile.ts';
+import {
+  type Binding,
+  type CompiledPolicy,
+  compilePolicy,
+  type Mutation,
+  type Policy,
+} from './compile.ts';
 
 type Turn = Invocation<Policy, Binding, CompiledPolicy>;
 
@@ -64,7 +68,7 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     return this.#source.mayApply;
   }
 
-  /** Resolves with the attributes as the policies have changed them. Rejects with StatusError. */
+  /** Resolves with the attributes after all policies. Rejects with StatusError. */
   protected async dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes> {
     const hooks = await this.#source.hooksFor(attributes);
     if (hooks.length === 0) return attributes;
@@ -104,7 +108,7 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
       const problem = (message: string): void => {
         problems.push({ policy, binding, message, reason: 'Invalid' });
       };
-      // Each sees what those before it have made of the object.
+      // Each policy gets the object as changed by the policies before it.
       const conditions = await this.#evaluation(new PolicyRequest(current, this.#services), turn);
       const matched = await evaluateMatchConditions(conditions, compiled.matchConditions);
       if (matched.problem !== undefined && policy.spec.failurePolicy !== 'Ignore')
@@ -115,7 +119,7 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
         .join(' ');
       if (!rounds.takes(key)) continue;
       const before = subjectOf(current);
-      // What is deleted cannot be changed.
+      // A deletion has no object to change.
       for (const mutation of before === undefined ? [] : compiled.mutations) {
         const request = new PolicyRequest(current, this.#services);
         const outcome = await this.#timed(turn, () => this.#apply(request, turn, mutation));
@@ -161,7 +165,7 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     }
   }
 
-  /** Throws NotFound if the namespace is not there. */
+  /** Returns the evaluation of a policy. Throws NotFound if the namespace does not exist. */
   async #evaluation(
     request: PolicyRequest,
     { matched, compiled, param }: Turn,
@@ -186,7 +190,10 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     });
   }
 
-  /** Resolves with the attributes with what the mutation makes of the object. Rejects with MutationError, OutOfBudgetError, StatusError. */
+  /**
+   * Resolves with the attributes after one mutation. Rejects with MutationError, OutOfBudgetError,
+   * StatusError.
+   */
   async #apply(
     request: PolicyRequest,
     turn: Turn,
@@ -205,7 +212,7 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     if (outcome.problem !== undefined) throw new MutationError(outcome.problem);
     const object = (await request.inVersion(kind)).object as KubeObject & Record<string, unknown>;
     if (attributes.object === undefined && how !== 'jsonPatch') {
-      // Options of connections are in no OpenAPI document, from which upstream knows how to merge.
+      // Upstream finds merge rules in the OpenAPI document, which has no options of connections.
       const which = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
       throw new MutationError(
         `error applying patch: failed to convert patch object to typed object: no corresponding type for ${which}`,
@@ -221,7 +228,10 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     return this.#back(request, codec, decode(codec, changed, how === 'jsonPatch'));
   }
 
-  /** Resolves with the attributes with the object, which has its defaults, in the version of the request. Rejects with MutationError. */
+  /**
+   * Resolves with the attributes after defaulting the changed object and converting it to the
+   * request's version. Rejects with MutationError.
+   */
   async #back(
     { attributes, snapshot }: PolicyRequest,
     codec: ObjectCodec,
@@ -237,7 +247,8 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
       ...rest,
     };
     if (apiVersionOf(kind) !== apiVersionOf(own) && snapshot.getKind(kind)?.codec === undefined) {
-      // Upstream does not convert built-in kinds here: only custom ones may be changed in another version.
+      // As upstream, built-in kinds are not converted here: only custom objects may be changed in
+      // another version.
       throw new MutationError(
         `converting (${kind.version}.${kind.kind}) to (${own.version}.${own.kind}): unknown conversion`,
       );
@@ -255,7 +266,10 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
   }
 }
 
-/** Throws MutationError, or for a patch InternalError, if it has become no object of its kind. */
+/**
+ * Decodes a changed object. Throws MutationError, or InternalError for a patch, if it is not a
+ * valid object of its kind.
+ */
 function decode(
   codec: ObjectCodec,
   json: Readonly<Record<string, unknown>>,
@@ -272,7 +286,9 @@ function decode(
   }
 }
 
-/** The first is the message; all are causes. */
+/**
+ * Returns the error for the client. The first problem is its message, all problems are its causes.
+ */
 function denied(
   attributes: AdmissionAttributes,
   problems: readonly Problem[],

@@ -1,4 +1,4 @@
-// Mutating policies through a whole server: what they make of what is written.
+// Mutating policies, through a whole server.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -11,8 +11,7 @@ import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, pods } from '#api/groups/core/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 type Spec = admission.MutatingAdmissionPolicySpec;
 type Rule = admission.NamedRuleWithOperations;
@@ -48,7 +47,7 @@ async function policy(name: string, spec: Partial<Spec>): Promise<void> {
   await api.client
     .resource(mutatingAdmissionPolicyBindings)
     .create({ metadata: { name }, spec: { policyName: name } });
-  // Whoever watches learns of it within a few turns, and so does the server.
+  // Watchers, the server among them, receive a change within a few turns of the event loop.
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -87,37 +86,42 @@ async function refusal(write: Promise<unknown>): Promise<apierrors.Status> {
 }
 
 describe('an apply configuration', () => {
-  test('is merged into the object as server-side apply merges', async () => {
+  test('is merged into the object as in server-side apply', async () => {
     const image = "object.spec.template.spec.containers[0].image + '-proxy'";
     const sidecar = `Object.spec.template.spec.containers{name: 'proxy', image: ${image}}`;
     await policy('sidecar', {
       mutations: [
         merging(
-          `Object{metadata: Object.metadata{labels: {'mutated': 'yes'}}, spec: Object.spec{replicas: 3, template: Object.spec.template{spec: Object.spec.template.spec{containers: [${sidecar}]}}}}`,
+          `Object{metadata: Object.metadata{labels: {'mutated': 'yes'}}, spec: ` +
+            'Object.spec{replicas: 3, template: Object.spec.template{spec: ' +
+            `Object.spec.template.spec{containers: [${sidecar}]}}}}`,
         ),
       ],
     });
     const made = await deploy();
     expect(made.metadata.labels).toEqual({ mutated: 'yes' });
     expect(made.spec.replicas).toBe(3);
-    // What is added has its defaults.
+    // Added objects get their defaults.
     expect(made.spec.template.spec.containers).toMatchObject([
       { name: 'app', image: 'app:1' },
       { name: 'proxy', image: 'app:1-proxy', imagePullPolicy: 'IfNotPresent' },
     ]);
   });
 
-  test('may not touch what is atomic', async () => {
+  test('may not contain atomic values', async () => {
     const container = "Object.spec.template.spec.containers{name: 'app', command: ['x']}";
     await policy('atomic', {
       mutations: [
         merging(
-          `Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: [${container}]}}}}`,
+          'Object{spec: Object.spec{template: Object.spec.template{spec: ' +
+            `Object.spec.template.spec{containers: [${container}]}}}}`,
         ),
       ],
     });
     const message =
-      "policy 'atomic' with binding 'atomic' denied request: error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.template.spec.containers[0].command";
+      "policy 'atomic' with binding 'atomic' denied request: error applying patch: invalid " +
+      'ApplyConfiguration: may not mutate atomic arrays, maps or structs: ' +
+      '.spec.template.spec.containers[0].command';
     expect(await refusal(deploy())).toMatchObject({
       code: 403,
       reason: 'Invalid',
@@ -126,12 +130,14 @@ describe('an apply configuration', () => {
     });
   });
 
-  test('names its parts by their place, and has only fields that there are', async () => {
+  test('has the types of its fields, and no unknown fields', async () => {
     await policy('misnamed', {
       mutations: [merging("Object{metadata: Object.spec{labels: {'a': 'b'}}}")],
     });
     expect((await refusal(create())).message).toBe(
-      'policy \'misnamed\' with binding \'misnamed\' denied request: type mismatch: unexpected type name "Object.spec", expected "Object.metadata", which matches field name path from root Object type',
+      "policy 'misnamed' with binding 'misnamed' denied request: type mismatch: unexpected " +
+        'type name "Object.spec", expected "Object.metadata", which matches field name path from ' +
+        'root Object type',
     );
     await api.client.resource(mutatingAdmissionPolicies).delete('misnamed');
     await policy('unknown', { mutations: [merging("Object{nothing: 'x'}")] });
@@ -147,14 +153,17 @@ describe('a JSON patch', () => {
       variables: [{ name: 'key', expression: "'example.com/x'" }],
       mutations: [
         patching(
-          "[JSONPatch{op: 'test', path: '/data/mode', value: 'on'}, JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}, JSONPatch{op: 'add', path: '/metadata/annotations/' + jsonpatch.escapeKey(variables.key), value: request.operation}, JSONPatch{op: 'move', from: '/data/mode', path: '/data/was'}]",
+          "[JSONPatch{op: 'test', path: '/data/mode', value: 'on'}, JSONPatch{op: 'add', path: " +
+            "'/metadata/annotations', value: {}}, JSONPatch{op: 'add', path: " +
+            "'/metadata/annotations/' + jsonpatch.escapeKey(variables.key), value: " +
+            "request.operation}, JSONPatch{op: 'move', from: '/data/mode', path: '/data/was'}]",
         ),
       ],
     });
     const made = await create({ mode: 'on' });
     expect(made.metadata.annotations).toEqual({ 'example.com/x': 'CREATE' });
     expect(made.data).toEqual({ was: 'on' });
-    // A test that fails leaves everything as it is.
+    // A failed test operation leaves the object unchanged.
     expect((await create({ mode: 'off' }, 'b')).data).toEqual({ mode: 'off' });
   });
 
@@ -171,7 +180,7 @@ describe('a JSON patch', () => {
     expect(made.spec.template.spec.containers.map(({ name }) => name)).toEqual(['app', 'side']);
   });
 
-  test('that cannot be applied refuses the request, unless failures are ignored', async () => {
+  test('that cannot be applied rejects the request, unless failures are ignored', async () => {
     await policy('failing', {
       mutations: [patching("[JSONPatch{op: 'remove', path: '/data/none'}]")],
     });
@@ -193,16 +202,18 @@ describe('a JSON patch', () => {
 describe('several policies', () => {
   const counting = (name: string) =>
     merging(
-      `Object{data: {'seen-${name}': string(size(object.data)), 'count-${name}': has(object.data) && 'count-${name}' in object.data ? object.data['count-${name}'] + '+' : '1'}}`,
+      `Object{data: {'seen-${name}': string(size(object.data)), 'count-${name}': ` +
+        `has(object.data) && 'count-${name}' in object.data ? object.data['count-${name}'] + '+' ` +
+        `: '1'}}`,
     );
 
-  test('see what those before them have made', async () => {
+  test('get the result of earlier ones', async () => {
     await policy('a', { mutations: [merging("Object{data: {'a': '1'}}")] });
     await policy('b', { mutations: [merging("Object{data: {'b': object.data.a + '2'}}")] });
     expect((await create({ z: '' })).data).toEqual({ z: '', a: '1', b: '12' });
   });
 
-  test('are gone through again where they ask for it', async () => {
+  test('are called again if they request it', async () => {
     await policy('a', { reinvocationPolicy: 'IfNeeded', mutations: [counting('a')] });
     await policy('b', { mutations: [counting('b')] });
     const { data } = await create({ z: '' });
@@ -210,7 +221,7 @@ describe('several policies', () => {
   });
 });
 
-test('conditions decide, updates count, and what is bound to nothing does nothing', async () => {
+test('conditions decide, updates count, and unbound policies do nothing', async () => {
   await policy('conditional', {
     matchConditions: [{ name: 'updates', expression: "request.operation == 'UPDATE'" }],
     mutations: [merging("Object{data: {'updated': oldObject.metadata.name}}")],
@@ -252,7 +263,7 @@ describe('a connection', () => {
       .create({ metadata: { name: 'p' }, spec });
   });
 
-  test('asks for what a JSON patch makes of its options', async () => {
+  test('is made with the options that a JSON patch returns', async () => {
     expect((await exec()).message).toBe('pod p does not have a host assigned');
     const expression =
       "[JSONPatch{op: 'replace', path: '/container', value: object.container + object.command[0]}]";
@@ -267,7 +278,8 @@ describe('a connection', () => {
     const mutations = [merging("Object{container: 'x'}")];
     await policy('merged', { matchConstraints: { resourceRules: [EXEC] }, mutations });
     const message =
-      "policy 'merged' with binding 'merged' denied request: error applying patch: failed to convert patch object to typed object: " +
+      "policy 'merged' with binding 'merged' denied request: error applying patch: failed to " +
+      'convert patch object to typed object: ' +
       'no corresponding type for /v1, Kind=PodExecOptions';
     expect(await exec()).toMatchObject({
       code: 403,
@@ -308,7 +320,7 @@ test('a built-in kind is not changed in another version than that of the request
   });
 });
 
-test('a deletion is not changed, and not refused for it', async () => {
+test('a deletion is neither changed nor rejected', async () => {
   const rule: Rule = { ...CONFIG_MAPS, operations: ['*'] };
   await create({ a: 'b' });
   await policy('any', {

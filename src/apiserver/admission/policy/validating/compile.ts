@@ -1,7 +1,9 @@
-// A validating policy with its expressions compiled.
+// Compiles the expressions of a validating policy.
 
-import { ExpressionCompiler } from '#api/groups/admissionregistration/v1/expressions.ts';
-import type { ExpressionUse } from '#api/groups/admissionregistration/v1/expressions.ts';
+import {
+  ExpressionCompiler,
+  type ExpressionUse,
+} from '#api/groups/admissionregistration/v1/expressions.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Expression, Variable } from '../evaluation.ts';
@@ -33,7 +35,7 @@ export function compilePolicy({ spec }: Policy): CompiledPolicy {
     compiled: compiler.compile(source, use),
   });
   return {
-    // First: those after them may use them.
+    // Variables are compiled first, since later expressions use them.
     variables: (spec.variables ?? []).map(({ name, expression }) => ({
       name,
       source: expression,

@@ -1,4 +1,5 @@
-// ValidatingAdmissionPolicy: refuses what an expression of a policy that is bound says no to, or warns of it.
+// ValidatingAdmissionPolicy: rejects requests for which an expression of a bound policy is false,
+// or warns.
 
 import {
   validatingAdmissionPolicies,
@@ -12,15 +13,12 @@ import type {
 } from '#apiserver/admission/plugin.ts';
 import { Evaluation } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
-import { findInvocations } from '../invocations.ts';
-import type { Invocation } from '../invocations.ts';
-import { errorTypeOf } from '../metrics.ts';
-import type { PolicyMetrics } from '../metrics.ts';
+import { findInvocations, type Invocation } from '../invocations.ts';
+import { errorTypeOf, type PolicyMetrics } from '../metrics.ts';
 import { PolicySource } from '../policy-source.ts';
 import { PolicyRequest } from '../request.ts';
 import type { PolicyServices } from '../services.ts';
-import type { Binding, CompiledPolicy, Policy } from './compile.ts';
-import { compilePolicy } from './compile.ts';
+import { type Binding, type CompiledPolicy, compilePolicy, type Policy } from './compile.ts';
 import { validate } from './validate.ts';
 
 const CODES: Readonly<Record<string, number>> = {
@@ -33,7 +31,7 @@ const UNPROCESSABLE = 422;
 
 interface Denial {
   readonly message: string;
-  /** '': the usual one. */
+  /** The reason of the status; '' for the default. */
   readonly reason: string;
 }
 
@@ -85,7 +83,7 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
   ): Promise<readonly Denial[]> {
     const { policy, binding, compiled, matched, objects, param } = invocation;
     const { authorizer, clock, celMetrics: metrics } = this.#services;
-    // A namespace is in none, itself included.
+    // A Namespace has no namespace of its own, so `namespaceObject` is null for it.
     const namespace =
       request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
     if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
@@ -138,7 +136,7 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
             break;
           }
           case 'Audit':
-            // Nobody keeps an audit log that it could be written to; it is counted.
+            // There is no audit log to write to, so the action is only counted.
             observe(message, 'audit', seconds);
             break;
         }

@@ -1,24 +1,25 @@
-// What one validating policy says of one request, with one binding and one parameter.
+// Evaluates one validating policy for one request, with one binding and one parameter.
 
 import { Budget } from '#cel/index.ts';
 import type { Clock } from '#machinery/clock.ts';
-import type { Evaluation, Outcome } from '../evaluation.ts';
-import { OutOfBudgetError } from '../evaluation.ts';
+import { type Evaluation, type Outcome, OutOfBudgetError } from '../evaluation.ts';
 import { evaluateMatchConditions } from '../match-conditions.ts';
 import type { CompiledPolicy, Validation } from './compile.ts';
 
 export interface Decision {
   readonly allowed: boolean;
-  /** Why not, or what was wrong with the expression. */
+  /** The message of the denial, or the error of the expression. */
   readonly message: string;
-  /** Of a denial: how its status is to be called. */
+  /** The reason of the denial's status. */
   readonly reason: string;
   /** The expression could not be evaluated. */
   readonly failed: boolean;
   readonly seconds: number;
 }
 
-/** For an audit log; a value that could not be made may be a reason to refuse the request. */
+/**
+ * An annotation for an audit log. An error in its expression may be a reason to reject the request.
+ */
 export type AuditAnnotation =
   | { readonly key: string; readonly value: string; readonly problem?: undefined }
   | { readonly key: string; readonly problem: string };
@@ -31,9 +32,12 @@ export interface Verdict {
 export interface ValidateConfig {
   readonly compiled: CompiledPolicy;
   readonly evaluation: Evaluation;
-  /** Without what the authorizer answers: messages are for everybody to read. */
+  /**
+   * The evaluation for message expressions. It has no authorizer, since every user may read
+   * messages.
+   */
   readonly messages: Evaluation;
-  /** What cannot be evaluated is no reason to refuse anything. */
+  /** Errors of evaluation do not reject the request. */
   readonly ignoreFailures: boolean;
   readonly clock: Clock;
 }
@@ -100,7 +104,10 @@ export async function validate(config: ValidateConfig): Promise<Verdict> {
   }
 }
 
-/** What the expression says, if it is one line and not too long; else the policy's own words; else the expression that failed. */
+/**
+ * Returns the message of a failed validation: the result of its message expression, if it is one
+ * line and not too long; else its fixed message; else the expression that failed.
+ */
 async function messageOf(
   { messages }: ValidateConfig,
   validation: Validation,

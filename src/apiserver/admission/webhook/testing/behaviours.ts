@@ -1,4 +1,4 @@
-// How a webhook of a case answers.
+// How the webhooks of test cases respond.
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -36,7 +36,7 @@ const send = (
   response.writeHead(code, type === undefined ? {} : { 'content-type': type }).end(body);
 };
 
-/** Any response, with any body. */
+/** Sends any response with any body. */
 export const raw =
   (
     body: string,
@@ -49,7 +49,7 @@ export const raw =
     send(response, code, type, body);
   };
 
-/** A review with the response, to which the right UID is added. */
+/** Sends a review with the response, to which the right UID is added. */
 export const answer =
   (fields: object, envelope: object = {}): Behaviour =>
   ({ review, response }) => {
@@ -71,11 +71,11 @@ export const warn = (...warnings: string[]): Behaviour => answer({ allowed: true
 const base64 = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64');
 
-/** A JSON patch, or any text in its place. */
+/** Sends a JSON patch, or any text in its place. */
 export const patch = (operations: unknown, more: object = {}): Behaviour =>
   answer({ allowed: true, patch: base64(operations), patchType: 'JSONPatch', ...more });
 
-/** A patch that depends on what the webhook sees. */
+/** Sends a patch that depends on the review. */
 export const patchBy =
   (make: (review: Review) => unknown): Behaviour =>
   (exchange) =>
@@ -87,12 +87,12 @@ export const bytes =
   (text: string): Behaviour =>
   ({ socket }) =>
     void socket.end(text);
-/** The beginning of a response that never ends. */
+/** Sends the beginning of a response that never ends. */
 export const drip: Behaviour = ({ response }) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.write(' ');
 };
-/** A response of which the half is missing. */
+/** Sends half of a response, and closes the connection. */
 export const half: Behaviour = ({ response, socket }) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
   response.write('{"kind":"AdmissionReview"', () => socket.destroy());

@@ -1,19 +1,20 @@
-// The cases at a server of ours: what clients get and what webhooks receive is what Kubernetes 1.36.3 makes of them (upstream.jsonl).
+// Runs the cases against this server. Clients and webhooks must get the same as with Kubernetes
+// 1.36.3 (upstream.jsonl).
 
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { send } from '#apiserver/testing/requests.ts';
-import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
-import { startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import { ADMIN, startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import {
+  startWebhookServer,
+  type WebhookServer,
+} from '#apiserver/webhooks/testing/webhook-server.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import { CASES } from './cases.ts';
-import { CaseRunner } from './runner.ts';
-import type { CaseAnswer, Outcome, Send } from './runner.ts';
+import { type CaseAnswer, CaseRunner, type Outcome, type Send } from './runner.ts';
 
 const USER = { ...ADMIN, uid: 'admin' };
 const upstream = new Map(
@@ -28,7 +29,8 @@ let webhook: WebhookServer;
 let runner: CaseRunner;
 
 beforeAll(async () => {
-  // Not at the beginning of 2026: times of the cases are told apart from times of the run.
+  // The start is not the beginning of 2026, so that times in the cases differ from times of the
+  // run.
   const clock = new VirtualClock({ start: Date.UTC(2026, 5, 1) });
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   api = await startTestServer({
@@ -62,11 +64,11 @@ beforeAll(async () => {
     handler: (request, response, socket) => runner.serve(request, response, socket),
   });
   const onHang = async (): Promise<void> => {
-    // The head of a slow response is on its way still, between two sockets of this process.
+    // The head of a slow response is still on its way between two sockets of this process.
     for (let turn = 0; turn < 50; turn++) await nextTurn();
     await clock.advance('2s');
   };
-  // What the server has made itself is older than what the cases change.
+  // Objects that the server has created are older than the changes of the cases.
   await clock.advance('2s');
   runner = new CaseRunner({ send: sendTo, webhook, side: 'ours', onHang });
 });
@@ -94,16 +96,16 @@ describe('as upstream', () => {
     expect(await runner.run(each)).toEqual(upstream.get(name));
   });
 
-  test('all that is recorded is tested', () => {
+  test('every recorded case is tested', () => {
     expect([...upstream.keys()]).toEqual(
       CASES.filter(({ ownWords }) => ownWords === undefined).map(({ name }) => name),
     );
   });
 });
 
-test('a request whose time is over before that of the webhook', async () => {
+test('a request whose deadline is before the webhook’s timeout', async () => {
   const [each] = CASES.filter(({ name }) => name === 'the time of the request');
-  const [outcome] = await runner.run(each as (typeof CASES)[number]);
+  const [outcome] = await runner.run(each!);
   expect(outcome?.answer).toMatchObject({
     code: 504,
     body: {

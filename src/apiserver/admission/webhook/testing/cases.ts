@@ -1,10 +1,11 @@
-// Requests, the webhooks that are configured for them, and how these answer. Each case runs at a server of ours and at upstream's, whose
-// answers are recorded in upstream.jsonl: what clients get, and what the webhooks receive.
+// Test cases: requests, the webhooks that are configured for them, and the webhooks' responses.
+// Each case runs against this server and against upstream's, whose results are recorded in
+// upstream.jsonl: the clients' responses, and the requests that the webhooks receive.
 
-import type { Behaviour } from './behaviours.ts';
 import {
   allow,
   answer,
+  type Behaviour,
   bytes,
   close,
   deny,
@@ -22,35 +23,40 @@ export interface CaseRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: object;
-  /** Default: application/json. */
+  /** The content type. Default: application/json. */
   readonly type?: string;
-  /** Of a request before the webhooks: it is sent until it is answered so. */
+  /** For a request before the webhooks: it is repeated until the response has this status code. */
   readonly until?: number;
 }
 
-/** A webhook, beside what every webhook of a case has (see runner.ts). */
+/** A webhook of a case; runner.ts adds the fields that all webhooks have. */
 export interface CaseHook {
   readonly type: 'mutating' | 'validating';
   readonly behaviour: Behaviour;
-  /** Fields of the webhook, in place of the usual ones. */
+  /** Fields of the webhook that replace the usual ones. */
   readonly fields?: object;
-  /** In place of the webhook server's URL. 'WEBHOOK' is its host and port. */
+  /**
+   * The client config instead of the webhook server's URL. 'WEBHOOK' stands for its host and port.
+   */
   readonly clientConfig?: object;
-  /** The name of its configuration: hooks with the same one are in one. Default: 'a'. */
+  /** The name of the webhook's configuration. Hooks with the same name share one. Default: 'a'. */
   readonly configuration?: string;
 }
 
 export interface Case {
   readonly name: string;
   readonly hooks: readonly CaseHook[];
-  /** Sent before there are webhooks; the answers do not count. */
+  /** Requests before the webhooks are configured. Their responses are not compared. */
   readonly before?: readonly CaseRequest[];
   readonly requests: readonly CaseRequest[];
-  /** Sent when the webhooks are gone, beside the removal of the config map 'm'; the answers do not count. */
+  /**
+   * Requests after the webhooks are deleted, in addition to the deletion of the config map 'm'.
+   * Their responses are not compared.
+   */
   readonly cleanup?: readonly CaseRequest[];
-  /** Of what webhooks receive, only the order of calls counts. */
+  /** Only the order of calls is compared, not the bodies that webhooks receive. */
   readonly withoutBodies?: boolean;
-  /** What upstream answers is not the same each time, or is different on purpose: it is not compared. */
+  /** The response is not compared, because upstream's varies, or differs on purpose. */
   readonly ownWords?: string;
 }
 
@@ -172,7 +178,7 @@ const conditions = (...expressions: string[]): object => ({
 });
 const IGNORE = { failurePolicy: 'Ignore' };
 
-/** What a webhook sees. */
+/** Cases about the review that a webhook gets. */
 const SEEN: readonly Case[] = [
   one('create', both(allow), createMap(), removeMap()),
   one(
@@ -365,7 +371,7 @@ const SEEN: readonly Case[] = [
   ]),
 ];
 
-/** Connections. */
+/** Cases about connections. */
 const POD = `${CORE}/pods/c`;
 const CONNECTIONS: readonly Case[] = [
   after(
@@ -425,7 +431,7 @@ const CONNECTIONS: readonly Case[] = [
   ),
 ];
 
-/** Which webhooks are called. */
+/** Cases about which webhooks are called. */
 const named = (name: string): Behaviour => warn(name);
 const MATCHING: readonly Case[] = [
   one(
@@ -596,7 +602,9 @@ const MATCHING: readonly Case[] = [
     validating(
       allow,
       conditions(
-        '[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, a+b+c+d+e+f > 0))))))',
+        '[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, ' +
+          '[1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, ' +
+          '[1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, a+b+c+d+e+f > 0))))))',
       ),
     ),
   ),
@@ -624,7 +632,9 @@ const MATCHING: readonly Case[] = [
 const rejected = (name: string, ...[status, more]: [object?, object?]): Case =>
   one(`denied: ${name}`, validating(deny(status, more)));
 
-/** Custom resources: in two versions, with a schema that prunes, defaults and checks. */
+/**
+ * Cases about custom resources: in two versions, with a schema that prunes, defaults and checks.
+ */
 const GROUP = 'hooks.example.com';
 const GADGETS = (version: string): string => `/apis/${GROUP}/${version}/namespaces/default/gadgets`;
 const schema = {
@@ -705,7 +715,10 @@ const patchGadget = (name: string, operations: unknown, ...requests: CaseRequest
     ...requests,
   );
 
-/** Upstream drops what the schema does not have only after validating webhooks, and invalid labels without a word. */
+/**
+ * Upstream drops fields that the schema does not have only after validating webhooks, and drops
+ * invalid labels silently.
+ */
 const DROPPED =
   'what a webhook adds and the schema does not have is dropped at once, and wrong types are errors';
 
@@ -832,7 +845,7 @@ const CUSTOM: readonly Case[] = [
   ),
 ];
 
-/** What a webhook says of a request. */
+/** Cases about webhooks that allow or reject. */
 const VERDICTS: readonly Case[] = [
   rejected('without explanation'),
   rejected('with a message', { message: 'no way' }),
@@ -925,7 +938,7 @@ const again = (key: string): Behaviour =>
     ),
   ]);
 
-/** What webhooks change. */
+/** Cases about patches. */
 const PATCHES: readonly Case[] = [
   changed('add', [add('/data/x', 'y'), add('/metadata/labels', { a: 'b' })]),
   changed(
@@ -1105,7 +1118,7 @@ const block = (type: string): string =>
 const KEY = block('PUBLIC KEY');
 const BROKEN = block('CERTIFICATE');
 
-/** What goes wrong. */
+/** Cases about failures. */
 const FAILURES: readonly Case[] = [
   ...fails('another uid', answer({ allowed: true, uid: 'other' })),
   ...fails('no uid', answer({ allowed: true, uid: undefined })),

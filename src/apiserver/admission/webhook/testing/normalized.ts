@@ -1,4 +1,4 @@
-// Values without what two servers, or two runs, cannot have in common.
+// Normalizes values: removes everything that differs between two servers or two runs.
 
 const UNIQUE: ReadonlySet<string> = new Set([
   'uid',
@@ -8,7 +8,10 @@ const UNIQUE: ReadonlySet<string> = new Set([
   'time',
 ]);
 
-/** `text`: returns a text without what the caller knows to be different. Keys of objects are sorted. */
+/**
+ * Returns the normalized value, with sorted keys. `text`: removes from a text what the caller
+ * expects to differ.
+ */
 export function normalized(value: unknown, text: (value: string) => string): unknown {
   if (typeof value === 'string') return withoutIdentities(text(value));
   if (Array.isArray(value)) return value.map((item) => normalized(item, text));
@@ -22,7 +25,7 @@ export function normalized(value: unknown, text: (value: string) => string): unk
       (key !== 'uid' || item.length === 36)
     )
       return [key, 'UNIQUE'];
-    // Upstream finds some mistakes twice.
+    // Upstream reports some errors twice.
     if (key === 'causes' && Array.isArray(item))
       return [key, unique(normalized(item, text) as unknown[])];
     return [key, normalized(item, text)];

@@ -1,21 +1,24 @@
-// Runs the cases at a server: configures their webhooks, sends their requests, and records what comes of it.
+// Runs the cases against a server: configures their webhooks, sends their requests, and records the
+// results.
 
 import type { ReceivedRequest, WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import { allow, deny, drip, hang } from './behaviours.ts';
-import type { Behaviour, Review } from './behaviours.ts';
+import { allow, type Behaviour, deny, drip, hang, type Review } from './behaviours.ts';
 import type { Case, CaseHook, CaseRequest } from './cases.ts';
 import { normalized } from './normalized.ts';
 
 export interface CaseAnswer {
   readonly code: number;
-  /** Parsed, if it is JSON. */
+  /** The parsed body if it is JSON, else its text. */
   readonly body: unknown;
   readonly warnings: readonly string[];
 }
 
 export type Send = (request: CaseRequest) => Promise<CaseAnswer>;
 
-/** What came of one request: what the client got, and what the webhooks received, in order. */
+/**
+ * The result of one request: the client's response, and the requests that the webhooks received, in
+ * order.
+ */
 export interface Outcome {
   readonly answer: unknown;
   readonly received: readonly {
@@ -31,7 +34,10 @@ const RESOURCES = {
   validating: 'validatingwebhookconfigurations',
 } as const;
 const TYPES = ['mutating', 'validating'] as const;
-/** The webhooks of a case are known to the server once a request for a limit range is denied by one that was configured after them. */
+/**
+ * The configuration of the marker webhooks, which deny the marker object. It is written after a
+ * case's webhooks. Once the server calls the marker webhooks, it also has those of the case.
+ */
 const MARKER = 'z-marker';
 const MARKER_PATH = '/api/v1/namespaces/default/limitranges?dryRun=All';
 const MARKED = {
@@ -49,7 +55,10 @@ const USUAL_RULES = [
 export class CaseRunner {
   readonly #send: Send;
   readonly #webhook: WebhookServer;
-  /** Tells the requests of this server apart from those of another one that shares the webhook server. */
+  /**
+   * Distinguishes the requests of this server from those of another one that uses the same webhook
+   * server.
+   */
   readonly #side: string;
   readonly #received: ReceivedRequest[] = [];
   #hooks: readonly CaseHook[] = [];
@@ -57,7 +66,10 @@ export class CaseRunner {
   readonly #onHang: () => Promise<void>;
   #hanging: Promise<void> = Promise.resolve();
 
-  /** `onHang`: called when a webhook is asked that will not answer in time. The next request waits for what it returns. */
+  /**
+   * Creates a runner. `onHang`: called when a request reaches a webhook that never responds. The
+   * next request waits for its result.
+   */
   constructor(config: {
     readonly send: Send;
     readonly webhook: WebhookServer;
@@ -70,7 +82,7 @@ export class CaseRunner {
     this.#side = config.side;
   }
 
-  /** Answers a request of this server. */
+  /** Responds to a webhook request of this server. */
   serve(
     request: ReceivedRequest,
     response: Parameters<WebhookServer['handler']>[1],
@@ -171,7 +183,8 @@ export class CaseRunner {
       rules,
       sideEffects: 'None',
       admissionReviewVersions: ['v1'],
-      // Told apart by the order in which both types are asked: the validating one is seen once the mutating one is not asked.
+      // Both types of markers share one webhook server. The order of calls distinguishes them: the
+      // validating one is called only when the mutating one is not.
       objectSelector: { matchLabels: { marker: type } },
     };
     return {
@@ -185,7 +198,7 @@ export class CaseRunner {
     return { url: `${this.#webhook.url}/${this.#side}/${path}`, caBundle: this.#webhook.caBundle };
   }
 
-  /** Fills in what a client config of a case leaves open. */
+  /** Fills in the placeholders of a case's client config. */
   #filled(clientConfig: object, index: number): unknown {
     const { port, caBundle } = this.#webhook;
     const text = JSON.stringify(clientConfig)
@@ -196,7 +209,7 @@ export class CaseRunner {
     return JSON.parse(text);
   }
 
-  /** Waits until the server denies, or admits again, what the markers deny. */
+  /** Waits until the server denies the markers, or admits them again. */
   async #await(denied: boolean): Promise<void> {
     for (const type of TYPES) {
       const body = { ...MARKED, metadata: { ...MARKED.metadata, labels: { marker: type } } };
@@ -211,11 +224,14 @@ export class CaseRunner {
     }
   }
 
-  /** Mutating webhooks are called in their order, validating ones at the same time. */
+  /**
+   * Returns the received requests. Mutating webhooks are called in order, validating ones
+   * concurrently.
+   */
   #receivedInOrder({ withoutBodies = false }: Case): Outcome['received'] {
     const entries = this.#received.map(({ url, body }) => {
       const last = url.split(/[/?]/)[2] ?? '';
-      // A redirect may lead elsewhere.
+      // A redirect may lead to another path.
       const hook = /^\d+$/.test(last) ? Number(last) : -1;
       const review: unknown = body === '' || withoutBodies ? null : JSON.parse(body);
       return { hook, url: this.#text(url), body: this.#normalized(review) };

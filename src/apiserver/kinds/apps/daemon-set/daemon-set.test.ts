@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { Answered, ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type Answered,
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let daemonSets: ResourceRequests;
@@ -31,7 +35,7 @@ const generations = ({ object: { metadata } }: Answered) => [
 ];
 
 describe('daemon sets', () => {
-  test('are made with defaults and without a status', async () => {
+  test('are created with defaults and without a status', async () => {
     const { code, object } = await daemonSets.create({
       ...daemonSet(),
       status: { numberReady: 3 },
@@ -49,7 +53,7 @@ describe('daemon sets', () => {
     });
   });
 
-  test('count changes, and those of the template apart', async () => {
+  test('count changes, and separately those of the template', async () => {
     expect(generations(await daemonSets.create(daemonSet()))).toEqual([1, '1']);
     expect(generations(await daemonSets.patch('agent', { spec: { minReadySeconds: 1 } }))).toEqual([
       2,
@@ -71,7 +75,7 @@ describe('daemon sets', () => {
     expect(object.metadata.annotations).toEqual({ ...annotations, [TEMPLATE_GENERATION]: count });
   });
 
-  test('nobody else counts', async () => {
+  test('clients cannot set the template generation', async () => {
     await daemonSets.create(daemonSet());
     const set = { metadata: { annotations: { [TEMPLATE_GENERATION]: '9' } } };
     expect(generations(await daemonSets.patch('agent', set))).toEqual([1, '1']);
@@ -81,7 +85,7 @@ describe('daemon sets', () => {
     ).toEqual([1, '1']);
   });
 
-  test('a count that is none is refused', async () => {
+  test('an invalid template generation is rejected', async () => {
     const refused = await daemonSets.create(daemonSet({ [TEMPLATE_GENERATION]: 'many' }));
     expect([refused.code, refused.message]).toEqual([
       400,
@@ -100,7 +104,8 @@ describe('daemon sets', () => {
 
   test('warn when the template changes', async () => {
     const warning =
-      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1';
+      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are ' +
+      'invalid and will be treated as 1';
     await daemonSets.create(daemonSet());
     const template = { spec: { terminationGracePeriodSeconds: -1 } };
     expect((await daemonSets.patch('agent', { spec: { template } })).warnings).toEqual([warning]);
@@ -109,7 +114,7 @@ describe('daemon sets', () => {
     );
   });
 
-  test('have a status that is written on its own, and no scale', async () => {
+  test('have a separate status, and no scale', async () => {
     await daemonSets.create(daemonSet());
     const changed = await daemonSets.patch('agent/status', {
       spec: { minReadySeconds: 5 },
@@ -123,7 +128,7 @@ describe('daemon sets', () => {
     expect(served?.subresources?.map(({ name }) => name)).toEqual(['status']);
   });
 
-  test('are shown', async () => {
+  test('have a table', async () => {
     await daemonSets.create(daemonSet());
     expect((await daemonSets.table()).rows).toEqual([
       ['agent', 0, 0, 0, 0, 0, '<none>', '0s', 'c', 'i', 'app=agent'],

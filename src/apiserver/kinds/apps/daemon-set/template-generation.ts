@@ -1,5 +1,5 @@
-// How often a daemon set's template has changed. It was a field once; clients and pods of old know it as an annotation, which
-// the server alone counts.
+// The template generation of a daemon set: the number of versions of its template. It was a field
+// once, and is now an annotation for old clients and pods. Only the server counts it.
 
 import type * as apps from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -11,14 +11,20 @@ import { mergedMap } from '#machinery/collections/string-map.ts';
 
 type DaemonSet = Immutable<apps.DaemonSet>;
 
-/** Begins with 1, or where the client says. Throws BadRequest if that is no number. */
+/**
+ * Returns the daemon set with the initial generation: 1, or the client's value. Throws BadRequest
+ * if that is not a number.
+ */
 export function initialTemplateGeneration(daemonSet: DaemonSet): DaemonSet {
   return withGeneration(daemonSet, Math.max(1, generationOf(daemonSet)));
 }
 
-/** Whatever the client says, it is what it was, and one more if the template has changed. */
+/**
+ * Returns the daemon set with the stored generation, incremented if the template has changed. The
+ * client's value is ignored.
+ */
 export function nextTemplateGeneration(daemonSet: DaemonSet, old: DaemonSet): DaemonSet {
-  // Not for its value, but what is no number is refused.
+  // The client's value is only validated.
   generationOf(daemonSet);
   const changed = !semanticEqual(daemonSet.spec.template, old.spec.template);
   return withGeneration(daemonSet, generationOf(old) + (changed ? 1 : 0));

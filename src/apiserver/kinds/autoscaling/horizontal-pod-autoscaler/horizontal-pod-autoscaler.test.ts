@@ -6,8 +6,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { ObjectFormat } from '#apiserver/registry/encoded-object.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const V1 = '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers';
 const V2 = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers';
@@ -42,7 +41,7 @@ const rules = (more: object = {}) => ({
 });
 
 describe('defaults', () => {
-  test('are one pod at least, and the CPU', async () => {
+  test('set one pod as the minimum, and a CPU metric', async () => {
     const { json } = await api.post(V2, hpa());
     expect(json.spec).toEqual({ scaleTargetRef, minReplicas: 1, maxReplicas: 5, metrics: [cpu] });
     expect(json.status).toEqual({ desiredReplicas: 0, currentMetrics: null });
@@ -53,7 +52,7 @@ describe('defaults', () => {
     });
   });
 
-  test('fill in behavior, where there is some', async () => {
+  test('complete an existing behavior', async () => {
     const { json } = await api.post(
       V2,
       hpa({ behavior: { scaleDown: { selectPolicy: 'Min', tolerance: '50m' } } }),
@@ -79,7 +78,7 @@ describe('defaults', () => {
 });
 
 describe('the first version', () => {
-  test('carries in annotations what it has no field for, and takes it back', async () => {
+  test('stores fields that it lacks in annotations, and restores them', async () => {
     await api.post(
       V2,
       hpa({
@@ -108,7 +107,7 @@ describe('the first version', () => {
     expect(metadata.annotations).toBeUndefined();
   });
 
-  test('creates, with the CPU if it names nothing else', async () => {
+  test('creates a CPU metric if the object has no other', async () => {
     expect((await api.post(V1, hpa())).json.spec).toMatchObject({
       targetCPUUtilizationPercentage: 80,
     });
@@ -124,7 +123,7 @@ describe('the first version', () => {
     ]);
   });
 
-  test('a client that leaves the CPU out owns its default', async () => {
+  test('a client that omits the CPU metric owns its default', async () => {
     const owned = { fieldsV1: { 'f:spec': { 'f:targetCPUUtilizationPercentage': {} } } };
     expect((await api.post(V1, hpa())).json.metadata.managedFields).toMatchObject([owned]);
     await api.post(V2, { ...hpa({ metrics: [pods] }), metadata: { name: 'b' } });
@@ -174,7 +173,7 @@ describe('the first version', () => {
     );
   });
 
-  test('an annotation that cannot be read carries nothing', async () => {
+  test('an annotation that cannot be parsed is ignored', async () => {
     const annotations = {
       'autoscaling.alpha.kubernetes.io/metrics': '{',
       'autoscaling.alpha.kubernetes.io/behavior': '[]',
@@ -362,7 +361,7 @@ test('both versions have the same table', async () => {
   }
 });
 
-test('autoscalers can be applied, in either version', async () => {
+test('autoscalers can be applied in either version', async () => {
   const apply = (path: string, body: object) =>
     send(t.server, {
       method: 'PATCH',
@@ -382,7 +381,7 @@ test('autoscalers can be applied, in either version', async () => {
   expect([code, json.spec]).toMatchObject([200, { maxReplicas: 7 }]);
 });
 
-test('objects that a server stored in the first version are served, applied to, and migrated', async () => {
+test('objects that are stored in the first version are served, applied to, and migrated', async () => {
   const apply = (path: string, manager: string, spec: object, version: string) =>
     send(t.server, {
       method: 'PATCH',
@@ -407,7 +406,7 @@ test('objects that a server stored in the first version are served, applied to, 
   ).toBe(201);
   expect((await api.post(V2, { ...hpa(), metadata: { name: 'b' } })).code).toBe(201);
 
-  // As an older server would have stored it.
+  // Stores the object as an older server would have done.
   const key = '/registry/horizontalpodautoscalers/default/a';
   const old = (await api.get(`${V1}/a`)).json as unknown as KubeObject;
   const value = new ObjectFormat('autoscaling/v1', 'HorizontalPodAutoscaler').encode(old);

@@ -1,4 +1,5 @@
-// The resources horizontalpodautoscalers of two versions. Objects are stored in the second, and its rules are those of the first, too.
+// The resource horizontalpodautoscalers in two versions. Objects are stored in the second one,
+// whose rules also apply to the first.
 
 import { conversions, fromV1, toV1 } from '#api/groups/autoscaling/v1/conversion.ts';
 import { horizontalPodAutoscalers as firstAutoscalers } from '#api/groups/autoscaling/v1/index.ts';
@@ -45,7 +46,7 @@ const inFirst = (autoscaler: Autoscaler): FirstAutoscaler => ({
   ...toV1(autoscaler),
 });
 
-/** Hooks convert: parts of spec and status are in annotations of the first version. */
+/** Converts in each hook: the first version has parts of spec and status in annotations. */
 const firstStrategy: ResourceStrategy<FirstAutoscaler> = {
   prepareForCreate: (autoscaler) => inFirst({ ...inSecond(autoscaler), status: NO_STATUS }),
   validate: (autoscaler, context) =>

@@ -1,4 +1,4 @@
-// The tables of autoscalers, of both versions.
+// The tables of autoscalers, in both versions.
 
 import { fromV1 } from '#api/groups/autoscaling/v1/conversion.ts';
 import type * as v1 from '#api/groups/autoscaling/v1/index.ts';
@@ -12,7 +12,7 @@ type Autoscaler = Immutable<v2.HorizontalPodAutoscaler>;
 type Target = Immutable<v2.MetricTarget>;
 type Current = Immutable<v2.MetricValueStatus>;
 
-/** So many metrics are shown; of others only the number. */
+/** The number of metrics that a cell shows. Of the others it shows only the number. */
 const SHOWN = 2;
 
 export const horizontalPodAutoscalerTable: TableConvertor<Autoscaler> = {

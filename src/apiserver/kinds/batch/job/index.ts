@@ -36,7 +36,7 @@ const SPEC = new field.FieldPath('spec');
 const jobStrategy: ResourceStrategy<Job> = {
   generation: true,
   checksNameOnUpdate: true,
-  // Before there was a choice, its pods outlived it.
+  // The default of this API version keeps a job's pods, as upstream.
   defaultGarbageCollection: 'orphan',
   prepareForCreate: (job) =>
     withTemplateLabels(withGeneratedSelector(withEnabledTemplateFields({ ...job, status: {} }))),
@@ -86,7 +86,10 @@ function statusOf({ metadata, status }: Job): string {
   return hasCondition(status, 'FailureTarget') ? 'FailureTarget' : 'Running';
 }
 
-/** A job without a number of completions is done when one pod has succeeded. */
+/**
+ * Returns the cell of completions. A job without a number of completions is complete when one pod
+ * has succeeded.
+ */
 function completionsOf({ spec, status }: Job): string {
   const { completions, parallelism = 0 } = spec;
   const succeeded = status.succeeded ?? 0;

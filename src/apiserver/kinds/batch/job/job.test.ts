@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startWorkloadServer } from '#apiserver/testing/workloads.ts';
-import type { ResourceRequests, WorkloadServer } from '#apiserver/testing/workloads.ts';
+import {
+  type ResourceRequests,
+  startWorkloadServer,
+  type WorkloadServer,
+} from '#apiserver/testing/workloads.ts';
 
 let t: WorkloadServer;
 let jobs: ResourceRequests;
@@ -40,7 +43,7 @@ const templateLabels = (spec: Readonly<Record<string, unknown>>): unknown =>
   (spec['template'] as { metadata: { labels?: unknown } }).metadata.labels;
 
 describe('the pods of a job', () => {
-  test('are found by labels that the server makes', async () => {
+  test('are selected by labels that the server generates', async () => {
     const { code, object } = await jobs.create(job({}, {}, { status: { succeeded: 3 } }));
     expect(code).toBe(201);
     const { uid, labels, generation } = object.metadata;
@@ -50,13 +53,13 @@ describe('the pods of a job', () => {
       matchLabels: { 'batch.kubernetes.io/controller-uid': uid },
     });
     expect(templateLabels(object.spec)).toEqual(generated(uid));
-    // A job without labels has those of its pods.
+    // A job without labels gets those of its pods.
     expect(labels).toEqual(generated(uid));
     expect(Object.keys(labels ?? {})).toEqual(Object.keys(labels ?? {}).sort());
     expect(object.spec).toMatchObject({ completions: 1, backoffLimit: 6, manualSelector: false });
   });
 
-  test('keep the labels that they are given; the job has its own', async () => {
+  test('keep their labels; the job has its own', async () => {
     const { object } = await jobs.create({
       ...job({}, { labels: { app: 'x' } }),
       metadata: { name: 'pi', labels: { app: 'x' } },
@@ -65,7 +68,7 @@ describe('the pods of a job', () => {
     expect(object.metadata.labels).toEqual({ app: 'x' });
   });
 
-  test('give the job theirs, if it has none', async () => {
+  test('give the job their labels, if it has none', async () => {
     const { object } = await jobs.create(job({}, { labels: { app: 'x' } }));
     expect(object.metadata.labels).toEqual({ app: 'x', ...generated(object.metadata.uid) });
     const without = await jobs.patch('pi', { metadata: { labels: null } });
@@ -73,26 +76,26 @@ describe('the pods of a job', () => {
     expect(without.object.metadata.resourceVersion).toBe(object.metadata.resourceVersion);
   });
 
-  test('have names made by the server, too', async () => {
+  test('have labels even if the job’s name is generated', async () => {
     const { object } = await jobs.create({ ...job(), metadata: { generateName: 'pi-' } });
     expect(templateLabels(object.spec)).toEqual(
       generated(object.metadata.uid, object.metadata.name),
     );
   });
 
-  test('cannot be claimed with the labels of another job', async () => {
+  test('cannot have the labels of another job', async () => {
     const { code, causes } = await jobs.create(job({}, { labels: { 'job-name': 'other' } }));
     expect([code, causes]).toEqual([422, ['spec.template.metadata.labels[job-name]']]);
   });
 
-  test('are not selected by hand without saying so', async () => {
+  test('are not selected manually without manualSelector', async () => {
     const { code, causes } = await jobs.create(
       job({ selector: { matchLabels: { app: 'x' } } }, { labels: { app: 'x' } }),
     );
     expect([code, causes]).toEqual([422, ['spec.selector']]);
   });
 
-  test('can be selected by hand', async () => {
+  test('can be selected manually', async () => {
     const selector = { matchLabels: { app: 'x' } };
     const { code, object } = await jobs.create(
       job({ manualSelector: true, selector }, { labels: { app: 'x' } }),
@@ -105,17 +108,18 @@ describe('the pods of a job', () => {
 });
 
 describe('jobs', () => {
-  test('are refused with every cause', async () => {
+  test('are rejected with every cause', async () => {
     const { code, message } = await jobs.create(
       job({ completions: -1, completionMode: 'NonIndexed', backoffLimit: -1 }),
     );
     expect(code).toBe(422);
     expect(message).toBe(
-      'Job.batch "pi" is invalid: [spec.completions: Invalid value: -1: must be greater than or equal to 0, spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0]',
+      'Job.batch "pi" is invalid: [spec.completions: Invalid value: -1: must be greater than ' +
+        'or equal to 0, spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0]',
     );
   });
 
-  test('without a name are refused for that', async () => {
+  test('without a name are rejected for that', async () => {
     const { code, causes } = await jobs.create({
       spec: job({ completionMode: 'Indexed', completions: 3 }).spec,
     });
@@ -123,20 +127,23 @@ describe('jobs', () => {
     expect(new Set(causes)).toEqual(new Set(['metadata.name']));
   });
 
-  test('that may surprise are warned of', async () => {
+  test('cause warnings about surprising fields', async () => {
     const spec = { completionMode: 'Indexed', completions: 100_001, parallelism: 10_001 };
     const { code, warnings } = await jobs.create(job(spec));
     expect(code).toBe(201);
     expect(warnings).toEqual([
-      'spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail',
+      'spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism ' +
+        'higher than 10^4, Kubernetes might not be able to track completedIndexes when a big ' +
+        'number of indexes fail',
     ]);
     const dotted = await jobs.create({ ...job(), metadata: { name: 'pi.1' } });
     expect(dotted.warnings).toEqual([
-      'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]',
+      'metadata.name: this is used in Pod names and hostnames, which can result in surprising ' +
+        'behavior; a DNS label is recommended: [must not contain dots]',
     ]);
   });
 
-  test('change little, and count it', async () => {
+  test('allow few changes, and count them', async () => {
     await jobs.create(job());
     const suspended = await jobs.patch('pi', { spec: { suspend: true } });
     expect([suspended.code, suspended.object.metadata.generation]).toEqual([200, 2]);
@@ -159,7 +166,7 @@ describe('jobs', () => {
     lastTransitionTime: null,
   });
 
-  test('have a status whose history is watched', async () => {
+  test('have a status with valid transitions only', async () => {
     await jobs.create(job());
     const begun = await jobs.patch('pi/status', {
       spec: { suspend: true },
@@ -187,7 +194,7 @@ describe('jobs', () => {
     expect(undone.causes).toEqual(['status.conditions', 'status.conditions']);
   });
 
-  test('can be selected by how many pods have succeeded', async () => {
+  test('can be selected by the number of successful pods', async () => {
     await jobs.create(job());
     await jobs.create({ ...job(), metadata: { name: 'e' } });
     await jobs.patch('e/status', { status: { succeeded: 1 } });
@@ -195,7 +202,7 @@ describe('jobs', () => {
     expect(await jobs.list('fieldSelector=status.successful%3D0')).toEqual(['pi']);
   });
 
-  test('leave their pods behind, unless told otherwise', async () => {
+  test('keep their pods when they are deleted, by default', async () => {
     await jobs.create(job());
     const marked = await jobs.delete('pi');
     expect(marked.object.metadata.finalizers).toEqual(['orphan']);
@@ -204,7 +211,7 @@ describe('jobs', () => {
     expect((await jobs.get('e')).code).toBe(404);
   });
 
-  test('are shown', async () => {
+  test('have a table', async () => {
     const { object } = await jobs.create(job());
     const { columns, rows } = await jobs.table();
     expect(columns).toEqual([

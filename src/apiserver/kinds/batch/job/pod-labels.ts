@@ -1,4 +1,5 @@
-// The labels and the selector by which a job knows its pods. The server makes them, unless the user wants to (manualSelector).
+// The labels and the selector by which a job selects its pods. The server generates them unless the
+// user sets manualSelector.
 
 import type * as batch from '#api/groups/batch/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -12,11 +13,14 @@ import { mergedMap } from '#machinery/collections/string-map.ts';
 
 type Job = Immutable<batch.Job>;
 
-/** Labels and a selector that no other job has. What the user gave stays; where it says something else, validation refuses it. */
+/**
+ * Returns the job with unique labels and selector. The user's values stay; validation rejects
+ * contradictory ones.
+ */
 export function withGeneratedSelector(job: Job): Job {
   if (job.spec.manualSelector === true) return job;
   const { uid } = job.metadata;
-  // Without a name it is refused, but later.
+  // Validation rejects a missing name later.
   const name = (job.metadata as { readonly name?: string }).name ?? '';
   const { template, selector } = job.spec;
   const own = {
@@ -40,7 +44,9 @@ export function withGeneratedSelector(job: Job): Job {
   };
 }
 
-/** Returns the job with the labels of its template if it has none: defaults apply to what is stored, too. */
+/**
+ * Returns the job with the labels of its template if it has none. This also applies to stored jobs.
+ */
 export function withTemplateLabels(job: Job): Job {
   const { labels } = job.spec.template.metadata;
   if (labels === undefined || Object.keys(job.metadata.labels ?? {}).length > 0) return job;

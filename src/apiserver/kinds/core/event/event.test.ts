@@ -4,8 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/events';
 
@@ -23,16 +22,17 @@ afterEach(async () => {
 });
 
 const manifest = (name: string, more = ''): string =>
-  `apiVersion: v1\nkind: Event\nmetadata: {name: ${name}}\ninvolvedObject: {kind: Pod, name: p, namespace: default}\n${more}`;
+  `apiVersion: v1\nkind: Event\nmetadata: {name: ${name}}\ninvolvedObject: {kind: Pod, name: ` +
+  `p, namespace: default}\n${more}`;
 
-test('may be called anything that a path can have', async () => {
+test('may have any name that a path allows', async () => {
   expect((await api.post(PATH, manifest('A_b.17C~'))).code).toBe(201);
   expect(outcome(await api.post(PATH, manifest("'a%b'")))).toContain(
     `metadata.name: Invalid value: "a%b": may not contain '%'`,
   );
 });
 
-test('go by themselves after an hour, counted from the last change', async () => {
+test('expire an hour after the last change', async () => {
   await api.post(PATH, manifest('a'));
   await clock.advance(59 * 60_000);
   expect((await api.patch(`${PATH}/a`, { count: 2 })).code).toBe(200);
@@ -42,18 +42,19 @@ test('go by themselves after an hour, counted from the last change', async () =>
   expect((await api.get(`${PATH}/a`)).code).toBe(404);
 });
 
-test('are of the namespace that they are about', async () => {
+test('are in the namespace of their object', async () => {
   const foreign = manifest('a').replace('namespace: default', 'namespace: other');
   expect(outcome(await api.post(PATH, foreign))).toBe(
-    '422 Invalid: Event "a" is invalid: involvedObject.namespace: Invalid value: "other": does not match event.namespace',
+    '422 Invalid: Event "a" is invalid: involvedObject.namespace: Invalid value: "other": does ' +
+      'not match event.namespace',
   );
 });
 
-test('PUT makes one that is not there', async () => {
+test('PUT creates a missing one', async () => {
   expect((await api.put(`${PATH}/a`, manifest('a'))).code).toBe(201);
 });
 
-test('a deletion answers a status, and has no dependents', async () => {
+test('a deletion returns a Status, and has no dependents', async () => {
   await api.post(PATH, manifest('a'));
   const answer = await api.delete(`${PATH}/a?propagationPolicy=Foreground`);
   expect(answer.json).toMatchObject({
@@ -75,7 +76,7 @@ test.each<[selector: string, names: string[]]>([
   ['reason=Killing', ['a']],
   ['reportingComponent=mine', ['b']],
   ['source=kubelet', ['a']],
-  // For who knows only the older field.
+  // For clients that use only the older field.
   ['source=mine', ['b']],
   ['type!=Warning', ['b']],
 ])('events are selected by %s', async (selector, names) => {
@@ -87,7 +88,8 @@ test.each<[selector: string, names: string[]]>([
     PATH,
     manifest('b', 'type: Normal\nreportingComponent: mine').replace(
       /involvedObject: .*/,
-      'involvedObject: {kind: X, name: x, namespace: default, uid: u, apiVersion: v1, resourceVersion: "7", fieldPath: spec}',
+      'involvedObject: {kind: X, name: x, namespace: default, uid: u, apiVersion: v1, ' +
+        'resourceVersion: "7", fieldPath: spec}',
     ),
   );
   const { json } = await api.get(`${PATH}?fieldSelector=${encodeURIComponent(selector)}`);

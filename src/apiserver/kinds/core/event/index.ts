@@ -1,4 +1,5 @@
-// The resource events of two groups: the same objects in two forms, stored in that of the core group. Events are removed after an hour, or as --event-ttl says.
+// The resource events of two groups: the same objects in two forms, stored in the form of the core
+// group. Events expire after an hour, or after --event-ttl.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import { events } from '#api/groups/core/v1/index.ts';
@@ -33,7 +34,10 @@ const REFERENCE_FIELDS = [
   'fieldPath',
 ] as const;
 
-/** Returns the fields of the object that an event is about, which the two forms keep in members of different names. */
+/**
+ * Declares the selectable fields of an event's object, which the two forms have in differently
+ * named members.
+ */
 function referenceFields<T>(
   name: string,
   referenceOf: (event: T) => Reference | undefined,
@@ -61,7 +65,7 @@ const inCore = (event: NewerEvent): Event => ({
   ...toCore(event),
 });
 
-/** The rules of the core form, and those for clients of the newer group. */
+/** The rules for the newer form: those of the core form, and stricter ones for its clients. */
 const newerEventStrategy: ResourceStrategy<NewerEvent> = {
   allowCreateOnUpdate: true,
   defaultGarbageCollection: 'unsupported',
@@ -82,7 +86,7 @@ const newerEventStrategy: ResourceStrategy<NewerEvent> = {
 const converter = functionConverter(conversions);
 
 export interface EventServices extends StoreServices {
-  /** How long events are kept. Default: an hour. */
+  /** The time to live of events, in ms. Default: an hour. */
   readonly eventTtlMs?: number;
 }
 

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { WatchEvent } from '#client/transport.ts';
 import { events as newerEvents } from '#api/groups/events/v1/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const CORE = '/api/v1/namespaces/default/events';
 const NEWER = '/apis/events.k8s.io/v1/namespaces/default/events';
@@ -35,7 +34,7 @@ const newer = (more: object = {}) => ({
   ...more,
 });
 
-test('what is told in one group is read in both', async () => {
+test('an event that is created in one group is served in both', async () => {
   expect((await api.post(NEWER, newer())).code).toBe(201);
   const { json } = await api.get(`${CORE}/a`);
   expect(json).toMatchObject({
@@ -61,7 +60,7 @@ test('what is told in one group is read in both', async () => {
   expect((await api.get('/apis/events.k8s.io/v1/events')).json.items).toHaveLength(2);
 });
 
-test('both are watched, in the form of who watches', async () => {
+test('both are watched, in the form of the watcher’s group', async () => {
   const stream = await t.client
     .resource(newerEvents)
     .namespace('default')
@@ -92,7 +91,7 @@ test('fields are selected by their newer names', async () => {
   expect((await api.get(`${CORE}?fieldSelector=regarding.kind%3DPod`)).code).toBe(400);
 });
 
-test('an update in one form keeps what the other says; only the series goes on', async () => {
+test('an update in one form keeps the other’s fields; only the series changes', async () => {
   await api.post(NEWER, newer());
   const series = { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' };
   expect((await api.patch(`${NEWER}/a`, { series })).json).toMatchObject({ series });
@@ -129,7 +128,7 @@ test.each<[object, string]>([
   expect(text).toContain(why);
 });
 
-test('errors name the group of the request, but those of validation name the stored kind', async () => {
+test('errors have the group of the request, but validation errors have the stored kind', async () => {
   await api.post(NEWER, newer());
   expect(outcome(await api.get(`${NEWER}/b`))).toBe(
     '404 NotFound: events.events.k8s.io "b" not found',

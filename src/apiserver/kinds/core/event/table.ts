@@ -1,4 +1,4 @@
-// The table of events. A list is sorted by when each was seen last.
+// The table of events. A list is sorted by the time when each event was last seen.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import { toCore } from '#api/groups/events/v1/conversion.ts';
@@ -10,7 +10,7 @@ import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Event = Immutable<core.Event>;
 
-/** Of events in their newer form. */
+/** The table of the newer form. */
 export const newerEventTable: TableConvertor<Immutable<newer.Event>> = {
   get columns() {
     return eventTable.columns;
@@ -41,7 +41,7 @@ export const eventTable: TableConvertor<Event> = {
     const first = event.firstTimestamp ?? event.eventTime;
     const last =
       event.series === undefined ? (event.lastTimestamp ?? first) : event.series.lastObservedTime;
-    // What happened once, in the newer form, has no count.
+    // A single event in the newer form has no count.
     const count = event.series === undefined ? event.count || 1 : (event.series.count ?? 0);
     const { kind = '', name = '', fieldPath = '' } = event.involvedObject;
     return [
@@ -59,7 +59,7 @@ export const eventTable: TableConvertor<Event> = {
   },
 };
 
-/** Milliseconds; events that do not tell come first. */
+/** Returns the time when the event was last seen, in ms. Events without one come first. */
 function lastSeen({ lastTimestamp }: Event): number {
   return lastTimestamp === undefined || lastTimestamp === null ? 0 : Date.parse(lastTimestamp);
 }

@@ -1,12 +1,16 @@
-// What a new volume is to hold is said in two fields: the older one takes claims and snapshots only and forgets anything else,
-// the newer one takes all. For those who know only one of them both say the same.
+// The data source of a claim's new volume has two fields. The older one supports only claims and
+// snapshots and drops anything else; the newer one supports all kinds. Both are kept equal for
+// clients that use only one of them.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type ClaimSpec = Immutable<core.PersistentVolumeClaimSpec>;
 
-/** Without what is not supported: sources in other namespaces, and foreign kinds in the older field alone. */
+/**
+ * Returns the spec without unsupported data: sources in other namespaces, and other kinds in the
+ * older field.
+ */
 export function supportedDataSources(spec: ClaimSpec, old?: ClaimSpec): ClaimSpec {
   let supported = spec;
   if ((supported.dataSourceRef?.namespace ?? '') !== '' && old?.dataSourceRef === undefined) {
@@ -29,7 +33,7 @@ function isClaimOrSnapshot({ apiGroup, kind }: NonNullable<ClaimSpec['dataSource
   return kind === 'VolumeSnapshot' && group === 'snapshot.storage.k8s.io';
 }
 
-/** The field that is missing is filled in from the other. */
+/** Returns the spec with a missing field filled in from the other. */
 export function withBothDataSources(spec: ClaimSpec): ClaimSpec {
   const { dataSource, dataSourceRef } = spec;
   if (dataSource !== undefined && dataSourceRef === undefined)

@@ -26,7 +26,7 @@ const persistentVolumeClaimStrategy: ResourceStrategy<PersistentVolumeClaim> = {
   }),
   validate: (claim) => validatePersistentVolumeClaim(claim),
   warningsOnCreate: (claim) => persistentVolumeClaimWarnings(claim),
-  // Clients that know only the older field send what they have read without the newer one.
+  // Clients that use only the older field send objects back without the newer one.
   prepareForUpdate: (claim, old) => ({
     ...claim,
     spec: withBothDataSources(supportedDataSources(claim.spec, old.spec)),

@@ -1,4 +1,4 @@
-// An annotation of old that confines a container becomes the field of today.
+// The old AppArmor annotation of a container is converted to the field.
 
 import { expect, test } from 'vitest';
 
@@ -51,11 +51,11 @@ test.each<[what: string, annotation: string, spec: string, profile: unknown, war
   ],
   ['of another container', 'unconfined', 'containers: [{name: d, image: x}]', undefined, []],
 ])('%s', (_, annotation, spec, profile, warnings) => {
-  const told: string[] = [];
+  const received: string[] = [];
   const given = pod(annotation, spec);
   const before = structuredClone(given);
-  const made = withAppArmorFields(given, (text) => told.push(text));
+  const made = withAppArmorFields(given, (text) => received.push(text));
   expect(made.spec.containers[0]?.securityContext?.appArmorProfile).toEqual(profile);
-  expect(told).toEqual(warnings);
+  expect(received).toEqual(warnings);
   expect(given).toEqual(before);
 });

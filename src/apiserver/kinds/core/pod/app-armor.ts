@@ -1,5 +1,5 @@
-// What confines a container was an annotation of its pod before it was a field. Who still writes the annotation gets the field,
-// since only that is read, and is told so.
+// AppArmor profiles were annotations of a pod before there was a field. Only the field is used, so
+// the annotations of older clients are converted, with a warning.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import { validateAppArmorProfile } from '#api/groups/core/v1/validation/index.ts';
@@ -14,7 +14,10 @@ import type { Pod } from './pod.ts';
 
 type Confined = Pick<Immutable<core.Container>, 'name' | 'securityContext'>;
 
-/** Answers the same pod if no annotation has to become a field. `warn` is told of each that says nothing, or what no field says. */
+/**
+ * Returns the pod with fields for its annotations; the same pod if there is nothing to convert.
+ * `warn` is called for each annotation that is invalid or has no equivalent field.
+ */
 export function withAppArmorFields(pod: Pod, warn: (text: string) => void): Pod {
   const { spec } = pod;
   const annotations = pod.metadata.annotations ?? {};

@@ -1,4 +1,4 @@
-// Binding a pod to a node: the one way in which spec.nodeName is ever set after creation.
+// Binding a pod to a node, the only way to set spec.nodeName after creation.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import { validateBinding } from '#api/groups/core/v1/validation/index.ts';
@@ -17,9 +17,13 @@ type Binding = Immutable<core.Binding>;
 
 const BINDINGS = { group: '', resource: 'pods/binding' } as const;
 
-/** Serves pods/NAME/binding; with the name of the pod in the object, also the older resource bindings. */
+/**
+ * Serves pods/NAME/binding, and the older resource bindings, which have the pod's name in the
+ * object.
+ */
 export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest {
-  // A binding obeys its own rules (see bind), not those of pod updates, which forbid to set the node.
+  // A binding has its own rules (see bind), since the rules of pod updates do not allow setting the
+  // node.
   const pods = store.view({ validateUpdate: () => [] });
   return {
     async create(
@@ -34,7 +38,7 @@ export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest 
         throw apierrors.badRequest('name in URL does not match name in Binding object');
       }
       const problems = field.toAggregate(validateBinding(binding));
-      // Kubernetes does not tell it as invalid either, but as an error of the server, in the same words.
+      // Kubernetes also reports this as a server error with the same text, not as Invalid.
       if (problems !== undefined) throw apierrors.badRequest(problems.message);
       await options.validate?.(binding, undefined);
       await pods.update(
@@ -64,7 +68,8 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
   }
   if ((resourceVersion ?? '') !== '' && resourceVersion !== pod.metadata.resourceVersion) {
     throw conflict(
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${pod.metadata.resourceVersion}`,
+      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ` +
+        `ResourceVersion in object meta: ${pod.metadata.resourceVersion}`,
     );
   }
   if (pod.metadata.deletionTimestamp !== undefined)

@@ -1,4 +1,4 @@
-// Conditions of pods that the API server itself sets.
+// Helpers for pod conditions that the API server sets.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -6,7 +6,10 @@ import { formatTime } from '#machinery/text/time.ts';
 
 type Condition = Immutable<core.PodCondition>;
 
-/** The list with the condition in it, in place of the one of its type. Its time is that of the last change of its status. */
+/**
+ * Returns the list with the condition in the place of the one of its type. Its transition time
+ * changes only with its status.
+ */
 export function withCondition(
   list: readonly Condition[] = [],
   condition: Omit<Condition, 'lastProbeTime' | 'lastTransitionTime'>,
@@ -20,7 +23,10 @@ export function withCondition(
   return old === undefined ? [...list, set] : list.with(index, set);
 }
 
-/** Who writes conditions need not know which generation of the pod they are about: what others have said of that stays. */
+/**
+ * Returns the conditions with stored observedGenerations filled in, for clients that do not set
+ * them.
+ */
 export function withObservedGenerations(
   list: readonly Condition[] | undefined,
   old: readonly Condition[] = [],

@@ -1,4 +1,4 @@
-// Eviction: a deletion that the pod's disruption budget may refuse.
+// Eviction: a deletion that a disruption budget of the pod may reject.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -30,12 +30,12 @@ const EVICTED = {
   message: 'Eviction API: evicting',
 } as const;
 
-/** So often an eviction that met a change of its pod begins again. */
+/** The number of attempts of an eviction that conflicts with changes of its pod. */
 const ATTEMPTS = 20;
 
 export interface EvictionServices {
   readonly clock: Clock;
-  /** For the budgets. */
+  /** Finds the kind of the budgets. */
   readonly findKind: FindKind;
 }
 
@@ -92,7 +92,8 @@ class EvictionOfPod {
       const pod = await store.find(context.namespace, name);
       if (pod === undefined) throw apierrors.notFound(store.type, name);
       if (!needsNoBudget(pod)) return this.#evictWithin(pod, options, insists);
-      // One that has not started could become healthy in between, and then it counts.
+      // A pod that has not started may become healthy in the meantime, and then its budget counts.
+      // The preconditions detect that.
       const guarded =
         pod.status.phase === 'Pending' && pod.metadata.deletionTimestamp === undefined && !insists;
       try {
@@ -103,7 +104,7 @@ class EvictionOfPod {
     }
   }
 
-  /** A pod that runs goes only if its budget allows that. */
+  /** Evicts a running pod if its budget allows it. */
   async #evictWithin(pod: Pod, options: DeleteOptions, insists: boolean): Promise<void> {
     const budget = await this.#budgetOf(pod);
     if (budget === undefined) return this.#delete(options);
@@ -111,7 +112,7 @@ class EvictionOfPod {
       try {
         return await this.#delete(insists ? options : unchanged(pod, options));
       } catch (error) {
-        // It has changed: it may have become healthy.
+        // The pod has changed, and may have become healthy.
         if (apierrors.isConflict(error) && !insists) throw stillProcessed(budget.metadata.name);
         throw error;
       }
@@ -150,7 +151,10 @@ class EvictionOfPod {
     await status?.rest.update?.(context, name, { apply }, { dryRun, fieldManager });
   }
 
-  /** Why it goes is to be seen on the pod, so that is written first. */
+  /**
+   * Deletes the pod. A condition with the reason is written first, so that it is visible on the
+   * pod.
+   */
   async #delete(options: DeleteOptions): Promise<void> {
     const { store, context, name, clock, fieldManager } = this.#config;
     let { preconditions } = options;
@@ -174,7 +178,10 @@ class EvictionOfPod {
   }
 }
 
-/** It has ended or ends already, or has not begun: nothing is disrupted. */
+/**
+ * Reports whether the pod has ended, is ending or has not started, so that its eviction disrupts
+ * nothing.
+ */
 function needsNoBudget({ metadata, status }: Pod): boolean {
   return (
     ['Succeeded', 'Failed', 'Pending'].includes(status.phase ?? '') ||
@@ -189,7 +196,10 @@ function isReady({ status }: Pod): boolean {
   );
 }
 
-/** A pod that is not healthy may go without counting, if enough others are. */
+/**
+ * Reports whether an unhealthy pod may be evicted without counting, because enough others are
+ * healthy.
+ */
 function allowsUnhealthy({
   spec,
   status: { currentHealthy, desiredHealthy },

@@ -1,21 +1,18 @@
-// The resource pods, and bindings, which is the older path to one of its subresources.
+// The resource pods, and the resource bindings, an older path to the subresource of that name.
 
 import { bindings, pods } from '#api/groups/core/v1/index.ts';
-import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import type { KindDefinition } from '#apiserver/catalog/define-kind.ts';
-import type { Subresource } from '#apiserver/catalog/kind.ts';
+import { defineKind, type KindDefinition } from '#apiserver/catalog/define-kind.ts';
 import { podProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
 import {
   attachSubresource,
   execSubresource,
   logSubresource,
+  type NodeProxyServices,
   portForwardSubresource,
 } from '#apiserver/node-proxy/subresources.ts';
-import type { NodeProxyServices } from '#apiserver/node-proxy/subresources.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import { bindingRest } from './binding.ts';
-import { evictionRest } from './eviction.ts';
-import type { EvictionServices } from './eviction.ts';
+import { evictionRest, type EvictionServices } from './eviction.ts';
 import type { Pod } from './pod.ts';
 import { ephemeralContainersStrategy, resizeStrategy } from './running-pod.ts';
 import { podStatusStrategy, podStrategy } from './strategy.ts';
@@ -24,14 +21,14 @@ import { podTable } from './table.ts';
 const BINDING = { group: '', version: 'v1', kind: 'Binding' } as const;
 const EVICTION = { group: 'policy', version: 'v1', kind: 'Eviction' } as const;
 
-/** What the subresources of pods need. */
+/** The services that the subresources of pods need. */
 export interface PodServices extends StoreServices, NodeProxyServices, EvictionServices {}
 
 const podKind = defineKind<Pod, PodServices>({
   type: pods,
   strategy: podStrategy,
   selectableFields: {
-    // Each kubelet follows the pods of its node.
+    // Indexed, since each kubelet follows the pods of its node.
     'spec.nodeName': {
       value: ({ spec }) => spec.nodeName ?? '',
       indexed: true,
@@ -65,12 +62,15 @@ const podKind = defineKind<Pod, PodServices>({
   },
 });
 
-/** Pods, and bindings: an older resource that is the subresource of that name, with the pod's name in the object. */
+/**
+ * The kinds of pods and of bindings, an older resource that is the subresource of that name, with
+ * the pod's name in the object.
+ */
 export const podKinds: KindDefinition<PodServices> = {
   types: [pods, bindings],
   build(services) {
     const built = podKind.build(services);
-    const binding = built[0]?.subresources?.find(({ name }) => name === 'binding') as Subresource;
+    const binding = built[0]!.subresources!.find(({ name }) => name === 'binding')!;
     return [...built, { type: bindings, rest: binding.rest }];
   },
 };

@@ -1,5 +1,6 @@
-// Labels whose values come from the pod itself: selectors that name their keys are narrowed to those values when the pod is
-// created, so that nobody who evaluates the selectors has to know about the keys.
+// matchLabelKeys: keys of labels whose values come from the pod itself. When the pod is created,
+// its selectors are narrowed to these values, so that the code that evaluates the selectors need
+// not support the keys.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -67,7 +68,10 @@ function terms(affinity: Immutable<core.PodAffinity>, labels: Labels): Immutable
   };
 }
 
-/** Without a selector nothing is selected, whatever the keys. */
+/**
+ * Returns the term with a narrowed selector. A term without a selector selects nothing, whatever
+ * its keys.
+ */
 function narrowed<T extends Keyed>(term: T, labels: Labels): T {
   const { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] } = term;
   if (labelSelector === undefined) return term;

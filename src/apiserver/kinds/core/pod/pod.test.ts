@@ -1,4 +1,4 @@
-// Pods through the API: what a new one begins with, what its status may say, how it comes to a node, how it goes.
+// Pods through the API: defaults of new pods, status updates, bindings, deletion and eviction.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -6,8 +6,7 @@ import { indent } from '#api/testing/manifest.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/pods';
 
@@ -25,7 +24,8 @@ afterEach(async () => {
 });
 
 const manifest = (name: string, spec = '', metadata = ''): string =>
-  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}${metadata}}\nspec:\n  containers: [{name: c, image: x}]\n${indent(spec)}`;
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}${metadata}}\nspec:\n  containers: ` +
+  `[{name: c, image: x}]\n${indent(spec)}`;
 const create = (name: string, spec?: string, metadata?: string): Promise<RawResponse> =>
   api.post(PATH, manifest(name, spec, metadata));
 const pod = async (name: string) => (await api.get(`${PATH}/${name}`)).json;
@@ -33,7 +33,7 @@ const statusOf = async (name: string) => (await pod(name)).status as Record<stri
 const later = (): Promise<void> => clock.advance(60_000);
 
 describe('a new pod', () => {
-  test('is pending, whatever it says', async () => {
+  test('is pending, whatever status the client sends', async () => {
     const { json } = await api.post(
       PATH,
       `${manifest('a', '', ', generation: 7')}\nstatus: {phase: Running, podIP: 1.2.3.4}`,
@@ -42,7 +42,7 @@ describe('a new pod', () => {
     expect(json.metadata.generation).toBe(1);
   });
 
-  test('with a negative grace period has one of a second', async () => {
+  test('with a negative grace period gets one second', async () => {
     const { json } = await create('a', 'terminationGracePeriodSeconds: -1');
     expect(json.spec).toMatchObject({ terminationGracePeriodSeconds: 1 });
     const again = await api.put(`${PATH}/a`, manifest('a', 'terminationGracePeriodSeconds: -5'));
@@ -52,7 +52,7 @@ describe('a new pod', () => {
     ]);
   });
 
-  test('with a scheduling gate is told to wait', async () => {
+  test('with a scheduling gate gets the condition SchedulingGated', async () => {
     await create('a', 'schedulingGates: [{name: example.com/wait}]');
     expect((await statusOf('a'))['conditions']).toEqual([
       {
@@ -72,9 +72,11 @@ describe('a new pod', () => {
     const spec = [
       'affinity:',
       '  podAffinity:',
-      `    requiredDuringSchedulingIgnoredDuringExecution: [${term(', labelSelector: {matchLabels: {x: z}}')}, {topologyKey: zone}]`,
+      '    requiredDuringSchedulingIgnoredDuringExecution: ' +
+        `[${term(', labelSelector: {matchLabels: {x: z}}')}, {topologyKey: zone}]`,
       '  podAntiAffinity:',
-      `    preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: ${term(', labelSelector: {}')}}]`,
+      '    preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: ' +
+        `${term(', labelSelector: {}')}}]`,
       'topologySpreadConstraints:',
       '- {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [app], labelSelector: {}}',
     ];
@@ -105,17 +107,18 @@ describe('a new pod', () => {
     });
   });
 
-  test('is warned of a name that is no host name', async () => {
+  test('causes a warning about a name that is not a host name', async () => {
     const { warnings } = await create('a.b', 'nodeSelector: {beta.kubernetes.io/os: linux}');
     expect(warnings).toEqual([
-      "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
+      "metadata.name: this is used in the Pod's hostname, which can result in surprising " +
+        'behavior; a DNS label is recommended: [must not contain dots]',
       'spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead',
     ]);
   });
 });
 
 describe('the spec', () => {
-  test('counts its generations, unlike metadata and status', async () => {
+  test('changes the generation, unlike metadata and status', async () => {
     await create('a');
     await api.patch(`${PATH}/a`, { metadata: { labels: { x: 'y' } } });
     await api.patch(`${PATH}/a/status`, { status: { phase: 'Running' } });
@@ -124,7 +127,7 @@ describe('the spec', () => {
     expect((await pod('a')).metadata.generation).toBe(2);
   });
 
-  test('does not bring a status along', async () => {
+  test('updates do not change the status', async () => {
     await create('a');
     const { json } = await api.get(`${PATH}/a`);
     const answer = await api.put(`${PATH}/a`, { ...json, status: { phase: 'Running' } });
@@ -134,7 +137,7 @@ describe('the spec', () => {
 });
 
 describe('the status', () => {
-  test('brings along neither spec nor owners nor deletion', async () => {
+  test('updates change neither spec nor owners nor deletion', async () => {
     const owner = '{apiVersion: v1, kind: X, name: x, uid: u}';
     await create('a', '', `, ownerReferences: [${owner}]`);
     const { json } = await api.get(`${PATH}/a`);
@@ -159,7 +162,7 @@ describe('the status', () => {
     expect(answer.json.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('keeps what others have said of generations', async () => {
+  test('keeps observed generations that a client omits', async () => {
     await create('a');
     const condition = (type: string, observedGeneration?: number) => ({
       type,
@@ -184,7 +187,7 @@ describe('the status', () => {
     expect(conditions[0]).not.toHaveProperty('observedGeneration');
   });
 
-  test('has one quality of service for ever', async () => {
+  test('has an immutable quality of service class', async () => {
     await create('a');
     expect(
       outcome(await api.patch(`${PATH}/a/status`, { status: { qosClass: 'Guaranteed' } })),
@@ -281,7 +284,10 @@ describe('bindings', () => {
       () => create('a'),
       binding('a', {}, { uid: 'u' }),
       expect.stringMatching(
-        /^409 Conflict: Operation cannot be fulfilled on pods\/binding "a": Precondition failed: UID in precondition: u, UID in object meta: [-0-9a-f]{36}$/,
+        new RegExp(
+          '^409 Conflict: Operation cannot be fulfilled on pods/binding "a": Precondition failed: ' +
+            'UID in precondition: u, UID in object meta: [-0-9a-f]{36}$',
+        ),
       ) as string,
     ],
     [
@@ -303,14 +309,15 @@ describe('bindings', () => {
         await api.delete(`${PATH}/a`);
       },
       binding('a'),
-      '409 Conflict: Operation cannot be fulfilled on pods/binding "a": pod a is being deleted, cannot be assigned to a host',
+      '409 Conflict: Operation cannot be fulfilled on pods/binding "a": pod a is being ' +
+        'deleted, cannot be assigned to a host',
     ],
   ])('%s', async (_, prepare, body, expected) => {
     await prepare();
     expect(outcome(await api.post(`${PATH}/a/binding`, body))).toEqual(expected);
   });
 
-  test('that are only tried change nothing', async () => {
+  test('of a dry run change nothing', async () => {
     await create('a');
     expect((await api.post(`${PATH}/a/binding?dryRun=All`, binding('a'))).code).toBe(201);
     expect((await pod('a')).spec).not.toHaveProperty('nodeName');
@@ -359,7 +366,7 @@ const eviction = (name: string, deleteOptions?: object): object => ({
 });
 
 describe('evictions', () => {
-  test('say on the pod why it goes', async () => {
+  test('record the reason in a condition of the pod', async () => {
     await create('a', 'nodeName: n1');
     await later();
     const { code, json } = await api.post(
@@ -391,7 +398,7 @@ describe('evictions', () => {
     });
   });
 
-  test('of a pod without a node take it at once', async () => {
+  test('delete a pod without a node at once', async () => {
     const { json } = await create('a');
     const { uid, resourceVersion } = json.metadata;
     expect(
@@ -442,7 +449,7 @@ describe('evictions', () => {
     expect((await statusOf('a'))['conditions']).toBeUndefined();
   });
 
-  test('that are only tried change nothing', async () => {
+  test('of a dry run change nothing', async () => {
     const { json } = await create('a');
     expect((await api.post(`${PATH}/a/eviction`, eviction('a', { dryRun: ['All'] }))).code).toBe(
       201,
@@ -451,7 +458,7 @@ describe('evictions', () => {
     expect((await pod('a')).metadata.resourceVersion).toBe(json.metadata.resourceVersion);
   });
 
-  test('of no pod', async () => {
+  test('of a missing pod', async () => {
     expect(outcome(await api.post(`${PATH}/a/eviction`, eviction('a')))).toBe(
       '404 NotFound: pods "a" not found',
     );
@@ -481,7 +488,7 @@ test.each<[selector: string, names: string[]]>([
   expect(json.items.map(({ metadata }) => metadata.name)).toEqual(names);
 });
 
-test('pods are not selected by what no selector knows', async () => {
+test('unsupported field selectors are rejected', async () => {
   expect(outcome(await api.get(`${PATH}?fieldSelector=spec.hostname=x`))).toBe(
     '400 BadRequest: field label not supported: spec.hostname',
   );

@@ -1,4 +1,4 @@
-// The type of pods: immutable, as all objects that have left a decoder.
+// The type of pods. They are immutable, like all decoded objects.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -1,12 +1,10 @@
-// Pods that run, through their subresources ephemeralcontainers and resize.
+// Running pods, through their subresources ephemeralcontainers and resize.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { send } from '#apiserver/testing/requests.ts';
-import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { type RawResponse, send } from '#apiserver/testing/requests.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/pods';
 const STRATEGIC = 'application/strategic-merge-patch+json';
@@ -22,7 +20,8 @@ beforeEach(async () => {
   });
   const created = await api.post(
     PATH,
-    'apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}',
+    'apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec: {nodeName: n1, ' +
+      'containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}',
   );
   expect(outcome(created)).toBe('201');
 });
@@ -39,7 +38,7 @@ const patch = (subresource: string, body: object): Promise<RawResponse> =>
     body,
   });
 
-test('a debug container is added, with its defaults, and nothing else is changed', async () => {
+test('a debug container is added with its defaults, and nothing else changes', async () => {
   const ephemeralContainers = [
     { name: 'debug', image: 'busybox', stdin: true, tty: true, targetContainerName: 'c' },
   ];
@@ -67,7 +66,7 @@ test('a debug container is added, with its defaults, and nothing else is changed
   expect(managers).toContainEqual(['Update', 'ephemeralcontainers']);
 });
 
-test('a debug container stays, and pods do not begin with one', async () => {
+test('a debug container stays, and new pods cannot have one', async () => {
   await patch('ephemeralcontainers', {
     spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] },
   });
@@ -82,7 +81,7 @@ test('a debug container stays, and pods do not begin with one', async () => {
   expect(outcome(other)).toContain('spec.ephemeralContainers[0].name: Duplicate value: "c"');
 });
 
-test('a resize changes resources and nothing else', async () => {
+test('a resize changes only resources', async () => {
   const { code, json } = await patch('resize', {
     metadata: { annotations: { z: 'z' } },
     spec: {
@@ -105,7 +104,7 @@ test('a resize changes resources and nothing else', async () => {
   expect(again.json.metadata.generation).toBe(2);
 });
 
-test('a resize that may not be is refused', async () => {
+test('a forbidden resize is rejected', async () => {
   const refused = (resources: object) =>
     patch('resize', { spec: { containers: [{ name: 'c', resources }] } });
   expect(outcome(await refused({ requests: { cpu: null } }))).toContain(

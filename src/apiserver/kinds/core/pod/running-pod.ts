@@ -1,5 +1,6 @@
-// The subresources that change the spec of a pod that runs: ephemeralcontainers adds containers to look around with, resize
-// changes what its containers request and are limited to. Of what the client sends, only these parts are looked at.
+// The subresources that change the spec of a running pod. ephemeralcontainers adds debug
+// containers; resize changes the requests and limits of containers. Other fields that the client
+// sends are ignored.
 
 import { withoutDisabledPodFields } from '#api/groups/core/v1/disabled-pod-fields.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
@@ -35,7 +36,7 @@ export const resizeStrategy: SubresourceStrategy<Pod> = {
     const [now, before] = [pod.spec, old.spec];
     const sameLength = (list: 'containers' | 'initContainers'): boolean =>
       now[list]?.length === before[list]?.length;
-    // Validation refuses this: it has to see it.
+    // The pod is passed on unchanged, because validation rejects it.
     if (!sameLength('containers') || !sameLength('initContainers')) return pod;
     const { resources: _, ...spec } = before;
     return withSpec(pod, old, {
@@ -50,17 +51,20 @@ export const resizeStrategy: SubresourceStrategy<Pod> = {
   validateUpdate: validatePodResize,
 };
 
-/** The old containers with the new resources and policies; the new ones if they are others, which validation refuses. */
+/**
+ * Returns the old containers with the new resources and policies; the new containers if their names
+ * differ, which validation rejects.
+ */
 function resized(now: readonly Container[], before: readonly Container[]): readonly Container[] {
   if (now.some(({ name }, index) => name !== before[index]?.name)) return now;
   return before.map((container, index) => {
     const { resizePolicy: _, ...kept } = container;
-    const { resources, resizePolicy } = now[index] as Container;
+    const { resources, resizePolicy } = now[index]!;
     return { ...kept, resources, ...(resizePolicy !== undefined && { resizePolicy }) };
   });
 }
 
-/** The pod as it was, but for its spec and for who is said to have written it. */
+/** Returns the old pod with the new spec and the new managed fields. */
 function withSpec(pod: Pod, old: Pod, spec: Pod['spec']): Pod {
   const { managedFields, resourceVersion } = pod.metadata;
   const { managedFields: _, ...metadata } = old.metadata;

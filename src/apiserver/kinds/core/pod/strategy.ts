@@ -1,4 +1,4 @@
-// Pods.
+// The rules for pods.
 
 import {
   withoutDisabledPodFields,
@@ -22,7 +22,8 @@ import type { Pod } from './pod.ts';
 
 const DEFAULT_GRACE_SECONDS = 30;
 const HOST_NAME =
-  "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
+  "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; " +
+  'a DNS label is recommended';
 const GATED = {
   type: 'PodScheduled',
   status: 'False',
@@ -30,7 +31,7 @@ const GATED = {
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 } as const;
 
-/** A negative grace period stands for the shortest that there is. */
+/** Returns the spec. A negative grace period becomes the shortest one, a second. */
 const withGrace = (spec: Pod['spec']): Pod['spec'] =>
   (spec.terminationGracePeriodSeconds ?? 0) < 0
     ? { ...spec, terminationGracePeriodSeconds: 1 }
@@ -70,7 +71,7 @@ export const podStrategy: ResourceStrategy<Pod> = {
 
   gracePeriodSeconds(pod, requested) {
     const { phase } = pod.status;
-    // Nothing runs that would need the time.
+    // The pod is not running, so it needs no grace period.
     if (pod.spec.nodeName === undefined || phase === 'Succeeded' || phase === 'Failed') return 0;
     const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
     return seconds < 0 ? 1 : seconds;

@@ -1,4 +1,4 @@
-// What `kubectl get pods` says of a pod in each of its states.
+// The table of pods, for each state of a pod.
 
 import { describe, expect, test } from 'vitest';
 
@@ -11,7 +11,7 @@ const NOW = Date.parse('2026-01-01T01:00:00Z');
 const pod = (yaml: string): core.Pod => decodeManifest('core/v1.Pod', yaml);
 const cells = (yaml: string): readonly unknown[] => podTable.cells(pod(yaml), NOW);
 
-/** Ready, status, restarts. */
+/** Returns the cells Ready, Status and Restarts. */
 const short = (yaml: string): unknown[] => cells(yaml).slice(1, 4);
 
 const one = 'spec: {containers: [{name: c}]}';
@@ -29,7 +29,7 @@ const ended = (time: string): string =>
 
 describe('a pod', () => {
   test.each<[what: string, yaml: string, cells: [string, string, string]]>([
-    ['that nobody has seen yet', `${one}\nstatus: {phase: Pending}`, ['0/1', 'Pending', '0']],
+    ['that no kubelet has seen yet', `${one}\nstatus: {phase: Pending}`, ['0/1', 'Pending', '0']],
     [
       'whose image is being pulled',
       `${one}\nstatus: {phase: Pending, containerStatuses: [{name: c, state: {waiting: {reason: ContainerCreating}}}]}`,
@@ -52,22 +52,26 @@ describe('a pod', () => {
     ],
     [
       'that crashes again and again',
-      `${one}\nstatus: {phase: Running, containerStatuses: [{name: c, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, ${ended('00:55:00')}}]}`,
+      `${one}\nstatus: {phase: Running, containerStatuses: [{name: c, restartCount: 3, state: ` +
+        `{waiting: {reason: CrashLoopBackOff}}, ${ended('00:55:00')}}]}`,
       ['0/1', 'CrashLoopBackOff', '3 (5m ago)'],
     ],
     [
       'whose last restart was 65 seconds ago',
-      `${two}\nstatus: {phase: Running, containerStatuses: [${running('c', `, restartCount: 1, ${ended('00:10:00')}`)}, ${running('d', `, restartCount: 2, ${ended('00:58:55')}`)}]}`,
+      `${two}\nstatus: {phase: Running, containerStatuses: ` +
+        `[${running('c', `, restartCount: 1, ${ended('00:10:00')}`)}, ` +
+        `${running('d', `, restartCount: 2, ${ended('00:58:55')}`)}]}`,
       ['2/2', 'Running', '3 (65s ago)'],
     ],
     [
-      'that was restarted nobody knows when',
+      'that was restarted at an unknown time',
       `${one}\nstatus: {phase: Running, containerStatuses: [${running('c', ', restartCount: 2')}]}`,
       ['1/1', 'Running', '2'],
     ],
     [
       'whose container failed',
-      `${one}\nstatus: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 3, reason: Error}}}]}`,
+      `${one}\nstatus: {phase: Failed, containerStatuses: [{name: c, state: {terminated: ` +
+        '{exitCode: 3, reason: Error}}}]}',
       ['0/1', 'Error', '0'],
     ],
     [
@@ -77,7 +81,8 @@ describe('a pod', () => {
     ],
     [
       'whose container was killed by a signal',
-      `${one}\nstatus: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 137, signal: 9}}}]}`,
+      `${one}\nstatus: {phase: Failed, containerStatuses: [{name: c, state: {terminated: ` +
+        '{exitCode: 137, signal: 9}}}]}',
       ['0/1', 'Signal:9', '0'],
     ],
     [
@@ -87,17 +92,20 @@ describe('a pod', () => {
     ],
     [
       'half of which has completed, and which is ready',
-      `${two}\nstatus: {phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [${done('c')}, ${running('d')}]}`,
+      `${two}\nstatus: {phase: Running, conditions: [{type: Ready, status: "True"}], ` +
+        `containerStatuses: [${done('c')}, ${running('d')}]}`,
       ['1/2', 'Running', '0'],
     ],
     [
       'half of which has completed',
-      `${two}\nstatus: {phase: Running, conditions: [{type: Ready, status: "False"}], containerStatuses: [${running('c')}, ${done('d')}]}`,
+      `${two}\nstatus: {phase: Running, conditions: [{type: Ready, status: "False"}], ` +
+        `containerStatuses: [${running('c')}, ${done('d')}]}`,
       ['1/2', 'NotReady', '0'],
     ],
     [
       'whose first container counts most',
-      `${two}\nstatus: {phase: Running, containerStatuses: [{name: c, state: {waiting: {reason: ErrImagePull}}}, {name: d, state: {terminated: {exitCode: 1, reason: Error}}}]}`,
+      `${two}\nstatus: {phase: Running, containerStatuses: [{name: c, state: {waiting: ` +
+        '{reason: ErrImagePull}}}, {name: d, state: {terminated: {exitCode: 1, reason: Error}}}]}',
       ['0/2', 'ErrImagePull', '0'],
     ],
     [
@@ -112,12 +120,14 @@ describe('a pod', () => {
     ],
     [
       'that is on its way out',
-      `metadata: {deletionTimestamp: "2026-01-01T01:00:30Z"}\n${one}\nstatus: {phase: Running, containerStatuses: [${running('c')}]}`,
+      `metadata: {deletionTimestamp: "2026-01-01T01:00:30Z"}\n${one}\nstatus: {phase: Running, ` +
+        `containerStatuses: [${running('c')}]}`,
       ['1/1', 'Terminating', '0'],
     ],
     [
       'that had ended before it was deleted',
-      `metadata: {deletionTimestamp: "2026-01-01T01:00:30Z"}\n${one}\nstatus: {phase: Succeeded, containerStatuses: [${done('c')}]}`,
+      `metadata: {deletionTimestamp: "2026-01-01T01:00:30Z"}\n${one}\nstatus: {phase: ` +
+        `Succeeded, containerStatuses: [${done('c')}]}`,
       ['0/1', 'Completed', '0'],
     ],
     [
@@ -127,17 +137,22 @@ describe('a pod', () => {
     ],
     [
       'whose first init container runs',
-      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [{name: i, state: {running: {}}}, {name: j, state: {waiting: {reason: PodInitializing}}}], containerStatuses: [{name: c, state: {waiting: {reason: PodInitializing}}}]}`,
+      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [{name: i, state: ` +
+        '{running: {}}}, {name: j, state: {waiting: {reason: PodInitializing}}}], ' +
+        'containerStatuses: [{name: c, state: {waiting: {reason: PodInitializing}}}]}',
       ['0/1', 'Init:0/2', '0'],
     ],
     [
       'whose second init container waits',
-      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [${done('i')}, {name: j, state: {waiting: {reason: PodInitializing}}}], containerStatuses: [{name: c, state: {waiting: {reason: PodInitializing}}}]}`,
+      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [${done('i')}, {name: j, ` +
+        'state: {waiting: {reason: PodInitializing}}}], containerStatuses: [{name: c, state: ' +
+        '{waiting: {reason: PodInitializing}}}]}',
       ['0/1', 'Init:1/2', '0'],
     ],
     [
       'whose init container failed',
-      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 1, reason: Error}}}]}`,
+      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [{name: i, state: ` +
+        '{terminated: {exitCode: 1, reason: Error}}}]}',
       ['0/1', 'Init:Error', '0'],
     ],
     [
@@ -147,42 +162,58 @@ describe('a pod', () => {
     ],
     [
       'whose init container was killed',
-      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 137, signal: 9}}}]}`,
+      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [{name: i, state: ` +
+        '{terminated: {exitCode: 137, signal: 9}}}]}',
       ['0/1', 'Init:Signal:9', '0'],
     ],
     [
       'whose init container crashes again and again; those after it do not count',
-      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [{name: i, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, ${ended('00:50:00')}}, {name: j, restartCount: 5}]}`,
+      `${withInit}\nstatus: {phase: Pending, initContainerStatuses: [{name: i, restartCount: ` +
+        `2, state: {waiting: {reason: CrashLoopBackOff}}, ${ended('00:50:00')}}, {name: j, ` +
+        'restartCount: 5}]}',
       ['0/1', 'Init:CrashLoopBackOff', '2 (10m ago)'],
     ],
     [
       'that is initialized; init containers no longer count',
-      `${withInit}\nstatus: {phase: Running, conditions: [${initialized}], initContainerStatuses: [${done('i', `, restartCount: 4, ${ended('00:50:00')}`)}, ${done('j')}], containerStatuses: [${running('c', `, restartCount: 1, ${ended('00:30:00')}`)}]}`,
+      `${withInit}\nstatus: {phase: Running, conditions: [${initialized}], ` +
+        `initContainerStatuses: [${done('i', `, restartCount: 4, ${ended('00:50:00')}`)}, ` +
+        `${done('j')}], containerStatuses: ` +
+        `[${running('c', `, restartCount: 1, ${ended('00:30:00')}`)}]}`,
       ['1/1', 'Running', '1 (30m ago)'],
     ],
     [
       'that was initialized, and whose init containers are forgotten',
-      `${withInit}\nstatus: {phase: Running, conditions: [${initialized}], initContainerStatuses: [{name: i, state: {waiting: {}}}], containerStatuses: [{name: c, ready: true, state: {running: {}}}]}`,
+      `${withInit}\nstatus: {phase: Running, conditions: [${initialized}], ` +
+        'initContainerStatuses: [{name: i, state: {waiting: {}}}], containerStatuses: [{name: c, ' +
+        'ready: true, state: {running: {}}}]}',
       ['1/1', 'Init:0/2', '0'],
     ],
     [
       'whose sidecar has not started',
-      `${withSidecar}\nstatus: {phase: Pending, initContainerStatuses: [{name: s, state: {running: {}}}, {name: i, state: {waiting: {reason: PodInitializing}}}]}`,
+      `${withSidecar}\nstatus: {phase: Pending, initContainerStatuses: [{name: s, state: ` +
+        '{running: {}}}, {name: i, state: {waiting: {reason: PodInitializing}}}]}',
       ['0/2', 'Init:0/2', '0'],
     ],
     [
       'whose sidecar is ready while the rest is initialized',
-      `${withSidecar}\nstatus: {phase: Pending, initContainerStatuses: [${running('s', ', started: true')}, {name: i, state: {running: {}}}]}`,
+      `${withSidecar}\nstatus: {phase: Pending, initContainerStatuses: ` +
+        `[${running('s', ', started: true')}, {name: i, state: {running: {}}}]}`,
       ['1/2', 'Init:1/2', '0'],
     ],
     [
       'with a sidecar that was restarted',
-      `${withSidecar}\nstatus: {phase: Running, conditions: [${initialized}], initContainerStatuses: [${running('s', `, started: true, restartCount: 2, ${ended('00:59:00')}`)}, ${done('i', ', restartCount: 7')}], containerStatuses: [${running('c', `, restartCount: 1, ${ended('00:30:00')}`)}]}`,
+      `${withSidecar}\nstatus: {phase: Running, conditions: [${initialized}], ` +
+        'initContainerStatuses: ' +
+        `[${running('s', `, started: true, restartCount: 2, ${ended('00:59:00')}`)}, ` +
+        `${done('i', ', restartCount: 7')}], containerStatuses: ` +
+        `[${running('c', `, restartCount: 1, ${ended('00:30:00')}`)}]}`,
       ['2/2', 'Running', '3 (60s ago)'],
     ],
     [
       'with a sidecar that is not ready',
-      `${withSidecar}\nstatus: {phase: Running, conditions: [${initialized}], initContainerStatuses: [{name: s, started: true, state: {running: {}}}, ${done('i')}], containerStatuses: [${running('c')}]}`,
+      `${withSidecar}\nstatus: {phase: Running, conditions: [${initialized}], ` +
+        `initContainerStatuses: [{name: s, started: true, state: {running: {}}}, ${done('i')}], ` +
+        `containerStatuses: [${running('c')}]}`,
       ['1/2', 'Running', '0'],
     ],
   ])('%s', (_, yaml, expected) => {
@@ -195,8 +226,10 @@ describe('wide', () => {
     ['nothing known', one, ['<none>', '<none>', '<none>', '<none>']],
     [
       'all known',
-      'spec: {nodeName: n1, containers: [{name: c}], readinessGates: [{conditionType: a}, {conditionType: b}, {conditionType: c}]}\n' +
-        'status: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], nominatedNodeName: m1, conditions: [{type: a, status: "True"}, {type: b, status: "False"}]}',
+      'spec: {nodeName: n1, containers: [{name: c}], readinessGates: [{conditionType: a}, ' +
+        '{conditionType: b}, {conditionType: c}]}\n' +
+        'status: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], nominatedNodeName: m1, ' +
+        'conditions: [{type: a, status: "True"}, {type: b, status: "False"}]}',
       ['10.0.0.1', 'n1', 'm1', '1/3'],
     ],
   ])('%s', (_, yaml, expected) => {
@@ -225,7 +258,7 @@ test('age', () => {
   expect(cells(one)[4]).toBe('<unknown>');
 });
 
-test('clients hide what has completed', () => {
+test('completed pods are marked, so that clients can hide them', () => {
   expect(podTable.conditions?.(pod(`${one}\nstatus: {phase: Succeeded}`))).toEqual([
     {
       type: 'Completed',

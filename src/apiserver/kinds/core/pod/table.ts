@@ -1,5 +1,5 @@
-// The table of pods. The status column tells more than the phase: what a container waits for, why it ended, whether the pod
-// is on its way out.
+// The table of pods. The status column shows more than the phase: why a container waits or ended,
+// and whether the pod is being deleted.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -67,15 +67,15 @@ function readinessGates({ spec, status }: Pod): string {
 
 interface Restarts {
   readonly count: number;
-  /** Milliseconds; undefined: it is not known when. */
+  /** The time of the last restart, in ms. Undefined: unknown. */
   readonly last: number | undefined;
 }
 
-/** Of some of a pod's containers. */
+/** A summary of some of a pod's containers. */
 interface Part {
   readonly restarts: Restarts;
   readonly ready: number;
-  /** What they have to say in the status column; undefined: nothing. */
+  /** The text for the status column; undefined: none. */
   readonly text: string | undefined;
 }
 
@@ -120,7 +120,10 @@ function withDeletion({ metadata, status }: Pod, text: string): string {
   return status.phase === 'Succeeded' || status.phase === 'Failed' ? text : 'Terminating';
 }
 
-/** Init containers and sidecars, up to the first one that the rest has to wait for; its word is the text. */
+/**
+ * Summarizes init containers and sidecars up to the first one that blocks the others, whose state
+ * is the text.
+ */
 function initContainers(
   pod: Pod,
   sidecars: ReadonlySet<string>,
@@ -147,7 +150,10 @@ function initContainers(
   return { restarts, sidecarRestarts, ready, text: undefined };
 }
 
-/** The first container's word counts most, so it comes last. `before`: what the text is if none has a word. */
+/**
+ * Summarizes the containers. The first container with a text overrides the others, so the loop runs
+ * backwards. `before`: the text if no container has one.
+ */
 function regularContainers(pod: Pod, before: string): Part {
   let restarts = NO_RESTARTS;
   let text = before;
@@ -160,7 +166,7 @@ function regularContainers(pod: Pod, before: string): Part {
     else if (terminated !== undefined) text = terminatedReason(terminated);
     else if (container.ready && running !== undefined) ready++;
   }
-  // One has completed, but others still run.
+  // A container has completed, but others are still running.
   if (text === 'Completed' && ready > 0) text = isTrue(pod, 'Ready') ? 'Running' : 'NotReady';
   return { restarts, ready, text };
 }

@@ -9,12 +9,11 @@ import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
 import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
-import { tokenSubresource } from './token.ts';
-import type { TokenServices } from './token.ts';
+import { type TokenServices, tokenSubresource } from './token.ts';
 
 type ServiceAccount = Immutable<core.ServiceAccount>;
 
-/** Of the secrets only the names are kept. */
+/** Returns the account with only the names of its secrets. */
 function cleaned(account: ServiceAccount): ServiceAccount {
   if (account.secrets === undefined) return account;
   const secrets = account.secrets.map(({ name = '' }) => (name === '' ? {} : { name }));

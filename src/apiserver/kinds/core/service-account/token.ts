@@ -1,4 +1,5 @@
-// serviceaccounts/token: a new token for a ServiceAccount, bound to the object that will hold it, if it is named.
+// serviceaccounts/token: creates a token for a ServiceAccount, bound to an object if the request
+// names one.
 
 import type { TokenRequest } from '#api/groups/authentication/v1/index.ts';
 import type { Node, Pod, ServiceAccount } from '#api/groups/core/v1/index.ts';
@@ -6,8 +7,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
-import { FieldPath } from '#machinery/validation/field.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import type {
   BoundObject,
@@ -23,7 +23,7 @@ export interface TokenServices {
   readonly clock: Clock;
   readonly random: Random;
   readonly find: Find;
-  /** Absent: the server has no key to sign with. */
+  /** Signs the tokens. Absent: the server has no signing key. */
   readonly serviceAccountTokens?: ServiceAccountTokens;
 }
 
@@ -107,7 +107,7 @@ export function tokenSubresource({
   };
 }
 
-/** Who asks need not say again for whom. */
+/** Checks the name in the request, which may be empty. */
 function checkName(name: string, account: string): void {
   if (name === '' || name === account) return;
   throw apierrors.invalid(TOKEN_REQUEST, account, [
@@ -173,7 +173,9 @@ async function nodeOf(
 ): Promise<Pick<Binding, 'node'>> {
   const accountName = account.metadata.name;
   if (pod.spec.serviceAccountName !== accountName) {
-    const message = `cannot bind token for serviceaccount ${JSON.stringify(accountName)} to pod running with different serviceaccount name.`;
+    const message =
+      `cannot bind token for serviceaccount ${JSON.stringify(accountName)} to ` +
+      'pod running with different serviceaccount name.';
     throw apierrors.badRequest(message);
   }
   const { nodeName } = pod.spec;

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
 import { formatIp } from '#machinery/net/ip.ts';
-import { addressRange, serviceAddressRanges } from './address-range.ts';
-import type { AddressRange } from './address-range.ts';
+import { addressRange, type AddressRange, serviceAddressRanges } from './address-range.ts';
 
 const borders = ({ family, firstUsable, lastUsable, firstDynamic }: AddressRange): string[] =>
   [firstUsable, lastUsable, firstDynamic].map((value) => formatIp({ family, value }));
 
 describe('ranges', () => {
-  /** As Kubernetes has it: a sixteenth, but at least 16 and at most 256, is given out last. */
+  /** As in Kubernetes: the lower part (a sixteenth, from 16 to 256 addresses) is used last. */
   test.each([
     ['10.0.0.0/8', '10.0.0.1', '10.255.255.254', '10.0.1.1'],
     ['10.96.0.0/12', '10.96.0.1', '10.111.255.254', '10.96.1.1'],
@@ -29,7 +28,7 @@ describe('ranges', () => {
     ['fd00::10.1.2.0/125', 'fd00::a01:201', 'fd00::a01:207', 'fd00::a01:201'],
   ])('%s', (cidr, first, last, firstDynamic) => {
     const [range] = serviceAddressRanges(cidr);
-    expect(borders(range as AddressRange)).toEqual([first, last, firstDynamic]);
+    expect(borders(range!)).toEqual([first, last, firstDynamic]);
   });
 
   test.each([
@@ -48,7 +47,7 @@ describe('ranges', () => {
 
   test('added later may be small, or too large to be used', () => {
     const usable = (cidr: string): bigint => {
-      const { firstUsable, lastUsable } = addressRange(cidr) as AddressRange;
+      const { firstUsable, lastUsable } = addressRange(cidr)!;
       return lastUsable - firstUsable + 1n;
     };
     expect(usable('10.0.0.0/30')).toBe(2n);

@@ -1,23 +1,26 @@
-// Ranges of cluster IPs: which of their addresses are given out, and in which order.
+// Ranges of cluster IPs: their usable addresses, and the order of allocation.
 
-import { parseCidr } from '#machinery/net/ip.ts';
-import type { IpFamily, IpRange } from '#machinery/net/ip.ts';
+import { type IpFamily, type IpRange, parseCidr } from '#machinery/net/ip.ts';
 
 export interface AddressRange extends IpRange {
   readonly cidr: string;
-  /** The addresses that are given out, both included; there are none if the last is less than the first. */
+  /** The first and the last usable address. If the last is less than the first, there are none. */
   readonly firstUsable: bigint;
   readonly lastUsable: bigint;
-  /** Free choice begins here; those below are for who asks for one by name, as long as there are others. */
+  /**
+   * Dynamic allocation starts here. The addresses below are used last, so that they stay free for
+   * requests by address.
+   */
   readonly firstDynamic: bigint;
 }
 
-/** The shortest prefix of a range of IPv6 addresses that anything is given out from. */
+/** The shortest supported prefix of a range of IPv6 addresses. */
 const SHORTEST_IPV6_PREFIX = 64;
 
 /**
- * The usable addresses of a range, undefined if there are none to be had of such a one. Its lower part (a sixteenth, from 16
- * to 256 addresses; none of a range that has no more) is given out last, so that what somebody wants by name is likely free.
+ * Returns the usable addresses of a range; undefined if the range is not supported. The lower part
+ * (a sixteenth, from 16 to 256 addresses; empty for small ranges) is used last, so that requested
+ * addresses are likely to be free.
  */
 export function addressRange(cidr: string): AddressRange | undefined {
   const range = parseCidr(cidr);
@@ -34,8 +37,8 @@ export function addressRange(cidr: string): AddressRange | undefined {
 }
 
 /**
- * What a server is started with: one range, or one of each family with a comma between them; the first is that of services which
- * do not say. Throws RangeError for anything else.
+ * Parses the server's ranges: one range, or one of each family, separated by a comma. The first one
+ * is for services without a family. Throws RangeError for anything else.
  */
 export function serviceAddressRanges(cidrs: string): readonly AddressRange[] {
   const ranges = cidrs.split(',').map(serviceAddressRange);
@@ -47,7 +50,7 @@ export function serviceAddressRanges(cidrs: string): readonly AddressRange[] {
   return ranges;
 }
 
-/** Prefixes that a cluster may begin with. */
+/** The allowed lengths of the prefixes of a server's ranges. */
 const PREFIXES: Readonly<
   Record<IpFamily, { readonly shortest: number; readonly longest: number }>
 > = {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
 import { AddressSet } from './address-set.ts';
 
-test('gives every address of a range once, wherever the search begins, and then none', () => {
+test('allocates every address of a range once, from any start, and then none', () => {
   const random = new SeededRandom('addresses');
   const set = new AddressSet();
   const [first, last] = [1000n, 4200n];
@@ -39,12 +39,12 @@ test('is a set', () => {
   }
 });
 
-test('finds the last free address of a million without going through them', () => {
+test('finds the last free address of a million without visiting all of them', () => {
   const set = new AddressSet();
   const last = 1n << 20n;
   for (let address = 1n; address <= last; address++) if (address !== 12_345n) set.add(address);
   const began = performance.now();
   for (let round = 0; round < 20; round++) expect(set.firstFree(1n, last, 12_346n)).toBe(12_345n);
-  // A thousand blocks each time; a million bits would take far longer.
+  // The search visits a thousand blocks; visiting a million bits would take far longer.
   expect((performance.now() - began) / 20).toBeLessThan(5);
 });

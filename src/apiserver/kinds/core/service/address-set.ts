@@ -1,5 +1,5 @@
-// A set of addresses of one family that finds a free one without looking at those that are taken one by one: a bit for each, in
-// blocks that are there only while they have any.
+// A set of addresses of one family that finds a free address without visiting every used one. It
+// has a bit for each address, in blocks that exist only while they have a bit set.
 
 const BLOCK_BITS = 10n;
 const BLOCK_SIZE = 1 << Number(BLOCK_BITS);
@@ -23,10 +23,10 @@ export class AddressSet {
     const block = this.#blocks.get(address >> BLOCK_BITS);
     if (block === undefined) return false;
     const offset = Number(address & OFFSET_MASK);
-    return ((block.words[offset >>> 5] as number) & (1 << (offset & 31))) !== 0;
+    return (block.words[offset >>> 5]! & (1 << (offset & 31))) !== 0;
   }
 
-  /** False if it was there already. */
+  /** Adds the address. Returns false if it is already in the set. */
   add(address: bigint): boolean {
     if (this.has(address)) return false;
     const key = address >> BLOCK_BITS;
@@ -34,25 +34,28 @@ export class AddressSet {
     if (block === undefined)
       this.#blocks.set(key, (block = { words: new Uint32Array(WORDS), count: 0 }));
     const offset = Number(address & OFFSET_MASK);
-    block.words[offset >>> 5] = (block.words[offset >>> 5] as number) | (1 << (offset & 31));
+    block.words[offset >>> 5] = block.words[offset >>> 5]! | (1 << (offset & 31));
     block.count++;
     this.#size++;
     return true;
   }
 
-  /** False if it was not there. */
+  /** Removes the address. Returns false if it is not in the set. */
   delete(address: bigint): boolean {
     if (!this.has(address)) return false;
     const key = address >> BLOCK_BITS;
-    const block = this.#blocks.get(key) as Block;
+    const block = this.#blocks.get(key)!;
     const offset = Number(address & OFFSET_MASK);
-    block.words[offset >>> 5] = (block.words[offset >>> 5] as number) & ~(1 << (offset & 31));
+    block.words[offset >>> 5] = block.words[offset >>> 5]! & ~(1 << (offset & 31));
     if (--block.count === 0) this.#blocks.delete(key);
     this.#size--;
     return true;
   }
 
-  /** The first from `start` on that is not in the set, or else the first from `first` on. All are included in the search. */
+  /**
+   * Returns the first address from `start` on that is not in the set, or else the first one from
+   * `first` on; undefined if all are. Both ends are included.
+   */
   firstFree(first: bigint, last: bigint, start: bigint): bigint | undefined {
     return this.#freeBetween(start, last) ?? this.#freeBetween(first, start - 1n);
   }
@@ -77,9 +80,9 @@ export class AddressSet {
 
 function freeInBlock(words: Uint32Array, from: number): number | undefined {
   for (let index = from >>> 5; index < WORDS; index++) {
-    // What is before `from` counts as taken.
+    // Addresses before `from` count as used.
     const skipped = index === from >>> 5 ? (1 << (from & 31)) - 1 : 0;
-    const free = ~((words[index] as number) | skipped);
+    const free = ~(words[index]! | skipped);
     if (free !== 0) return index * 32 + (31 - Math.clz32(free & -free));
   }
   return undefined;

@@ -1,4 +1,4 @@
-// What gives services their addresses and ports: one of each for a server.
+// The allocators of services' addresses and ports. A server has one set of them.
 
 import type { IPAddress, ServiceCIDR } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -14,26 +14,26 @@ import { NodePorts } from './node-ports.ts';
 import { parsePortRange } from './port-bits.ts';
 
 export interface ServiceAllocatorsConfig {
-  /** As the server itself. */
+  /** The server's own client. */
   readonly client: Client;
   readonly storage: Storage;
   readonly random: Random;
   readonly logger: Logger;
   readonly findAll: FindAll;
-  /** One range, or one of each family with a comma between them: '10.96.0.0/12'. */
+  /** One range, or one of each family, separated by a comma, such as '10.96.0.0/12'. */
   readonly serviceCidr: string;
-  /** '30000-32767'. */
+  /** The range of node ports, such as '30000-32767'. */
   readonly nodePorts: string;
 }
 
 export interface ServiceAllocators {
-  /** Those that services may have addresses of; the one of services that do not say first. */
+  /** The families of addresses that services can have, the default one first. */
   readonly families: readonly IpFamily[];
   readonly addresses: ClusterIPs;
   readonly ports: NodePorts;
 }
 
-/** Throws RangeError for ranges that cannot be. */
+/** Creates the allocators. Throws RangeError for invalid ranges. */
 export function makeServiceAllocators(config: ServiceAllocatorsConfig): ServiceAllocators {
   const { client, storage, random, logger, findAll } = config;
   return {

@@ -6,10 +6,8 @@ import { services } from '#api/groups/core/v1/index.ts';
 import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { StorageError } from '#storage/interface.ts';
-import type { Storage } from '#storage/interface.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { type Storage, StorageError } from '#storage/interface.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 let t: TestServer;
 beforeEach(async () => {
@@ -33,7 +31,7 @@ const messageOf = (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error as Error).message,
   );
 
-/** With the condition that the controller manager would set. */
+/** Creates a ServiceCIDR with the condition that the controller manager would set. */
 async function addRange(
   name: string,
   cidrs: string[],
@@ -55,7 +53,7 @@ async function addRange(
 }
 
 describe('a cluster IP', () => {
-  test('is an object that names its service, for as long as there is one', async () => {
+  test('is an object that refers to its service, as long as the service exists', async () => {
     const { spec } = await create('a');
     const object = await t.client.resource(ipAddresses).get(spec.clusterIP ?? '');
     expect(object.metadata.labels).toEqual({
@@ -77,7 +75,7 @@ describe('a cluster IP', () => {
     expect(spec.parentRef).toMatchObject({ namespace: 'default', name: 'kubernetes' });
   });
 
-  test('is given back when the service is refused, exists already, or needs none any more', async () => {
+  test('is released when the service is rejected, exists already, or no longer needs it', async () => {
     await create('a', { clusterIP: '10.0.0.9' });
     expect(await messageOf(create('a'))).toBe('services "a" already exists');
     expect(await messageOf(create('b', { ports: [{ port: 0 }] }))).toMatch(
@@ -93,7 +91,7 @@ describe('a cluster IP', () => {
     expect(await addressNames()).toEqual([]);
   });
 
-  test('is none in a dry run, though what is free would be had', async () => {
+  test('is not allocated in a dry run, which shows a free one', async () => {
     const tried = await inDefault().create(
       { metadata: { name: 'a' }, spec: { ports: [{ port: 80 }] } },
       { dryRun: 'All' },
@@ -105,18 +103,19 @@ describe('a cluster IP', () => {
     expect(await addressNames()).toEqual([tried.spec.clusterIP]);
   });
 
-  test('cannot be had while somebody else has an object of its name', async () => {
+  test('cannot be allocated while another object has its name', async () => {
     const other = {
       metadata: { name: '10.0.0.40' },
       spec: { parentRef: { resource: 'gateways', name: 'mine', group: 'example.org' } },
     };
     await t.client.resource(ipAddresses).create(other);
-    expect(await messageOf(create('a', { clusterIP: '10.0.0.40' }))).toMatch(
-      /spec.clusterIPs: Invalid value: \["10.0.0.40"\]: failed to allocate IP 10.0.0.40: provided IP is already allocated/,
+    expect(await messageOf(create('a', { clusterIP: '10.0.0.40' }))).toContain(
+      'spec.clusterIPs: Invalid value: ["10.0.0.40"]: failed to allocate IP 10.0.0.40: ' +
+        'provided IP is already allocated',
     );
   });
 
-  test('stays taken when nobody knows whether its service was written', async () => {
+  test('stays allocated when the outcome of the service’s write is unknown', async () => {
     let lost = false;
     const storage: Storage = new Proxy(t.storage, {
       get(target, name: keyof Storage) {
@@ -144,7 +143,7 @@ describe('a cluster IP', () => {
 });
 
 describe('ranges', () => {
-  test('are given out from to the last address, the upper part first; then there is none', async () => {
+  test('are allocated completely, the upper part first', async () => {
     await t.stop();
     t = await startTestServer({ serviceCidr: '10.0.0.0/26' });
     const names = Array.from({ length: 61 }, (_, index) => `s${index}`);
@@ -180,7 +179,7 @@ describe('ranges', () => {
     }
   });
 
-  test('are not given out from when they are not ready, or being deleted', async () => {
+  test('are not used when they are not ready, or being deleted', async () => {
     await addRange('not-yet', ['10.9.0.0/24'], 'False');
     await addRange('no-more', ['10.8.0.0/24']);
     await t.client.resource(serviceCIDRs).delete('no-more');
@@ -193,7 +192,7 @@ describe('ranges', () => {
     expect((await create('a', { clusterIP: '10.8.0.7' })).spec.clusterIP).toBe('10.8.0.7');
   });
 
-  test('of 2^64 addresses are as good as others', async () => {
+  test('may have 2^64 addresses', async () => {
     await t.stop();
     t = await startTestServer({ serviceCidr: 'fd00::/64' });
     expect((await create('a')).spec.clusterIP).toMatch(/^fd00::[0-9a-f:]+$/);
@@ -203,7 +202,7 @@ describe('ranges', () => {
 });
 
 describe('servers on one store', () => {
-  test('never give out an address twice, nor a node port', async () => {
+  test('never allocate an address or a node port twice', async () => {
     const server = () =>
       startTestServer({
         serviceCidr: '10.0.0.0/25',
@@ -221,7 +220,7 @@ describe('servers on one store', () => {
     );
     expect(new Set(made.map(({ spec }) => spec.clusterIP)).size).toBe(120);
     expect(new Set(made.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(120);
-    // What one gives back the other may give out.
+    // One server allocates a port that the other has released.
     for (const name of names) await inDefault(both[0]).delete(`${name}-1`);
     const again = await Promise.all(
       names.map((name) => create(`${name}-2`, { type: 'NodePort' }, both[1])),
@@ -231,7 +230,7 @@ describe('servers on one store', () => {
   });
 });
 
-test('a thousand services ask the store for about two objects each', async () => {
+test('a thousand services need about two objects of the store each', async () => {
   await t.stop();
   t = await startTestServer({ serviceCidr: '10.0.0.0/16' });
   const before = await t.storage.currentRevision();

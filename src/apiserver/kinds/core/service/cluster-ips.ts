@@ -1,17 +1,20 @@
-// Cluster IPs. Who has one is an IPAddress object, made before the service that gets it is written: since there is one object of
-// a name, no two servers on one store can give out the same address. Which addresses there are is said by the ServiceCIDRs.
+// Allocates cluster IPs. An allocation is an IPAddress object, which is created before its service
+// is written. Its name is the address, so two servers on one store cannot allocate the same
+// address. The ServiceCIDR objects define the available addresses.
 
-import { ipAddresses } from '#api/groups/networking/v1/index.ts';
-import type { IPAddress, ParentReference, ServiceCIDR } from '#api/groups/networking/v1/index.ts';
+import {
+  type IPAddress,
+  ipAddresses,
+  type ParentReference,
+  type ServiceCIDR,
+} from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { formatIp, isHostOf, parseIp } from '#machinery/net/ip.ts';
-import type { IpFamily } from '#machinery/net/ip.ts';
+import { formatIp, type IpFamily, isHostOf, parseIp } from '#machinery/net/ip.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { addressRange } from './address-range.ts';
-import type { AddressRange } from './address-range.ts';
+import { addressRange, type AddressRange } from './address-range.ts';
 import { AddressSet } from './address-set.ts';
 import { canonicalIP } from './service.ts';
 
@@ -19,13 +22,13 @@ export const FAMILY_LABEL = 'ipaddress.kubernetes.io/ip-family';
 export const MANAGED_BY_LABEL = 'ipaddress.kubernetes.io/managed-by';
 export const ALLOCATOR = 'ipallocator.k8s.io';
 
-/** The service that an address is for. */
+/** The service of an address. */
 export interface Holder {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** The IPAddress object that says who has an address. */
+/** Returns the IPAddress object that allocates an address to a service. */
 export function ipAddressFor(name: string, { namespace, name: service }: Holder) {
   const family: IpFamily = name.includes(':') ? 'IPv6' : 'IPv4';
   return {
@@ -44,7 +47,7 @@ export const isHeldBy = (
   parent.name === name;
 
 export interface ClusterIPsConfig {
-  /** As the server itself. */
+  /** The server's own client. */
   readonly client: Client;
   readonly random: Random;
   readonly logger: Logger;
@@ -52,22 +55,22 @@ export interface ClusterIPsConfig {
   listAddresses(): Promise<readonly Immutable<IPAddress>[]>;
 }
 
-/** Why an address cannot be had. */
+/** Why an address cannot be allocated. */
 type Refusal = 'taken' | 'out of range';
 
 export class ClusterIPs {
   readonly #config: ClusterIPsConfig;
-  /** By their text: ranges are few, and asked for with each service. */
+  /** Parsed ranges by text. There are few ranges, and each service needs them. */
   readonly #parsed = new Map<string, AddressRange | undefined>();
   /**
-   * What is likely taken, so that few of the tries are in vain. Other servers may have taken more, or given some back: an
-   * address is had only once its object is made.
+   * Addresses that are probably allocated, so that few attempts fail. Other servers may have
+   * allocated or released some. Only the IPAddress object makes an allocation valid.
    */
   #taken: Readonly<Record<IpFamily, AddressSet>> = {
     IPv4: new AddressSet(),
     IPv6: new AddressSet(),
   };
-  /** Objects that are being made. */
+  /** Addresses whose objects are being created. */
   readonly #underWay = new Set<string>();
   #reading: Promise<void> | undefined;
   #known = false;
@@ -76,28 +79,34 @@ export class ClusterIPs {
     this.#config = config;
   }
 
-  /** It ends with commit or rollback. */
+  /** Begins a transaction. The caller must end it with commit or rollback. */
   begin(holder: Holder, dryRun: boolean): ClusterIPTransaction {
     return new ClusterIPTransaction(this, holder, dryRun);
   }
 
-  /** Gives back what a service has no more. What fails is left to the repair. */
+  /** Releases addresses of a service. Failures are left to the repair loop. */
   async release(addresses: readonly string[], holder: Holder): Promise<void> {
     await Promise.all(addresses.map((address) => this.#releaseOne(address, holder)));
   }
 
-  /** A free address, taken for the holder unless that is only tried. */
+  /**
+   * Returns a free address, allocated to the holder unless it is a dry run; undefined if there is
+   * none.
+   */
   async takeAny(family: IpFamily, holder: Holder, dryRun: boolean): Promise<string | undefined> {
     const ranges = await this.#ranges(family);
     if (!this.#known) await this.#read();
     const taken = (await this.#takeFrom(ranges, holder, dryRun)) ?? undefined;
     if (taken !== undefined) return taken;
-    // Others may have given some back.
+    // Other servers may have released some.
     await this.#read();
     return this.#takeFrom(ranges, holder, dryRun);
   }
 
-  /** `text` in canonical form. */
+  /**
+   * Allocates an address; returns the reason if that is impossible. `text` must be in canonical
+   * form.
+   */
   async take(text: string, holder: Holder, dryRun: boolean): Promise<Refusal | undefined> {
     const address = parseIp(text);
     if (address === undefined) return 'out of range';
@@ -108,7 +117,7 @@ export class ClusterIPs {
     return (await this.#find(text)) === undefined ? undefined : 'taken';
   }
 
-  /** The range of a family that is asked first; undefined if there is none. */
+  /** Returns the range of a family that is used first; undefined if there is none. */
   async firstRange(family: IpFamily): Promise<AddressRange | undefined> {
     return (await this.#ranges(family))[0];
   }
@@ -129,7 +138,10 @@ export class ClusterIPs {
     return undefined;
   }
 
-  /** From its upper part, beginning at a random place, so that an address is not used again right after it was given back. */
+  /**
+   * Returns a free address, first from the upper part of the range. The search starts at a random
+   * place, so that a released address is not used again soon.
+   */
   #freeIn({ family, firstUsable, firstDynamic, lastUsable }: AddressRange): bigint | undefined {
     const set = this.#taken[family];
     const search = (first: bigint, last: bigint): bigint | undefined =>
@@ -144,7 +156,10 @@ export class ClusterIPs {
     return bits % limit;
   }
 
-  /** False if somebody has it. It is marked before the store is asked, so that this server asks once. */
+  /**
+   * Creates the object. Returns false if the address is allocated already. It is marked before the
+   * request, so that this server does not try it concurrently.
+   */
   async #make(text: string, value: bigint, family: IpFamily, holder: Holder): Promise<boolean> {
     const marked = this.#taken[family].add(value);
     this.#underWay.add(text);
@@ -153,7 +168,7 @@ export class ClusterIPs {
       return true;
     } catch (error) {
       if (apierrors.isAlreadyExists(error)) return false;
-      // It may have been made all the same, where the store has not answered: the repair sees to that.
+      // After a timeout the object may exist. The repair loop deletes it.
       if (marked && !apierrors.isServerTimeout(error)) this.#taken[family].delete(value);
       throw error;
     } finally {
@@ -165,7 +180,7 @@ export class ClusterIPs {
     try {
       const object = await this.#find(text);
       if (object !== undefined) {
-        // Another service's is not ours to give back.
+        // An address of another service must not be released.
         if (!isHeldBy(object.spec.parentRef, holder)) return;
         const preconditions = { uid: object.metadata.uid };
         await this.#config.client.resource(ipAddresses).delete(text, { preconditions });
@@ -190,7 +205,7 @@ export class ClusterIPs {
     }
   }
 
-  /** Once for all who ask while it is under way. */
+  /** Reads all addresses. Concurrent callers share the request. */
   #read(): Promise<void> {
     this.#reading ??= this.#config
       .listAddresses()
@@ -208,7 +223,10 @@ export class ClusterIPs {
     return this.#reading;
   }
 
-  /** The ranges of a family that are given out from: the oldest first, so that what was added later is for when they are full. */
+  /**
+   * Returns the usable ranges of a family, the oldest first, so that later ones are used when it is
+   * full.
+   */
   async #ranges(family: IpFamily): Promise<readonly AddressRange[]> {
     const objects = (await this.#config.listRanges()).filter(isOpen).toSorted(byAge);
     const ranges = objects.flatMap(({ spec: { cidrs } }) =>
@@ -223,7 +241,7 @@ export class ClusterIPs {
   }
 }
 
-/** The addresses that are taken for one write of a service. */
+/** The addresses that are allocated for one write of a service. */
 export class ClusterIPTransaction {
   readonly #all: ClusterIPs;
   readonly #holder: Holder;
@@ -251,7 +269,7 @@ export class ClusterIPTransaction {
     return refusal;
   }
 
-  /** With the commit. */
+  /** Releases the addresses at commit. */
   giveBack(addresses: readonly string[]): void {
     this.#given = [...this.#given, ...addresses.map(canonicalIP)];
   }
@@ -265,7 +283,10 @@ export class ClusterIPTransaction {
   }
 }
 
-/** One without a condition counts as ready: nobody may be there to say so. */
+/**
+ * Reports whether the range may be used. A range without the condition Ready counts as ready, since
+ * its controller may not be running.
+ */
 function isOpen({ metadata, status }: Immutable<ServiceCIDR>): boolean {
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   return (
@@ -277,5 +298,5 @@ function byAge(a: Immutable<ServiceCIDR>, b: Immutable<ServiceCIDR>): number {
   const [first, second] = [a.metadata, b.metadata].map(
     ({ creationTimestamp, name }) => `${creationTimestamp} ${name}`,
   );
-  return (first as string) < (second as string) ? -1 : 1;
+  return first! < second! ? -1 : 1;
 }

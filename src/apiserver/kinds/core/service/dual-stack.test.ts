@@ -1,12 +1,12 @@
-// Services of a cluster with both families of addresses: which they get, and how they become of one or of two.
+// Services in a dual-stack cluster: their default families, and changes between one and two
+// families.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { indent } from '#api/testing/manifest.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/services';
 let t: TestServer;
@@ -30,7 +30,7 @@ const merge = (name: string, spec: object): Promise<RawResponse> =>
   api.patch(`${PATH}/${name}`, { spec });
 const addressesOf = ({ json }: RawResponse): readonly string[] =>
   (json.spec?.['clusterIPs'] ?? []) as string[];
-/** 'PreferDualStack IPv4=10.0.0.x IPv6=fd00::x'. */
+/** Returns the policy with the addresses: 'PreferDualStack IPv4=10.0.0.x IPv6=fd00::x'. */
 function shape(response: RawResponse): string {
   const text = outcome(response);
   if (!/^20[01]$/.test(text)) return text;
@@ -93,7 +93,7 @@ describe('a new service', () => {
     expect(outcome(await create('it', spec))).toMatch(problem);
   });
 
-  test('nothing is taken by a service that is refused, and all is free again when it goes', async () => {
+  test('a rejected service allocates nothing, and a deleted one releases everything', async () => {
     await create('first', 'clusterIP: "fd00::9"');
     const both =
       'ipFamilyPolicy: RequireDualStack\nclusterIP: 10.0.0.9\nclusterIPs: [10.0.0.9, "fd00::9"]';
@@ -107,7 +107,7 @@ describe('a new service', () => {
 });
 
 describe('a service that changes', () => {
-  test('gets a second address, and gives it back', async () => {
+  test('gets a second address, and releases it', async () => {
     const before = await create('it', '');
     const after = await merge('it', { ipFamilyPolicy: 'PreferDualStack' });
     expect(shape(after)).toBe('PreferDualStack IPv4,IPv6 4,6');
@@ -118,7 +118,7 @@ describe('a service that changes', () => {
     expect(shape(await create('heir', `clusterIP: "${second}"`))).toBe('SingleStack IPv6 6');
   });
 
-  test('keeps what it has where nobody says otherwise', async () => {
+  test('keeps its fields if the client omits them', async () => {
     await create('it', 'ipFamilyPolicy: PreferDualStack');
     const { json } = await api.get(`${PATH}/it`);
     const put = await api.put(`${PATH}/it`, {
@@ -148,7 +148,7 @@ describe('a service that changes', () => {
   });
 });
 
-test('both addresses are known after a restart', async () => {
+test('both addresses stay allocated after a restart', async () => {
   const there = addressesOf(await create('it', 'ipFamilyPolicy: RequireDualStack'));
   await t.server.stop();
   const again = await startTestServer({
@@ -163,7 +163,7 @@ test('both addresses are known after a restart', async () => {
   await again.server.stop();
 });
 
-test('the first range is that of services which do not say', async () => {
+test('the first range is the default for services without a family', async () => {
   await t.stop();
   await start({ serviceCidr: 'fd00::/120,10.0.0.0/24' });
   expect(shape(await create('it', ''))).toBe('SingleStack IPv6 6');

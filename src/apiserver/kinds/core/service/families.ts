@@ -1,12 +1,11 @@
-// Which families of addresses a service has: those that the cluster gives out addresses of. Only a headless service without a
-// selector, whose endpoints are somebody else's, may have others.
+// Determines the IP families of a service, which must be families of the cluster. Only a headless
+// service without a selector, whose endpoints are maintained elsewhere, may have others.
 
 import { validateServiceAddresses } from '#api/groups/core/v1/validation/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
-import { sameList } from './service.ts';
-import type { Service, ServiceSpec } from './service.ts';
+import { sameList, type Service, type ServiceSpec } from './service.ts';
 
 type Family = NonNullable<ServiceSpec['ipFamilies']>[number];
 
@@ -14,8 +13,8 @@ const SPEC = field.path('spec');
 const POLICY = SPEC.child('ipFamilyPolicy');
 
 /**
- * Completes ipFamilies and ipFamilyPolicy. Throws Invalid for what cannot be had here. `configured`: the cluster's families, one
- * or both, the one of services that do not say first.
+ * Completes ipFamilies and ipFamilyPolicy. Throws Invalid for impossible values. `configured`: the
+ * cluster's families, one or both, with the default first.
  */
 export function withFamilies(
   service: Service,
@@ -87,7 +86,7 @@ function refuse(service: Service, errors: FieldErrorList): void {
     throw apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, errors);
 }
 
-/** Nothing is added or taken away from a service that takes what it gets, if its owner does not touch it. */
+/** Reports whether a service with PreferDualStack is unchanged. Then its families stay the same. */
 function prefersAsBefore({ spec }: Service, { spec: old }: Service): boolean {
   return (
     spec.ipFamilyPolicy === 'PreferDualStack' &&
@@ -98,7 +97,10 @@ function prefersAsBefore({ spec }: Service, { spec: old }: Service): boolean {
   );
 }
 
-/** To ask for one family is enough: the second address and family need not be taken out by hand. */
+/**
+ * Returns the spec without the second family and address, which a client need not remove itself
+ * when it requests SingleStack.
+ */
 function withoutSecond(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const { clusterIPs, ipFamilies } = spec;
   return {
@@ -140,7 +142,7 @@ function twoOfOne(spec: ServiceSpec): FieldErrorList {
   ];
 }
 
-/** An address says its family. */
+/** Infers the families from the addresses. */
 function inferFamilies(
   { clusterIPs = [], ipFamilies = [] }: ServiceSpec,
   configured: readonly Family[],

@@ -1,18 +1,22 @@
-// What makes it safe to send the same service again, or to change its type alone: values that were given out stay unless
-// the client names others, and values that the new type has no use for go if the client only sends back what it has read.
+// Makes it safe to send the same service again, or to change only its type. Allocated values stay
+// unless the client sends others. Values that the new type does not use are dropped if the client
+// sends them back unchanged.
 
 import {
+  isReachableFromOutside,
   needsClusterIP,
   needsHealthCheckPort,
   needsNodePorts,
-  isReachableFromOutside,
   nodePortsOf,
   sameList,
+  type Service,
   without,
 } from './service.ts';
-import type { Service } from './service.ts';
 
-/** clusterIP and the first of clusterIPs are one field under two names: old clients know only the first. */
+/**
+ * Returns the service with clusterIP equal to the first of clusterIPs: old clients use only the
+ * former.
+ */
 export function withClusterIPs(service: Service, old?: Service): Service {
   const { spec } = service;
   const { clusterIP = '', clusterIPs = [] } = spec;
@@ -55,7 +59,7 @@ export function keepAllocated(service: Service, old: Service): Service {
   return spec === service.spec ? service : { ...service, spec };
 }
 
-/** A port is the same one if its name is. */
+/** Returns the ports with the stored node ports filled in. Ports are matched by name. */
 function withNodePorts(service: Service, old: Service): Service['spec']['ports'] {
   const wanted = new Set(nodePortsOf(service));
   const used = new Set(nodePortsOf(old).filter((number) => wanted.has(number)));
@@ -71,7 +75,10 @@ function withNodePorts(service: Service, old: Service): Service['spec']['ports']
   });
 }
 
-/** What the client did change stays, for validation to refuse. */
+/**
+ * Returns the service without values that its new type does not use. A value that the client has
+ * changed stays, for validation to reject.
+ */
 export function dropUnused(service: Service, old: Service): Service {
   let { spec, status } = service;
   const before = old.spec;
@@ -103,7 +110,8 @@ export function dropUnused(service: Service, old: Service): Service {
   ) {
     spec = without(spec, 'externalTrafficPolicy');
   }
-  // Who takes the balancer away has time for that, but nobody needs to see it.
+  // The status of the balancer is dropped when the type changes, although its controller may still
+  // be deleting it.
   if (spec.type !== 'LoadBalancer' && Object.keys(status.loadBalancer).length > 0)
     status = { ...status, loadBalancer: {} };
   return { ...service, spec, status };
@@ -114,7 +122,10 @@ function hasNoNewNodePorts(service: Service, old: Service): boolean {
   return nodePortsOf(service).every((nodePort) => before.has(nodePort));
 }
 
-/** Nobody sends traffic of the cluster to a name outside. What is wrong stays, for validation to refuse. */
+/**
+ * Returns an ExternalName service without internalTrafficPolicy, which it does not use. An invalid
+ * value stays, for validation to reject.
+ */
 export function withoutNeedless(service: Service): Service {
   const { spec } = service;
   if (spec.type !== 'ExternalName' || !/^(Cluster|Local)$/.test(spec.internalTrafficPolicy ?? ''))

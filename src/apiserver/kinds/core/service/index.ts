@@ -50,10 +50,10 @@ const serviceStatusStrategy: SubresourceStrategy<Service> = {
   warningsOnUpdate: serviceStatusWarnings,
 };
 
-/** Gives services their addresses and ports. */
+/** The allocators of addresses and ports. */
 export interface ServiceServices extends StoreServices {
   readonly serviceAllocators: ServiceAllocators;
-  /** For services/proxy. */
+  /** Finds the objects that services/proxy needs. */
   readonly find: Find;
 }
 

@@ -23,7 +23,7 @@ describe('a range of ports', () => {
     }
   });
 
-  test('is stored as Kubernetes stores it', () => {
+  test('is stored as in Kubernetes', () => {
     const ports = new PortBits({ first: 30_000, last: 32_767 }, [30_000, 30_009]);
     expect(ports.encode()).toEqual({
       range: '30000-32767',
@@ -40,9 +40,9 @@ describe('a range of ports', () => {
     expect([...PortBits.decode(range, data).taken]).toEqual(all);
   });
 
-  test('gives out its upper part first, each port once, until there are none', () => {
+  test('allocates its upper part first, each port once', () => {
     const ports = new PortBits({ first: 101, last: 140 });
-    const taken = Array.from({ length: 40 }, () => ports.takeAny(random) as number);
+    const taken = Array.from({ length: 40 }, () => ports.takeAny(random)!);
     expect(taken.slice(0, 24).every((port) => port >= 117)).toBe(true);
     expect(new Set(taken).size).toBe(40);
     expect(ports.takeAny(random)).toBeUndefined();
@@ -51,7 +51,7 @@ describe('a range of ports', () => {
   });
 });
 
-describe('what servers share', () => {
+describe('the shared state', () => {
   let storage: Storage;
   let writes: number;
   beforeEach(() => {
@@ -71,7 +71,7 @@ describe('what servers share', () => {
     new NodePorts({ storage, logger: recordingLogger(), range: parsePortRange(range) });
   const takeAny = (ports: PortBits): number | undefined => ports.takeAny(random);
 
-  test('is given out once, whoever asks', async () => {
+  test('allocates each port once, also between servers', async () => {
     const servers = [server(), server()] as const;
     const taken = await Promise.all(
       Array.from({ length: 50 }, () => servers.map((each) => each.change(takeAny))).flat(),
@@ -83,7 +83,7 @@ describe('what servers share', () => {
     expect(await servers[0].change(takeAny)).toBe(30_007);
   });
 
-  test('is written once for all who come together, and a plan that throws takes nothing', async () => {
+  test('is written once for concurrent plans, and a failed plan allocates nothing', async () => {
     const ports = server();
     const take = (port: number) => (all: PortBits) => {
       if (!all.take(port)) throw new Error('taken');
@@ -107,21 +107,21 @@ describe('what servers share', () => {
     expect(writes).toBe(1);
     expect([...(await ports.read()).ports.taken]).toEqual([30_001, 30_002]);
     const kv = await storage.get(NODE_PORTS_KEY);
-    expect(decodeFromStorage<RangeAllocation>(kv?.value as Uint8Array, 1)).toMatchObject({
+    expect(decodeFromStorage<RangeAllocation>(kv!.value, 1)).toMatchObject({
       kind: 'RangeAllocation',
       apiVersion: 'v1',
       range: '30000-30099',
     });
   });
 
-  test('stays as it is when something is only tried', async () => {
+  test('stays unchanged by a dry run', async () => {
     const ports = server();
     await ports.change((all) => all.take(30_003));
     expect(await ports.try((all) => [all.take(30_003), all.take(30_004)])).toEqual([false, true]);
     expect([...(await ports.read()).ports.taken]).toEqual([30_003]);
   });
 
-  test('is replaced only as it was seen', async () => {
+  test('is replaced only if it is unchanged', async () => {
     const ports = server();
     await ports.change((all) => all.take(30_003));
     const seen = await ports.read();
@@ -133,7 +133,7 @@ describe('what servers share', () => {
     expect([...(await ports.read()).ports.taken]).toEqual([30_005]);
   });
 
-  test('counts as far as it is in the range of now', async () => {
+  test('counts only ports in the current range', async () => {
     await server().change((all) => [30_003, 30_050].map((port) => all.take(port)));
     const other = server('30040-30060');
     expect([...(await other.read()).ports.taken]).toEqual([30_050]);

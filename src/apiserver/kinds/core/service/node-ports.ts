@@ -1,19 +1,22 @@
-// Node ports. Which are taken is in one object of the store (a RangeAllocation, where Kubernetes keeps its own), which every
-// server changes only from the state that it has read: so no two of them give out the same port.
+// Allocates node ports. The allocated ports are in one object of the store (a RangeAllocation, at
+// Kubernetes' key). A server changes it only if it is unchanged since it was read, so two servers
+// never allocate the same port.
 //
-// Services that come together are served together, with one write for all of them.
+// Concurrent writes of services share one write of that object.
 
 import type { RangeAllocation } from '#api/groups/core/v1/index.ts';
 import { decodeFromStorage, encodeForStorage } from '#api/machinery/codec/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { KeyValue, Storage, UpdateDecision } from '#storage/interface.ts';
 import { storageToStatus } from '#apiserver/registry/storage-errors.ts';
-import { formatPortRange, PortBits } from './port-bits.ts';
-import type { PortRange } from './port-bits.ts';
+import { formatPortRange, PortBits, type PortRange } from './port-bits.ts';
 
 export const NODE_PORTS_KEY = '/registry/ranges/servicenodeports';
 
-/** A change of what is taken. May be run again, on another state: it has no effects but on the ports that it is given. */
+/**
+ * A change of the allocated ports. It may be run again on another state, so it must have no other
+ * effects.
+ */
 type PortPlan<T> = (ports: PortBits) => T;
 
 export interface NodePortsConfig {
@@ -34,7 +37,7 @@ export class NodePorts {
   readonly #config: NodePortsConfig;
   #waiting: Waiting[] = [];
   #working = false;
-  /** As last read or written: a first guess. */
+  /** The object as it was last read or written: the first guess. */
   #last: KeyValue | undefined;
 
   constructor(config: NodePortsConfig) {
@@ -45,7 +48,10 @@ export class NodePorts {
     return this.#config.range;
   }
 
-  /** Carries out the plan and answers what it does; nothing is changed if it throws. Rejects with a StatusError if the store does. */
+  /**
+   * Runs the plan and returns its result. If it throws, nothing is changed. Rejects with a
+   * StatusError if the store fails.
+   */
   change<T>(plan: PortPlan<T>): Promise<T> {
     const answer = new Promise<T>((resolve, reject) => {
       this.#waiting.push({ plan, resolve: resolve as (answer: unknown) => void, reject });
@@ -54,13 +60,13 @@ export class NodePorts {
     return answer;
   }
 
-  /** What the plan would answer. Nothing is changed. */
+  /** Returns the result of the plan without changing anything. */
   async try<T>(plan: PortPlan<T>): Promise<T> {
     const { ports } = await this.read();
     return plan(ports);
   }
 
-  /** Gives ports back. What fails is left to the repair. */
+  /** Releases ports. Failures are left to the repair loop. */
   async release(ports: readonly number[]): Promise<void> {
     if (ports.length === 0) return;
     try {
@@ -73,7 +79,9 @@ export class NodePorts {
     }
   }
 
-  /** What is taken, and the revision at which that was so (0: nothing has ever been). */
+  /**
+   * Returns the allocated ports, and the revision of that state (0: nothing was ever allocated).
+   */
   async read(): Promise<{
     readonly ports: PortBits;
     readonly revision: number;
@@ -87,7 +95,10 @@ export class NodePorts {
     }
   }
 
-  /** Puts another state in the place of the one at `revision`; false, and nothing changed, if it is not that one any more. */
+  /**
+   * Replaces the state at `revision`. Returns false, without a change, if it is not the current
+   * one.
+   */
   async replace(revision: number, ports: PortBits): Promise<boolean> {
     let same = false;
     try {
@@ -103,7 +114,7 @@ export class NodePorts {
 
   async #work(): Promise<void> {
     this.#working = true;
-    // Whoever else comes in this turn comes along.
+    // Plans of the same turn join this write.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#serve(this.#waiting.splice(0));
     this.#working = false;
@@ -137,13 +148,16 @@ export class NodePorts {
       outcomes = batch.map(() => ({ error }));
     }
     batch.forEach(({ resolve, reject }, index) => {
-      const outcome = outcomes[index] as Outcome;
+      const outcome = outcomes[index]!;
       if ('error' in outcome) reject(outcome.error);
       else resolve(outcome.answer);
     });
   }
 
-  /** Ports that were taken when the range was another one count as far as they are in this one. */
+  /**
+   * Returns the allocated ports. Ports outside of the current range, from an earlier configuration,
+   * are ignored.
+   */
   #portsOf(kv: KeyValue | undefined): PortBits {
     const { range } = this.#config;
     if (kv === undefined) return new PortBits(range);

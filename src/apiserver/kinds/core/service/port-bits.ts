@@ -1,15 +1,17 @@
-// The node ports of a range that are taken, as the object that servers share tells them.
+// The allocated node ports of a range, and their encoding in the shared object.
 
 import type { RangeAllocation } from '#api/groups/core/v1/index.ts';
 import type { Random } from '#machinery/random.ts';
 
-/** Both included. */
+/** A range of ports; both ends are included. */
 export interface PortRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** '30000-32767', or one port. Throws RangeError for what is no range of ports. */
+/**
+ * Parses '30000-32767', or a single port. Throws RangeError if the text is not a range of ports.
+ */
 export function parsePortRange(text: string): PortRange {
   const [, from = '', to = from] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? [];
   const range = { first: Number(from), last: Number(to) };
@@ -30,13 +32,16 @@ export class PortBits {
     this.#taken = new Set(taken);
   }
 
-  /** What is stored: a number whose lowest bit is the first port, its most significant byte first, without zeros before it. */
+  /**
+   * Decodes the stored form: a number whose lowest bit is the first port, as bytes with the most
+   * significant one first and without leading zeros.
+   */
   static decode(text: string, data: string): PortBits {
     const range = parsePortRange(text);
     const bytes = Buffer.from(data, 'base64');
     const ports = new PortBits(range);
     for (let offset = 0; offset < bytes.length * 8; offset++) {
-      const byte = bytes[bytes.length - 1 - (offset >> 3)] as number;
+      const byte = bytes[bytes.length - 1 - (offset >> 3)]!;
       if ((byte & (1 << (offset & 7))) !== 0) ports.#taken.add(range.first + offset);
     }
     return ports;
@@ -47,7 +52,7 @@ export class PortBits {
     const bytes = Buffer.alloc(Math.ceil((Math.max(-1, ...offsets) + 1) / 8));
     for (const offset of offsets) {
       const index = bytes.length - 1 - (offset >> 3);
-      bytes[index] = (bytes[index] as number) | (1 << (offset & 7));
+      bytes[index] = bytes[index]! | (1 << (offset & 7));
     }
     return { range: formatPortRange(this.range), data: bytes.toString('base64') };
   }
@@ -60,7 +65,7 @@ export class PortBits {
     return port >= this.range.first && port <= this.range.last;
   }
 
-  /** False if it is taken already. It must be in the range. */
+  /** Allocates the port, which must be in the range. Returns false if it is already allocated. */
   take(port: number): boolean {
     if (this.#taken.has(port)) return false;
     this.#taken.add(port);
@@ -72,9 +77,10 @@ export class PortBits {
   }
 
   /**
-   * A free port, taken; undefined if there is none. Those of the lower part (a thirty-second of the range, from 16 to 128; none
-   * of a small one) come last, so that what somebody wants by number is likely to be free. Begins at a random place, so that a
-   * port is not used again right after it was given back.
+   * Allocates and returns a free port; undefined if there is none. The lower part (a thirty-second
+   * of the range, from 16 to 128 ports; empty for small ranges) is used last, so that requested
+   * ports are likely to be free. The search starts at a random place, so that a released port is
+   * not used again soon.
    */
   takeAny(random: Random): number | undefined {
     const { first, last } = this.range;

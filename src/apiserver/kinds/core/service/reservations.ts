@@ -1,5 +1,5 @@
-// The cluster IPs and node ports of services: reserved before a service is written, given back if the write fails or the
-// service goes.
+// Reserves cluster IPs and node ports before a service is written, and releases them if the write
+// fails or the service is deleted.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -10,28 +10,30 @@ import type { Reservation } from '#apiserver/registry/strategy.ts';
 import type { ClusterIPs, ClusterIPTransaction } from './cluster-ips.ts';
 import { withFamilies } from './families.ts';
 import type { NodePorts } from './node-ports.ts';
-import { formatPortRange } from './port-bits.ts';
-import type { PortBits } from './port-bits.ts';
+import { formatPortRange, type PortBits } from './port-bits.ts';
 import {
   addressesOf,
   allPortsOf,
   needsHealthCheckPort,
   needsNodePorts,
   nodePortsOf,
+  type Service,
+  type ServiceSpec,
 } from './service.ts';
-import type { Service, ServiceSpec } from './service.ts';
 
 const SPEC = field.path('spec');
 
 export interface ServiceReservationsConfig {
-  /** One or both; the one of services that do not say first. */
+  /** The families of the cluster, one or both, with the default first. */
   readonly families: readonly IpFamily[];
   readonly addresses: ClusterIPs;
   readonly ports: NodePorts;
   readonly random: Random;
 }
 
-/** What a plan for the ports of a service takes, and what it gives back once the service is written. */
+/**
+ * The ports that a plan allocates for a service, and those to release once the service is written.
+ */
 class PortDraft {
   readonly #ports: PortBits;
   readonly #random: Random;
@@ -43,10 +45,15 @@ class PortDraft {
     this.#random = random;
   }
 
-  /** Why the port cannot be had; undefined if it is taken now. */
+  /**
+   * Allocates the port. Returns the reason if that is impossible, undefined if it is allocated now.
+   */
   problemWith(port: number): string | undefined {
     if (!this.#ports.inRange(port)) {
-      return `provided port is not in the valid range. The range of valid ports is ${formatPortRange(this.#ports.range)}`;
+      return (
+        'provided port is not in the valid range. The range of valid ports is ' +
+        formatPortRange(this.#ports.range)
+      );
     }
     if (!this.#ports.take(port)) return 'provided port is already allocated';
     this.taken.push(port);
@@ -71,7 +78,10 @@ export class ServiceReservations {
     this.#config = config;
   }
 
-  /** The service with its families, addresses and ports. Throws Invalid for values that cannot be had. */
+  /**
+   * Returns the service with its families, addresses and ports. Throws Invalid for values that
+   * cannot be allocated.
+   */
   async reserve(
     service: Service,
     old: Service | undefined,
@@ -99,7 +109,7 @@ export class ServiceReservations {
     }
   }
 
-  /** Gives back all that a deleted service had. */
+  /** Releases everything that a deleted service had. */
   async release(service: Service): Promise<void> {
     const { name, namespace = '' } = service.metadata;
     const { addresses, ports } = this.#config;
@@ -109,7 +119,10 @@ export class ServiceReservations {
     ]);
   }
 
-  /** An address is for as long as the service has a type, and families, that need one. */
+  /**
+   * Returns the service with its addresses. An address is kept as long as the type and the families
+   * of the service need it.
+   */
   async #reserveAddresses(
     service: Service,
     old: Service | undefined,
@@ -125,7 +138,7 @@ export class ServiceReservations {
     }
     if (wanted[0] === 'None' || before[0] === 'None') return service;
     transaction.giveBack(before.slice(ipFamilies.length));
-    // What a service has stays; that it cannot be changed is said elsewhere.
+    // Allocated addresses stay. Validation reports attempts to change them.
     const clusterIPs: string[] = [];
     for (const [index, family] of ipFamilies.entries()) {
       const address = wanted[index] ?? '';
@@ -162,7 +175,10 @@ export class ServiceReservations {
     throw refused(service, SPEC.child('clusterIPs'), service.spec.clusterIPs, message);
   }
 
-  /** There may be several ranges: only a dry run, which tries one of them, names it. */
+  /**
+   * Returns the message for an address outside of all ranges. There may be several ranges, so only
+   * a dry run, which tries one, names it.
+   */
   async #outOfRange(address: string, family: IpFamily, dryRun: boolean): Promise<string> {
     const range = dryRun ? await this.#config.addresses.firstRange(family) : undefined;
     if (range === undefined) return 'the provided network does not match the current range';
@@ -178,7 +194,7 @@ export class ServiceReservations {
     readonly taken: readonly number[];
     readonly given: readonly number[];
   }> {
-    // Most services have no ports on nodes, and nothing is asked for them.
+    // Most services have no node ports, so the shared object is not read for them.
     if (!needsNodePorts(service) && (old === undefined || allPortsOf(old).length === 0)) {
       return { object: service, taken: [], given: [] };
     }
@@ -192,7 +208,10 @@ export class ServiceReservations {
     return dryRun ? this.#config.ports.try(plan) : this.#config.ports.change(plan);
   }
 
-  /** Ports of a new service with one number (of several protocols) share a node port. */
+  /**
+   * Returns a new service with node ports. Ports with the same number (and different protocols)
+   * share a node port.
+   */
   #newPorts(service: Service, draft: PortDraft): Service {
     const list = service.spec.ports ?? [];
     if (!needsNodePorts(service)) return service;

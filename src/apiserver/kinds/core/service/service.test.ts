@@ -1,12 +1,12 @@
-// Services through the API: families, addresses and ports, and what becomes of them when the service changes or goes.
+// Services through the API: families, addresses and ports, also when a service changes or is
+// deleted.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { indent } from '#api/testing/manifest.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/services';
 const INVALID = (name: string, problem: string): string =>
@@ -34,7 +34,7 @@ const specOf = (response: RawResponse): Readonly<Record<string, unknown>> => {
 };
 const nodePortsOf = (response: RawResponse): number[] =>
   (specOf(response)['ports'] as { nodePort?: number }[]).map(({ nodePort = 0 }) => nodePort);
-/** Sends what it reads, changed. */
+/** Updates the service with changes to its spec. */
 async function change(name: string, changes: object, query = ''): Promise<RawResponse> {
   const { json } = await api.get(`${PATH}/${name}`);
   return api.put(`${PATH}/${name}${query}`, { ...json, spec: { ...json.spec, ...changes } });
@@ -88,7 +88,7 @@ describe('the families of a new service', () => {
       },
     ],
     [
-      'a headless one for endpoints of somebody else',
+      'a headless one with endpoints of its own',
       'clusterIP: None',
       { clusterIPs: ['None'], ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'RequireDualStack' },
     ],
@@ -106,7 +106,7 @@ describe('the families of a new service', () => {
     expect(specOf(await create('a', spec))).toMatchObject(expected);
   });
 
-  test('none for a name elsewhere', async () => {
+  test('a name elsewhere has none', async () => {
     expect(specOf(await create('a', 'type: ExternalName\nexternalName: example.com'))).toEqual({
       type: 'ExternalName',
       externalName: 'example.com',
@@ -133,7 +133,8 @@ describe('the families of a new service', () => {
     [
       'two families and one',
       'ipFamilyPolicy: SingleStack\nipFamilies: [IPv4, IPv6]\nports: [{port: 80}]',
-      `spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified`,
+      `spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or ` +
+        `'PreferDualStack' when multiple IP families are specified`,
     ],
     [
       'an address that is none',
@@ -146,28 +147,29 @@ describe('the families of a new service', () => {
 });
 
 describe('cluster IPs', () => {
-  test('are each given out once', async () => {
+  test('are allocated once each', async () => {
     const made = await Promise.all(
       Array.from({ length: 40 }, (_, index) => create(`s${index}`, 'ports: [{port: 80}]')),
     );
     const addresses = made.map((response) => specOf(response)['clusterIP']);
     expect(new Set(addresses).size).toBe(40);
-    // The lower part is for those who ask for an address.
+    // The lower part is used for requested addresses only.
     for (const address of addresses)
       expect(Number(String(address).split('.')[3])).toBeGreaterThan(16);
   });
 
-  test('are refused if somebody has them', async () => {
+  test('are rejected if they are allocated', async () => {
     specOf(await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'));
     expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toBe(
       INVALID(
         'b',
-        'spec.clusterIPs: Invalid value: ["10.0.0.9"]: failed to allocate IP 10.0.0.9: provided IP is already allocated',
+        'spec.clusterIPs: Invalid value: ["10.0.0.9"]: failed to allocate IP 10.0.0.9: ' +
+          'provided IP is already allocated',
       ),
     );
   });
 
-  test('are refused outside the range', async () => {
+  test('are rejected outside of the range', async () => {
     const outside = 'clusterIP: 10.1.0.9\nports: [{port: 80}]';
     const problem =
       'spec.clusterIPs: Invalid value: ["10.1.0.9"]: failed to allocate IP 10.1.0.9: ';
@@ -180,7 +182,7 @@ describe('cluster IPs', () => {
         `${problem}the provided IP (10.1.0.9) is not in the valid range. The range of valid IPs is 10.0.0.0/24`,
       ),
     );
-    // The addresses of the network itself and of everybody in it are nobody's.
+    // The network and broadcast addresses cannot be allocated.
     for (const address of ['10.0.0.0', '10.0.0.255']) {
       expect(outcome(await create('a', `clusterIP: ${address}\nports: [{port: 80}]`))).toMatch(
         /^422 .*: the provided network/,
@@ -188,10 +190,10 @@ describe('cluster IPs', () => {
     }
   });
 
-  test('run out, and are there again when a service goes', async () => {
+  test('are exhausted, and free again when a service is deleted', async () => {
     await t.stop();
     await start({ serviceCidr: '10.0.0.0/29' });
-    // One of the six is the API server's own.
+    // One of the six addresses is the API server's own.
     for (let index = 0; index < 5; index++)
       specOf(await create(`s${index}`, 'ports: [{port: 80}]'));
     const full = 'Internal error occurred: failed to allocate a serviceIP: range is full';
@@ -218,7 +220,7 @@ describe('cluster IPs', () => {
     });
   });
 
-  test('are known after a restart', async () => {
+  test('stay allocated after a restart', async () => {
     specOf(
       await create(
         'a',
@@ -246,14 +248,14 @@ describe('cluster IPs', () => {
     );
   });
 
-  test('stay with a service that is sent again as it was written', async () => {
+  test('stay with a service that is sent again as it was created', async () => {
     const before = specOf(await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'));
     expect(specOf(await api.put(`${PATH}/a`, manifest('a', 'ports: [{port: 80}]')))).toEqual(
       before,
     );
   });
 
-  test('do not change', async () => {
+  test('are immutable', async () => {
     await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]');
     expect(outcome(await change('a', { clusterIP: '10.0.0.8' }))).toBe(
       INVALID('a', 'spec.clusterIPs[0]: Invalid value: ["10.0.0.8"]: may not change once set'),
@@ -261,7 +263,7 @@ describe('cluster IPs', () => {
     specOf(await create('b', 'clusterIP: 10.0.0.8\nports: [{port: 80}]'));
   });
 
-  test('go with a type that needs none, and come back with one that does', async () => {
+  test('are removed with a type that needs none, and allocated again with one that does', async () => {
     await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]');
     expect(
       specOf(await change('a', { type: 'ExternalName', externalName: 'example.com' })),
@@ -279,7 +281,7 @@ describe('cluster IPs', () => {
     });
   });
 
-  test('stay if the change of type is refused', async () => {
+  test('stay if the change of type is rejected', async () => {
     await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]');
     expect((await change('a', { type: 'ExternalName' })).code).toBe(422);
     expect(
@@ -300,7 +302,7 @@ describe('cluster IPs', () => {
     expect((await api.get(`${PATH}/a`)).code).toBe(404);
   });
 
-  test('are held until the finalizers are done', async () => {
+  test('stay allocated until the finalizers are removed', async () => {
     const made = await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]');
     await api.patch(`${PATH}/a`, { metadata: { finalizers: ['example.com/hold'] } });
     expect((await api.delete(`${PATH}/a`)).json.metadata.uid).toBe(made.json.metadata.uid);
@@ -321,13 +323,13 @@ describe('node ports', () => {
     for (const port of ports) expect(port).toBeGreaterThanOrEqual(30_086);
   });
 
-  test('one for a number that two protocols have', async () => {
+  test('are shared by two protocols of one port', async () => {
     const spec = 'type: NodePort\nports: [{name: a, port: 53}, {name: b, port: 53, protocol: UDP}]';
     const [tcp, udp] = nodePortsOf(await create('a', spec));
     expect(udp).toBe(tcp);
   });
 
-  test('what one of the two asks for is for both', async () => {
+  test('a requested one is shared by both protocols', async () => {
     const spec =
       'type: NodePort\nports: [{name: a, port: 53}, {name: b, port: 53, protocol: UDP, nodePort: 30053}]';
     expect(nodePortsOf(await create('a', spec))).toEqual([30_053, 30_053]);
@@ -337,11 +339,13 @@ describe('node ports', () => {
     [
       'out of range',
       'type: NodePort\nports: [{port: 80, nodePort: 8080}]',
-      'spec.ports[0].nodePort: Invalid value: 8080: provided port is not in the valid range. The range of valid ports is 30000-32767',
+      'spec.ports[0].nodePort: Invalid value: 8080: provided port is not in the valid range. ' +
+        'The range of valid ports is 30000-32767',
     ],
     [
       'one for two numbers',
-      'type: NodePort\nports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, protocol: UDP, nodePort: 30001}]',
+      'type: NodePort\nports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, ' +
+        'protocol: UDP, nodePort: 30001}]',
       'spec.ports[1].nodePort: Invalid value: 30001: provided port is already allocated',
     ],
     [
@@ -353,7 +357,7 @@ describe('node ports', () => {
     expect(outcome(await create('a', spec))).toBe(INVALID('a', problem));
   });
 
-  test('are not given to a balancer that needs none, unless it asks', async () => {
+  test('are not allocated for a balancer without node ports, unless requested', async () => {
     const none = 'type: LoadBalancer\nallocateLoadBalancerNodePorts: false\n';
     expect(nodePortsOf(await create('a', `${none}ports: [{port: 80}]`))).toEqual([0]);
     const some = await create(
@@ -393,7 +397,7 @@ describe('node ports', () => {
     expect(nodePortsOf(await api.get(`${PATH}/b`))).toEqual([30_001]);
   });
 
-  test('go with a type that has none', async () => {
+  test('are removed with a type that has none', async () => {
     await create('a', 'type: NodePort\nports: [{port: 80, nodePort: 30001}]');
     const after = specOf(await change('a', { type: 'ClusterIP' }));
     expect(after['ports']).toEqual([{ port: 80, protocol: 'TCP', targetPort: 80 }]);
@@ -401,7 +405,7 @@ describe('node ports', () => {
     specOf(await create('b', 'type: NodePort\nports: [{port: 80, nodePort: 30001}]'));
   });
 
-  test('that are new do not go silently with the type', async () => {
+  test('that are new are not dropped silently with the type', async () => {
     await create('a', 'type: NodePort\nports: [{port: 80, nodePort: 30001}]');
     expect(
       outcome(await change('a', { type: 'ClusterIP', ports: [{ port: 80, nodePort: 30_002 }] })),
@@ -410,7 +414,7 @@ describe('node ports', () => {
     );
   });
 
-  test('are each given out once, whoever asks at the same time', async () => {
+  test('are allocated once each, also concurrently', async () => {
     const asked = await Promise.all(
       Array.from({ length: 5 }, (_, index) =>
         create(`s${index}`, 'type: NodePort\nports: [{port: 80, nodePort: 30001}]'),
@@ -427,7 +431,7 @@ describe('ports for health checks', () => {
   const local =
     'type: LoadBalancer\nexternalTrafficPolicy: Local\nports: [{port: 80, nodePort: 30001}]';
 
-  test('are given to balancers that use local endpoints only', async () => {
+  test('are allocated for balancers that use local endpoints only', async () => {
     const port = specOf(await create('a', local))['healthCheckNodePort'] as number;
     expect(port).toBeGreaterThanOrEqual(30_086);
     expect(
@@ -438,27 +442,28 @@ describe('ports for health checks', () => {
     specOf(await create('b', `type: NodePort\nports: [{port: 80, nodePort: ${port}}]`));
   });
 
-  test('come with the policy', async () => {
+  test('are allocated when the policy changes', async () => {
     await create('a', 'type: LoadBalancer\nports: [{port: 80}]');
     expect(
       specOf(await change('a', { externalTrafficPolicy: 'Local' }))['healthCheckNodePort'],
     ).toBeGreaterThan(30_000);
   });
 
-  test('may be asked for, if they are free', async () => {
+  test('may be requested, if they are free', async () => {
     expect(
       specOf(await create('a', `${local}\nhealthCheckNodePort: 30002`))['healthCheckNodePort'],
     ).toBe(30_002);
     expect(
       outcome(await create('b', `${local.replace('30001', '30003')}\nhealthCheckNodePort: 30002`)),
     ).toBe(
-      '500 InternalError: Internal error occurred: failed to allocate requested HealthCheck NodePort 30002: provided port is already allocated',
+      '500 InternalError: Internal error occurred: failed to allocate requested HealthCheck ' +
+        'NodePort 30002: provided port is already allocated',
     );
-    // What it had before that failed is free.
+    // Ports that were allocated before the failure are free again.
     specOf(await create('c', 'type: NodePort\nports: [{port: 80, nodePort: 30003}]'));
   });
 
-  test('do not change, and stay if they are not named', async () => {
+  test('are immutable, and stay if they are omitted', async () => {
     await create('a', `${local}\nhealthCheckNodePort: 30002`);
     expect(outcome(await change('a', { healthCheckNodePort: 30_004 }))).toBe(
       INVALID('a', 'spec.healthCheckNodePort: Forbidden: field is immutable'),
@@ -468,7 +473,7 @@ describe('ports for health checks', () => {
     );
   });
 
-  test('go with the service', async () => {
+  test('are released with the service', async () => {
     await create('a', `${local}\nhealthCheckNodePort: 30002`);
     await api.delete(`${PATH}/a`);
     specOf(
@@ -481,7 +486,7 @@ describe('ports for health checks', () => {
 });
 
 describe('changes of type', () => {
-  test('what only balancers have goes with the type', async () => {
+  test('fields of balancers are removed with the type', async () => {
     await create(
       'a',
       'type: LoadBalancer\nloadBalancerClass: example.com/x\nexternalTrafficPolicy: Local\nports: [{port: 80}]',
@@ -505,7 +510,7 @@ describe('changes of type', () => {
     expect(after.json.status).toEqual({ loadBalancer: {} });
   });
 
-  test('what the client also changes stays, and is refused', async () => {
+  test('fields that the client also changes stay, and are rejected', async () => {
     await create('a', 'type: LoadBalancer\nloadBalancerClass: example.com/x\nports: [{port: 80}]');
     expect(
       outcome(await change('a', { type: 'ClusterIP', loadBalancerClass: 'example.com/y' })),
@@ -517,7 +522,7 @@ describe('changes of type', () => {
     );
   });
 
-  test('an address of a balancer is only for balancers', async () => {
+  test('a balancer’s address is only allowed for balancers', async () => {
     await create('a', 'ports: [{port: 80}]');
     const { json } = await api.get(`${PATH}/a`);
     const answer = await api.put(`${PATH}/a/status`, {
@@ -533,7 +538,7 @@ describe('changes of type', () => {
   });
 });
 
-test('PUT makes a service that is not there', async () => {
+test('PUT creates a missing service', async () => {
   const made = await api.put(
     `${PATH}/a`,
     manifest('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'),
@@ -544,7 +549,7 @@ test('PUT makes a service that is not there', async () => {
   );
 });
 
-test('the answer of a deletion is the service', async () => {
+test('a deletion returns the service', async () => {
   const { json } = await create('a', 'ports: [{port: 80}]');
   expect((await api.delete(`${PATH}/a`)).json).toMatchObject({
     kind: 'Service',

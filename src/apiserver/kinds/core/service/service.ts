@@ -1,4 +1,4 @@
-// What the type of a service says about it.
+// Properties of a service that follow from its type.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import { formatIp, parseIp } from '#machinery/net/ip.ts';
@@ -7,13 +7,13 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 export type Service = Immutable<core.Service>;
 export type ServiceSpec = Service['spec'];
 
-/** 'None', for a headless one, is an address too. */
+/** 'None', the cluster IP of headless services, counts as an address, too. */
 export const needsClusterIP = ({ spec }: Service): boolean => spec.type !== 'ExternalName';
 
 export const needsNodePorts = ({ spec }: Service): boolean =>
   spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 
-/** A load balancer asks each node whether it has an endpoint of its own, if only those are to be used. */
+/** A load balancer that uses only local endpoints checks each node for one. */
 export const needsHealthCheckPort = ({ spec }: Service): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
@@ -24,12 +24,12 @@ export const isReachableFromOutside = (service: Service): boolean =>
 export const sameList = (a: readonly string[] = [], b: readonly string[] = []): boolean =>
   a.length === b.length && a.every((item, index) => item === b[index]);
 
-/** Numbers of node ports, without that for health checks. */
+/** Returns the numbers of node ports, without the health check port. */
 export function nodePortsOf({ spec }: Service): number[] {
   return (spec.ports ?? []).flatMap(({ nodePort = 0 }) => (nodePort === 0 ? [] : [nodePort]));
 }
 
-/** The spec without some fields. */
+/** Returns the spec without some fields. */
 export function without<K extends keyof ServiceSpec>(
   spec: ServiceSpec,
   ...names: readonly K[]
@@ -39,7 +39,7 @@ export function without<K extends keyof ServiceSpec>(
   return left as ServiceSpec;
 }
 
-/** In canonical form, without 'None'. What is no address stays as it is. */
+/** Returns the addresses in canonical form, without 'None'. Invalid ones stay unchanged. */
 export function addressesOf({ spec }: Service): readonly string[] {
   if (spec.type === 'ExternalName') return [];
   const { clusterIPs = [], clusterIP = '' } = spec;
@@ -47,13 +47,16 @@ export function addressesOf({ spec }: Service): readonly string[] {
   return given.filter((address) => address !== '' && address !== 'None').map(canonicalIP);
 }
 
-/** As IPAddresses are named. Zeros before a number, which were once taken, mean nothing. */
+/**
+ * Returns the address as IPAddress objects are named. Leading zeros, which were once allowed, are
+ * ignored.
+ */
 export function canonicalIP(text: string): string {
   const address = parseIp(text) ?? parseIp(text.replace(/(^|\.)0+(?=\d)/g, '$1'));
   return address === undefined ? text : formatIp(address);
 }
 
-/** Numbers of node ports, with that for health checks. */
+/** Returns the numbers of node ports, with the health check port. */
 export function allPortsOf(service: Service): number[] {
   const { healthCheckNodePort = 0 } = service.spec;
   const needed = needsHealthCheckPort(service) && healthCheckNodePort !== 0;

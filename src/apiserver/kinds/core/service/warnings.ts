@@ -1,4 +1,4 @@
-// What is allowed in services, but ignored or on its way out.
+// Warnings about fields of services that are ignored or deprecated.
 
 import { warningsForCIDR, warningsForIP } from '#api/groups/core/v1/ip-warnings.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -50,7 +50,7 @@ export function serviceWarnings({ metadata, spec }: Service): string[] {
   return warnings;
 }
 
-/** Kubernetes names the point of the balancer, not its address. */
+/** Returns the warnings about a status. The paths are those of the ingress points, as upstream. */
 export function serviceStatusWarnings({ status }: Service): string[] {
   const at = field.path('status', 'loadBalancer', 'ingress');
   return (status.loadBalancer.ingress ?? []).flatMap(({ ip = '' }, index) =>

@@ -1,4 +1,4 @@
-// An eviction asks the budget of its pod: it is taken off the number of disruptions that are allowed, or refused.
+// Disruptions of a budget: an eviction reduces the number of allowed disruptions, or is rejected.
 
 import {
   disruptionAllowedCondition,
@@ -12,11 +12,14 @@ import { formatTime } from '#machinery/text/time.ts';
 
 type PodDisruptionBudget = Immutable<policy.PodDisruptionBudget>;
 
-/** More evictions than this that the budget's controller has not yet seen mean that it does not work. */
+/**
+ * The maximum number of evictions that the budget's controller has not processed yet. More mean
+ * that it is not running.
+ */
 const MAX_DISRUPTED_PODS = 2000;
 const RESOURCE = { group: 'policy', resource: 'poddisruptionbudget' } as const;
 
-/** The budget after one more disruption, of this pod. Throws StatusError if it allows none. */
+/** Returns the budget after a disruption of this pod. Throws StatusError if it allows none. */
 export function takeDisruption(
   budget: PodDisruptionBudget,
   podName: string,
@@ -37,7 +40,7 @@ export function takeDisruption(
   const taken = {
     ...status,
     disruptionsAllowed: disruptionsAllowed - 1,
-    // Until the pod is gone, or was not deleted after all, the controller does not count it as healthy.
+    // The controller does not count the pod as healthy until it is deleted, or the time is over.
     disruptedPods: { ...disruptedPods, [podName]: time },
   };
   return {
@@ -46,7 +49,10 @@ export function takeDisruption(
   };
 }
 
-/** Its controller has not yet seen its latest change, or the pod changed while it was being looked at: try again. */
+/**
+ * Returns the error for a budget whose latest change its controller has not processed yet, or whose
+ * pod changed during the eviction. The client retries.
+ */
 export function stillProcessed(budgetName: string): apierrors.StatusError {
   return violated(
     `The disruption budget ${budgetName} is still being processed by the server.`,

@@ -1,11 +1,10 @@
-// Evictions, within budgets.
+// Evictions of pods with and without budgets.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
@@ -60,13 +59,13 @@ const evict = (more: object = {}, query = ''): Promise<RawResponse> =>
   });
 const isThere = async (): Promise<boolean> => (await api.get(`${PODS}/p`)).code === 200;
 
-test('without a budget a pod goes', async () => {
+test('a pod without a budget is deleted', async () => {
   await addPod();
   expect((await evict()).code).toBe(201);
   expect(await isThere()).toBe(false);
 });
 
-test('a budget that has no room refuses, with the reason', async () => {
+test('an exhausted budget rejects, with the reason', async () => {
   await addPod();
   await addBudget({});
   const { code, json } = await evict();
@@ -86,7 +85,7 @@ test('a budget that has no room refuses, with the reason', async () => {
   expect(await isThere()).toBe(true);
 });
 
-test('one that its controller has not seen yet asks to come again', async () => {
+test('an unprocessed budget asks the client to retry', async () => {
   await addPod();
   await addBudget({ observedGeneration: 0, disruptionsAllowed: 1 });
   const { code, json } = await evict();
@@ -97,7 +96,7 @@ test('one that its controller has not seen yet asks to come again', async () => 
   });
 });
 
-test('one that could not be counted says why', async () => {
+test('a budget with a failure reports the reason', async () => {
   await addPod();
   const time = '2026-01-01T00:00:00Z';
   const condition = {
@@ -118,7 +117,7 @@ test('one that could not be counted says why', async () => {
   });
 });
 
-test('an allowed disruption is taken off the budget', async () => {
+test('an allowed disruption is subtracted from the budget', async () => {
   await addPod();
   await addBudget({ disruptionsAllowed: 1, currentHealthy: 2 });
   expect((await evict({}, '?dryRun=All')).code).toBe(201);
@@ -166,7 +165,7 @@ test.each<[string, Given, object, object, number]>([
   expect(await isThere()).toBe(code !== 201);
 });
 
-test('two budgets for one pod are too many', async () => {
+test('two budgets for one pod are an error', async () => {
   await addPod();
   await addBudget({ disruptionsAllowed: 1 });
   await addBudget({ disruptionsAllowed: 1 }, {}, 'c');
@@ -175,7 +174,7 @@ test('two budgets for one pod are too many', async () => {
   );
 });
 
-test('preconditions of the client hold', async () => {
+test('preconditions of the client are checked', async () => {
   await addPod();
   expect((await evict({ deleteOptions: { preconditions: { uid: 'other' } } })).code).toBe(409);
   expect((await evict({ deleteOptions: { preconditions: { resourceVersion: '1' } } })).code).toBe(

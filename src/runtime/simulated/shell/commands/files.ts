@@ -1,4 +1,4 @@
-// Programs for files.
+// Commands for files.
 
 import { type DirectoryNode, FileError, type FsNode, partsOf } from '../file-system.ts';
 import { Pattern } from '../pattern.ts';
@@ -120,7 +120,7 @@ const touch: CommandFunction = (process) => {
   );
 };
 
-/** Copies or moves operands to the last of them. */
+/** Returns a command that copies or moves its operands to the last one. */
 function transfer(move: boolean): CommandFunction {
   return (process) => {
     const { flags, operands } = parseOptions(process.args, 'rRafpvnLPd');

@@ -1,4 +1,4 @@
-// The programs of a simulated container, by name.
+// The commands of a simulated container, by name.
 
 import type { CommandFunction } from '../process.ts';
 import { fileCommands } from './files.ts';

@@ -1,4 +1,4 @@
-// Programs that would connect to others: simulated pods do not listen, so every connection fails, and says so.
+// Network commands. Simulated pods do not listen, so every connection fails with an error message.
 
 import { complain, type CommandFunction } from '../process.ts';
 
@@ -10,7 +10,7 @@ function unreachable(code: number): CommandFunction {
 }
 
 export const networkCommands: Readonly<Record<string, CommandFunction>> = {
-  // The code of curl for a connection that fails.
+  // curl's exit code for a failed connection.
   curl: unreachable(7),
   wget: unreachable(1),
   nc: unreachable(1),

@@ -1,4 +1,4 @@
-// Programs that tell about the container, and those that wait.
+// Commands that print information about the container, and commands that wait.
 
 import { MAX_TEXT, RunsForever } from '../kernel.ts';
 import {
@@ -26,7 +26,7 @@ const sleep: CommandFunction = async ({ kernel, args }) => {
   return 0;
 };
 
-/** Milliseconds. */
+/** Parses a duration. Returns milliseconds. */
 function duration(text: string): number {
   const match = /^(\d+(?:\.\d*)?|\.\d+)([smhd]?)$/.exec(text);
   if (match === null) throw new CommandError(`invalid number '${text}'`);
@@ -45,7 +45,7 @@ const timeout: CommandFunction = async (process) => {
       return process.kernel.blocked(new Promise<number>(() => undefined));
     throw error;
   });
-  // The command goes on in the dark after its time: nothing that it does can be seen then but its output.
+  // The command continues in the background after its timeout: only its output can be visible then.
   work.catch(() => undefined);
   return await Promise.race([work, process.kernel.sleep(seconds).then(() => TIMED_OUT)]);
 };

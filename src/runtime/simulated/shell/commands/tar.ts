@@ -1,5 +1,5 @@
-// tar, as `kubectl cp` and client libraries use it: archives go to stdout and come from stdin, or are files. Format: ustar, with the
-// long names of GNU and pax read.
+// tar, as `kubectl cp` and client libraries use it: archives are written to stdout and read from
+// stdin, or are files. The format is ustar; long names in GNU and pax format can be read.
 
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type FsNode, partsOf, resolvePath } from '../file-system.ts';
@@ -54,7 +54,7 @@ function parseTar(process: Process): TarOptions {
     '.',
   ];
   const rest = [...process.args];
-  // The letters of the first argument need no dash.
+  // The letters of the first argument may lack the dash.
   if (rest[0] !== undefined && !rest[0].startsWith('-')) rest[0] = `-${rest[0]}`;
   while (rest.length > 0) {
     const arg = rest.shift() as string;
@@ -95,7 +95,7 @@ function* create(process: Process, { paths, directory }: TarOptions): Generator<
     const full = resolvePath(directory, path);
     const node = process.kernel.config.files.find(full, false);
     if (node === undefined) throw new CommandError(`${path}: No such file or directory`);
-    // As tar does it: names in an archive are relative.
+    // As in tar, names in an archive are relative.
     yield* entry(process, full, path.replace(/^\/+/, '') || '.', node);
   }
 }
@@ -120,7 +120,7 @@ function padded(content: Buffer): Buffer {
 
 function header(name: string, node: FsNode, size: number): Buffer {
   const bytes = Buffer.from(name);
-  // A name that does not fit comes before, in an entry of its own (GNU).
+  // A longer name is stored in a separate entry before (GNU).
   if (bytes.length > 100) {
     const long = Buffer.concat([bytes, Buffer.alloc(1)]);
     return Buffer.concat([
@@ -182,7 +182,7 @@ async function extract(
   for (;;) {
     await process.kernel.step();
     const head = await input.readExactly(BLOCK);
-    // The end: a block of zeros, or nothing.
+    // The end: a block of zeros, or the end of the input.
     if (head.every((byte) => byte === 0)) break;
     if (head.length < BLOCK) throw new CommandError('short read');
     const text = (at: number, length: number): string =>
@@ -209,7 +209,7 @@ async function extract(
     const prefix = text(257, 5) === 'ustar' ? text(345, 155) : '';
     const name = longName ?? (prefix === '' ? text(0, 100) : `${prefix}/${text(0, 100)}`);
     longName = undefined;
-    // Names that lead out of the directory are cut to what is inside of it.
+    // Names that would leave the directory are restricted to it.
     const inside = partsOf(name).join('/');
     if (
       paths.length > 0 &&
@@ -225,6 +225,6 @@ async function extract(
       files.link(target, text(157, 100));
     } else if (type !== '5') files.write(target, content, false, number(100, 8) & 0o777);
   }
-  // The padding after the end is read, so that the writer does not meet a closed pipe.
+  // Reads the padding at the end, so that the writer does not get a broken pipe.
   while ((await input.read()) !== undefined);
 }

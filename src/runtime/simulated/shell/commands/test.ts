@@ -1,4 +1,4 @@
-// `test` and `[`.
+// The commands `test` and `[`.
 
 import { CommandError, type CommandFunction, pathOf, type Process } from '../process.ts';
 
@@ -63,7 +63,7 @@ class Evaluator {
   }
 
   #not(): boolean {
-    // A lone `!` is a text like any other.
+    // A single `!` is an ordinary text.
     if (this.#args.length - this.#position > 1 && this.#accept('!')) return !this.#not();
     return this.#primary();
   }

@@ -1,4 +1,4 @@
-// Programs that read and write text.
+// Commands for text.
 
 import { createHash } from 'node:crypto';
 import { FileError } from '../file-system.ts';
@@ -15,7 +15,10 @@ import {
 } from '../process.ts';
 import { RegularExpression } from '../regular-expression.ts';
 
-/** Backslash sequences of `echo -e`, `printf` and its `%b`. `stopped`: \\c ends all output. */
+/**
+ * Replaces the backslash sequences of `echo -e`, `printf` and its `%b`. `stopped`: \\c ends all
+ * output.
+ */
 function unescape(text: string): { readonly text: string; readonly stopped: boolean } {
   const simple: Readonly<Record<string, string>> = {
     n: '\n',
@@ -166,7 +169,7 @@ function open(process: Process, path: string): Input {
   });
 }
 
-/** Runs `work` on each file (stdin without any); a file that cannot be read is reported. */
+/** Runs `work` for each file (stdin without any); reports unreadable files. */
 async function eachInput(
   process: Process,
   paths: readonly string[],
@@ -184,7 +187,7 @@ async function eachInput(
   return code;
 }
 
-/** The lines of an input, without newlines. */
+/** Yields the lines of an input, without newlines. */
 async function* linesOf(process: Process, input: Input): AsyncGenerator<string> {
   for (;;) {
     await process.kernel.step();
@@ -251,7 +254,7 @@ const tail: CommandFunction = (process) => {
 
 const FOLLOW_MS = 1000;
 
-/** Writes what is appended to the file, for as long as the program runs. */
+/** Writes text that is appended to the file, until the program ends. */
 async function follow(process: Process, path: string, from: number): Promise<never> {
   let at = from;
   for (;;) {
@@ -263,7 +266,7 @@ async function follow(process: Process, path: string, from: number): Promise<nev
   }
 }
 
-/** `-5` is `-n 5`. */
+/** Replaces `-5` by `-n 5`. */
 function shortCount(args: readonly string[]): string[] {
   return args.flatMap((arg) => (/^-\d+$/.test(arg) ? ['-n', arg.slice(1)] : [arg]));
 }

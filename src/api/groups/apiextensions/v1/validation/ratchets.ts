@@ -3,8 +3,8 @@
 
 import {
   structuralSchema,
-  UnsupportedSchemaError,
   type StructuralSchema,
+  UnsupportedSchemaError,
 } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import { validateDefaults } from '#api/machinery/codec/structural/validate-defaults.ts';

@@ -4,8 +4,8 @@ import { findField } from '#api/machinery/codec/structural/find-field.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import {
   structuralSchema,
-  UnsupportedSchemaError,
   type StructuralSchema,
+  UnsupportedSchemaError,
 } from '#api/machinery/codec/structural/structural-schema.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';

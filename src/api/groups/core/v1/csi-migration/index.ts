@@ -3,8 +3,7 @@
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { PersistentVolume, Volume } from '../index.ts';
-import { IN_TREE_PLUGINS } from './plugins.ts';
-import type { InTreePlugin, Translation } from './plugins.ts';
+import { IN_TREE_PLUGINS, type InTreePlugin, type Translation } from './plugins.ts';
 import { driverAffinity } from './topology.ts';
 
 export { CsiMigrationError } from './plugins.ts';

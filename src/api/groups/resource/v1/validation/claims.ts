@@ -25,9 +25,9 @@ import {
   deviceConfiguration,
   MAX_CONFIGS,
   requestNames,
+  type RequestNames,
   requestReference,
   requestReferences,
-  type RequestNames,
 } from './requests.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;

@@ -16,7 +16,7 @@ export interface CheckedObject {
   /** Absent: the object is new. */
   readonly old?: unknown;
   /** Absent: no error is dropped because of an unchanged value. */
-  readonly correlation?: Correlation | undefined;
+  readonly correlation?: Correlation;
   /** The path of the value. Absent: it is a whole object. */
   readonly base?: FieldPath;
   /** The cost limit of the rules. Default: the limit for one object. */
