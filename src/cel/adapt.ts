@@ -26,7 +26,7 @@ import { WorkLimit } from './work-limit.ts';
 
 type Adapter = (raw: unknown) => Value;
 
-/** For types that need no conversion beyond that of any JSON. */
+/** The adapter of types that need the general conversion of JSON only. */
 const asIs: Adapter = adaptDynamic;
 
 const adapters = new WeakMap<Type, Adapter>();
@@ -279,7 +279,7 @@ class UnstructuredObject extends AbstractMap {
     }
     if (!(other instanceof UnstructuredObject)) return true;
     const seen = new Set(names.map((name) => this.#type.field(name)?.property ?? name));
-    // As upstream: an unknown field of only one of the objects makes no difference.
+    // As in upstream, unknown fields of only one of the objects are not compared.
     return Object.keys(this.#raw).every((name) => {
       const theirs = seen.has(name) ? undefined : other.#rawOf(name);
       return theirs === undefined || equal(this.#raw[name], theirs);

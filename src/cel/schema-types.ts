@@ -215,7 +215,7 @@ function listOf(schema: Schema, items: Schema, name: string): ListType {
       schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / ((minSize(items) as number) + 1)),
     ),
     ...(listType === 'set' && { setBy: [] }),
-    // As upstream: a key with an escaped name is missing in every item.
+    // As in upstream, items lack keys with an escaped name.
     ...(listType === 'map' && { setBy: schema['x-kubernetes-list-map-keys'] ?? [] }),
   };
 }

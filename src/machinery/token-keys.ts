@@ -42,9 +42,8 @@ function tokenKey(key: KeyObject): TokenKey {
 }
 
 /**
- * Returns the public keys of a PEM text with one or more blocks: public keys, certificates, and
- * private keys, of which the public part is used. Throws TypeError if there is no key, or one of
- * another type.
+ * Returns the public keys of a PEM text with one or more blocks: public keys, certificates and
+ * private keys (their public part). Throws TypeError if there is no key, or a key of another type.
  */
 export function tokenKeysOf(pem: string): readonly TokenKey[] {
   const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g) ?? [];

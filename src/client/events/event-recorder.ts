@@ -164,8 +164,8 @@ export class EventRecorder implements Recorder {
         await this.#sendOne(event);
       }
     } finally {
-      // In the same turn in which the queue became empty: an event that is added later must start a
-      // new sender.
+      // This happens in the turn in which the queue becomes empty: an event that is added later
+      // must start a new sender.
       this.#sending = undefined;
     }
     if (this.#dropped > 0)

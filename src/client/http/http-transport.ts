@@ -37,7 +37,7 @@ export interface ServerAccess {
    */
   readonly token?: string | (() => string | Promise<string>);
   /**
-   * Credentials that change, such as those of a program. They replace the token and the client
+   * Credentials that change, such as those from a program. They replace the token and the client
    * certificate above.
    */
   readonly credentials?: CredentialSource;

@@ -27,13 +27,13 @@ import {
 } from './protocol.ts';
 
 export interface ThreadServerConfig {
-  /** For this server only. */
+  /** The port, which no other server uses. */
   readonly port: MessagePort;
   /** Returns the API server's chain after authentication, for this user. */
   readonly handlerOf: (user: ThreadUser) => InProcessHandler;
   readonly logger: Logger;
   /**
-   * The number of bytes in flight from which on watches and bodies wait: a thread that does not
+   * The number of bytes in flight at which watches and bodies start to wait. A thread that does not
    * keep up loses its watches, as any slow client does. Default: 16 MB.
    */
   readonly window?: number;

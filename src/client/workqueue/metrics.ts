@@ -19,7 +19,10 @@ function tenfold(first: number, count: number): readonly number[] {
 
 /** The number of observations for each bound, their total and their sum in seconds. */
 export class Durations {
-  /** Not cumulative. The last one counts durations above the last bound. */
+  /**
+   * The number of durations in each bucket, not cumulative. The last bucket contains durations
+   * above the last bound.
+   */
   readonly counts: number[] = Array.from({ length: QUEUE_BUCKETS_SECONDS.length + 1 }, () => 0);
   count = 0;
   sum = 0;

@@ -54,7 +54,10 @@ export class LinkedList<L extends Link> {
     this.#end.next = this.#end;
   }
 
-  /** Iterates over the members at the beginning of the iteration, without those that are removed before their turn. */
+  /**
+   * Iterates over the members at the beginning of the iteration, except for members that are
+   * removed before their turn.
+   */
   *[Symbol.iterator](): Generator<L, undefined> {
     const members: L[] = [];
     for (let link = this.#end.next; link !== undefined && link !== this.#end; link = link.next)

@@ -343,7 +343,7 @@ class Draft {
   }
 }
 
-/** The number of steps in a path from which on the depth of the result is checked. */
+/** The minimum length of a path for which the depth of the result is checked. */
 const LONG_PATH = 64;
 
 /** Throws if the value is too deep. Code that recurses into the document relies on this limit. */

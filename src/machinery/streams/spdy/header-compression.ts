@@ -18,7 +18,8 @@ const WINDOW = 32 * 1024;
 const MAX_BLOCK = 256 * 1024;
 const MAX_PAIRS = 1000;
 
-// In the dictionary each word has its length before it; the tail of common pieces has no lengths.
+// The dictionary contains each word with its length before it, and a tail of common pieces without
+// lengths.
 const WORDS =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow ' +
   'authorization cache-control connection content-base content-encoding content-language ' +

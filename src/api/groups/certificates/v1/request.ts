@@ -18,7 +18,7 @@ export interface CertificateRequest {
    */
   readonly subject: Buffer;
   readonly dnsNames: readonly string[];
-  /** As text: '10.0.0.1', 'fd00:0:0:0:0:0:0:1'. */
+  /** The IP addresses as text: '10.0.0.1', 'fd00:0:0:0:0:0:0:1'. */
   readonly ipAddresses: readonly string[];
   readonly emailAddresses: readonly string[];
   readonly uris: readonly string[];

@@ -15,7 +15,7 @@ export class ReadContext {
   readonly inMetadata: string[] = [];
   /** Names and indices on the path to the value. Only the first `#depth` are valid. */
   readonly #frames: (string | number)[] = [];
-  /** For each frame, whether it is a map key: field errors write those in brackets. */
+  /** Whether each frame is a map key, which field errors write in brackets. */
   readonly #isKey: boolean[] = [];
   #depth = 0;
   readonly #base: FieldPath;

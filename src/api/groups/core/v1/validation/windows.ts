@@ -106,7 +106,7 @@ export function hostProcesses(spec: PodSpec, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** In the order of the errors. */
+/** The order is the order of the errors. */
 const OF_LINUX_PODS = [
   'securityContext.appArmorProfile',
   'securityContext.seLinuxOptions',

@@ -40,7 +40,7 @@ export class RuleRun {
 }
 
 export interface Subject {
-  /** Not null. */
+  /** The value, which is not null. */
   readonly value: unknown;
   /** Null or undefined: there is none. */
   readonly old: unknown;
