@@ -1,5 +1,5 @@
-// The built program, started as a user starts it: `node dist/cox.js up …` in a process of its own,
-// with a data directory that goes away with it.
+// Runs the built program as a user does: `node dist/cox.js up …` in a process of its own, with a
+// data directory that is removed afterwards.
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { parseYaml } from '#api/machinery/codec/yaml.ts';
 import { systemClock } from '#machinery/clock.ts';
 
-/** As bin/cox.js has them. */
+/** Node's flags, the same as in bin/cox.js. */
 export const NODE_FLAGS: readonly string[] = [
   '--max-semi-space-size=64',
   '--use-largepages=silent',
@@ -19,15 +19,15 @@ export const NODE_FLAGS: readonly string[] = [
 export const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
 
 export interface BuiltClusterOptions {
-  /** Of `cox up`, beside those that say where its data and port are. */
+  /** Flags of `cox up`, beside those for the data directory and the port. */
   readonly flags: readonly string[];
-  /** Default: a new one, removed by `stop`. One that is given stays. */
+  /** Default: a new directory, which `stop` removes. A directory that is given stays. */
   readonly dataDir?: string;
-  /** For Node itself, such as --cpu-prof. */
+  /** Flags of Node, such as --cpu-prof. */
   readonly nodeFlags?: readonly string[];
 }
 
-/** How to reach an API server, and as whom. PEM. */
+/** The address of an API server, and the credentials of a user. PEM. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -36,7 +36,7 @@ export interface Target {
    * test server on this machine).
    */
   readonly ca?: string;
-  /** Absent: there is a token. */
+  /** Absent: the token is used. */
   readonly cert?: string;
   readonly key?: string;
   readonly token?: string;
@@ -47,9 +47,9 @@ export class BuiltCluster {
   readonly #dataDir: string;
   readonly #removeDataDir: boolean;
   readonly pid: number;
-  /** From before the process was made until its first line was read, in ms. */
+  /** The time from before the process was made until its first line was read, in ms. */
   readonly wallMs: number;
-  /** What `cluster ready in` said, in ms. */
+  /** The time in the line `cluster ready in`, in ms. */
   readonly readyMs: number;
   readonly target: Target;
 
@@ -98,7 +98,7 @@ export class BuiltCluster {
   }
 }
 
-/** What the program says once it is ready. */
+/** Resolves with the seconds in the line `cluster ready in`. Rejects if the process ends before. */
 function readySeconds(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -126,7 +126,7 @@ interface Kubeconfig {
   }[];
 }
 
-/** The target that the kubeconfig in a data directory names. */
+/** Returns the server and the user that the kubeconfig in a data directory names. */
 export function readKubeconfig(dataDir: string): Target {
   const path = join(dataDir, 'kubeconfig');
   const { clusters, users } = parseYaml(readFileSync(path, 'utf8')) as Kubeconfig;

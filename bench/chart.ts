@@ -1,25 +1,26 @@
-// Charts as SVG, for READMEs: bars, and points joined by lines on logarithmic scales. Readable on a
-// light and on a dark page.
+// Draws charts as SVG for READMEs: bars, and points joined by lines on logarithmic scales. They are
+// readable on a light and on a dark page.
 
 const WIDTH = 760;
 const LEFT = 300;
 const RIGHT = 110;
 const ROW = 22;
 const STYLE =
-  '<style>text{font:12px system-ui,sans-serif;fill:#57606a}.t{font-weight:600;font-size:14px}.b{fill:#2f81f7}.m{fill:#d1242f}' +
+  '<style>text{font:12px system-ui,sans-serif;fill:#57606a}.t{font-weight:600;' +
+  'font-size:14px}.b{fill:#2f81f7}.m{fill:#d1242f}' +
   '.g{stroke:#8b949e;stroke-dasharray:3 3}.l{fill:none;stroke:#2f81f7;stroke-width:2}</style>';
 
 export interface Bar {
   readonly label: string;
   readonly value: number;
-  /** What stands beside the bar. */
+  /** The text beside the bar. */
   readonly text: string;
 }
 
 export interface BarChart {
   readonly title: string;
   readonly bars: readonly Bar[];
-  /** A line at this value; bars that do not reach it are of another colour. */
+  /** Draws a line at this value; bars that do not reach it get another colour. */
   readonly goal?: { readonly value: number; readonly text: string };
 }
 
@@ -32,14 +33,16 @@ export function barChart({ title, bars, goal }: BarChart): string {
     const reached = goal === undefined || value >= goal.value;
     return (
       `<text x="${LEFT - 8}" y="${y + 13}" text-anchor="end">${escaped(label)}</text>` +
-      `<rect class="${reached ? 'b' : 'm'}" x="${LEFT}" y="${y + 2}" width="${round(value * scale)}" height="${ROW - 8}"/>` +
+      `<rect class="${reached ? 'b' : 'm'}" x="${LEFT}" y="${y + 2}" ` +
+      `width="${round(value * scale)}" height="${ROW - 8}"/>` +
       `<text x="${round(LEFT + value * scale + 6)}" y="${y + 13}">${escaped(text)}</text>`
     );
   });
   const line =
     goal === undefined
       ? ''
-      : `<line class="g" x1="${round(LEFT + goal.value * scale)}" x2="${round(LEFT + goal.value * scale)}" y1="30" y2="${height - 12}"/>` +
+      : `<line class="g" x1="${round(LEFT + goal.value * scale)}" ` +
+        `x2="${round(LEFT + goal.value * scale)}" y1="30" y2="${height - 12}"/>` +
         `<text x="${round(LEFT + goal.value * scale + 4)}" y="28">${escaped(goal.text)}</text>`;
   return svg(
     height,
@@ -54,8 +57,8 @@ export interface LineChart {
 }
 
 /**
- * Both scales are logarithmic and as long in decades: what grows in proportion is the diagonal,
- * drawn beside it.
+ * Both scales are logarithmic, and a decade has the same length on both. The diagonal is drawn too:
+ * it is the line of proportional growth.
  */
 export function logLineChart({ title, points, xLabel }: LineChart): string {
   const height = 300;
@@ -83,14 +86,18 @@ export function logLineChart({ title, points, xLabel }: LineChart): string {
   return svg(
     height,
     `<text class="t" x="8" y="18">${escaped(title)}</text>` +
-      `<line class="g" x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/><text x="${x2 + 6}" y="${y2 + 12}">in proportion</text>` +
+      `<line class="g" x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/><text x="${x2 + 6}" ` +
+      `y="${y2 + 12}">in proportion</text>` +
       `<polyline class="l" points="${path}"/>${marks.join('')}` +
       `<text x="${right}" y="${bottom + 34}" text-anchor="end">${escaped(xLabel)}</text>`,
   );
 }
 
 function svg(height: number, content: string): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}">${STYLE}${content}</svg>\n`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" ` +
+    `height="${height}">${STYLE}${content}</svg>\n`
+  );
 }
 
 function escaped(text: string): string {

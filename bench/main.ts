@@ -1,5 +1,5 @@
-// `npm run bench` runs all benchmarks, `npm run bench -- NAME…` some. See README.md beside this for
-// what they measure.
+// `npm run bench` runs all benchmarks, `npm run bench -- NAME…` some of them. The README beside
+// this file describes each.
 
 import { Command } from 'commander';
 import { note } from './report.ts';
@@ -46,12 +46,13 @@ const program = new Command('npm run bench --')
   .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
   .option(
     '--node-flag <flag>',
-    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart, extensions)",
+    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, " +
+      'scheduler, restart, extensions)',
     collect,
     [],
   );
 
-/** Which benchmarks an option is for. */
+/** The benchmarks that each option applies to. */
 const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   store: ['load', 'replicaset', 'deployments'],
   h2: ['load'],

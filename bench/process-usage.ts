@@ -1,9 +1,9 @@
-// What a process uses, as the system counts it: memory that is resident, and processor time.
+// Reads a process's resident memory and processor time from /proc.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** Resident memory in MB (10^6 bytes). */
+/** Returns the resident memory in MB (10^6 bytes). */
 export function residentMB(pid: number): number {
   const status = `/proc/${pid}/status`;
   const kib = existsSync(status)
@@ -12,7 +12,7 @@ export function residentMB(pid: number): number {
   return (kib * 1024) / 1e6;
 }
 
-/** The most memory that was resident so far, in MB (10^6 bytes). NaN where there is no /proc. */
+/** Returns the peak resident memory so far, in MB (10^6 bytes). NaN on a system without /proc. */
 export function peakResidentMB(pid: number): number {
   const status = `/proc/${pid}/status`;
   if (!existsSync(status)) return Number.NaN;
@@ -20,21 +20,22 @@ export function peakResidentMB(pid: number): number {
 }
 
 /**
- * Processor time used so far, of all threads, in ms; good to 10 ms. NaN where there is no /proc.
+ * Returns the processor time so far of all threads, in ms, in steps of 10 ms. NaN on a system
+ * without /proc.
  */
 export function cpuMs(pid: number): number {
   const path = `/proc/${pid}/stat`;
   if (!existsSync(path)) return Number.NaN;
-  // After the name in parentheses; fields 14 and 15 of proc(5) are user and system time, in ticks
-  // of 10 ms.
+  // The fields after the name in parentheses; fields 14 and 15 of proc(5) are user and system time,
+  // in ticks of 10 ms.
   const stat = readFileSync(path, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 /**
- * Processor time of all threads that it has now, in ms, as the scheduler counts it: exact, where
- * `cpuMs` counts ticks. NaN where there is no /proc.
+ * Returns the processor time of all current threads, in ms. It is exact, as the kernel's scheduler
+ * counts it; `cpuMs` counts ticks. NaN on a system without /proc.
  */
 export function threadsMs(pid: number): number {
   const path = `/proc/${pid}/task`;
@@ -46,8 +47,8 @@ export function threadsMs(pid: number): number {
 }
 
 /**
- * Processor time of its first thread so far, in ms: what it would have taken, had nothing else
- * wanted a processor. NaN where there is no /proc.
+ * Returns the processor time of the first thread so far, in ms: the time the work would take on an
+ * idle processor. NaN on a system without /proc.
  */
 export function mainThreadMs(pid: number): number {
   const path = `/proc/${pid}/task/${pid}/schedstat`;

@@ -1,14 +1,14 @@
-// How benchmarks say what they found: one line a figure, with the median of its runs, their range,
-// the goal and how far it is met, and what something else gave that it can be compared with.
+// Prints the results of benchmarks: one line per figure, with the median of its runs, their range,
+// the goal, how far the goal is met, and the same figure of another program.
 
 export interface Figure {
   readonly what: string;
   readonly unit: string;
-  /** One for each run. */
+  /** One value per run. */
   readonly values: readonly number[];
-  /** The figure should be at least, or at most, this. */
+  /** The limit of the figure: at least, or at most, this value. */
   readonly goal?: { readonly atLeast: number } | { readonly atMost: number };
-  /** The same figure of something else: measured in the same run where it is not said otherwise. */
+  /** The same figure of another program, from the same run unless the name says otherwise. */
   readonly comparedWith?: { readonly name: string; readonly value: number };
 }
 
@@ -19,7 +19,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
 }
 
-/** The p-th part of the values, of which there is at least one. */
+/** Returns the p-quantile of the values. There must be at least one. */
 export function quantile(values: readonly number[], p: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN;
@@ -55,11 +55,14 @@ export function show(figure: Figure): void {
       ? ''
       : `${(middle / comparedWith.value).toFixed(2)} × ${comparedWith.name} (${number(comparedWith.value)})`;
   console.log(
-    `  ${what.padEnd(44)}${number(middle).padStart(9)} ${unit.padEnd(8)} ${range.padEnd(17)} ${`${goalText} ${met}`.padEnd(30)} ${other}`.trimEnd(),
+    (
+      `  ${what.padEnd(44)}${number(middle).padStart(9)} ${unit.padEnd(8)} ${range.padEnd(17)} ` +
+      `${`${goalText} ${met}`.padEnd(30)} ${other}`
+    ).trimEnd(),
   );
 }
 
-/** How many times better than the goal it is. */
+/** Returns whether the goal is met, and the ratio of figure and goal. */
 function verdict(ratio: number): string {
   return `${ratio >= 1 ? 'met' : 'MISSED'} (${ratio.toFixed(2)})`;
 }

@@ -1,11 +1,11 @@
-// What other guests of the same host took of this machine's processors: a figure measured meanwhile
-// says less than one measured in quiet.
+// Measures the processor time that other guests of the host took from this machine: a figure that
+// was measured meanwhile is less reliable.
 
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * All processors' time since the machine started, in ticks of 10 ms, summed over its processors;
- * undefined where there is no /proc.
+ * The time of all processors since the machine started, in ticks of 10 ms, summed over the
+ * processors; undefined on a system without /proc.
  */
 interface Ticks {
   readonly all: number;
@@ -14,8 +14,8 @@ interface Ticks {
 
 function ticks(): Ticks | undefined {
   if (!existsSync('/proc/stat')) return undefined;
-  // proc(5): user, nice, system, idle, iowait, irq, softirq, steal; what guests of this machine
-  // take is counted within user.
+  // proc(5): user, nice, system, idle, iowait, irq, softirq, steal; the time of this machine's own
+  // guests is counted within user.
   const counts = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] as string)
     .trim()
     .split(/\s+/)
@@ -24,13 +24,13 @@ function ticks(): Ticks | undefined {
   return { all: counts.reduce((sum, count) => sum + count, 0), stolen: counts[7] ?? 0 };
 }
 
-/** Counts from its making on, or from the last `percent`. */
+/** Counts from its construction, or from the last `percent`. */
 export class Stolen {
   #last = ticks();
 
   /**
-   * How much of all processors' time was stolen since the last call, in percent; NaN where the
-   * system does not say.
+   * Returns the part of all processors' time that was stolen since the last call, in percent; NaN
+   * on a system that does not count it.
    */
   percent(): number {
     const before = this.#last;

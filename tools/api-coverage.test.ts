@@ -1,4 +1,4 @@
-// docs/api-coverage.md is what the server says of itself.
+// docs/api-coverage.md matches the server's own discovery and OpenAPI documents.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,13 +18,13 @@ test('the page is current: kinds, verbs, encodings, columns (else: npm run cover
 });
 
 test.skipIf(!existsSync(reference))(
-  '… golden files and OpenAPI (skipped where ../shared is not at hand)',
+  '… golden files and OpenAPI (skipped without ../shared)',
   () => {
     expect(page()).toBe(coverage.page);
   },
 );
 
-test('every kind is spoken in all encodings', () => {
+test('every kind supports all encodings', () => {
   const rows = coverage.page
     .split('\n')
     .filter((line) => line.startsWith('| ') && !line.startsWith('| Group'));

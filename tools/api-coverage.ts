@@ -1,7 +1,7 @@
-// `npm run coverage:api`: writes docs/api-coverage.md, the table of what the API server serves:
-// each group and version, kind, verb and encoding, which golden files of upstream it reads and
-// writes, and what its OpenAPI document says otherwise than the published one. Rows are asked of
-// the server itself; the last two columns need ../shared, and say so where it is not at hand.
+// `npm run coverage:api`: writes docs/api-coverage.md, the table of the served API: each group and
+// version, kind, verb and encoding, the golden files of upstream that it reads and writes, and the
+// differences between its OpenAPI document and the published one. Rows come from the server itself;
+// the last two columns need ../shared, and are marked if it is missing.
 
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -34,28 +34,32 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 export const PAGE = at('../docs/api-coverage.md');
 const GOLDEN = at('../../shared/golden');
 const PUBLISHED = at('../../shared/reference/openapi-v2.json');
-/** What the last two columns say where nobody can know. */
+/** The text of the last two columns without ../shared. */
 const UNKNOWN = '?';
 const FILLS = 5;
 
 const INTRODUCTION = `# What the API serves
 
-Written by \`npm run coverage:api\`, which asks the server; a test says whether it is current. Beta versions are served where
+Written by \`npm run coverage:api\`, which asks the server; a test says whether it is current. Beta \
+versions are served where
 \`--runtime-config\` asks for them.
 
-- **Verbs**, and those of each subresource. *all* is create, get, list, watch, update, patch, delete and deletecollection. Every kind that
+- **Verbs**, and those of each subresource. *all* is create, get, list, watch, update, patch, \
+delete and deletecollection. Every kind that
   has \`patch\` takes JSON patches, merge patches, strategic merge patches and server-side apply.
-- **Encodings**: in which of JSON, YAML and protobuf filled objects of the kind come back as they were. Lists, watch frames, \`Table\` and
+- **Encodings**: in which of JSON, YAML and protobuf filled objects of the kind come back as they \
+were. Lists, watch frames, \`Table\` and
   \`PartialObjectMetadata\` are written once for all kinds, in JSON and protobuf.
 - **Columns** of \`kubectl get\`, and those that \`-o wide\` adds.
-- **Golden**: whether upstream's own encoded object of the kind is read from JSON and protobuf as the same object and written back byte for
+- **Golden**: whether upstream's own encoded object of the kind is read from JSON and protobuf as \
+the same object and written back byte for
   byte (–: none is given).
 - **OpenAPI**: in how many places the document says something else of the version than the published one does.
 `;
 
 export interface Coverage {
   readonly page: string;
-  /** Without the columns that need ../shared. */
+  /** The page without the columns that need ../shared. */
   readonly withoutReference: string;
 }
 
@@ -79,7 +83,7 @@ export async function apiCoverage(): Promise<Coverage> {
   }
 }
 
-/** The page without what can only be known with ../shared at hand. */
+/** Returns the page without the columns that need ../shared. */
 export function withoutReference(page: string): string {
   return page
     .split('\n')
@@ -141,7 +145,7 @@ function columnsOf({ table }: Kind): string {
   return wide === 0 ? String(columns.length) : `${columns.length - wide} + ${wide}`;
 }
 
-/** Those in which filled objects come back as they were. */
+/** Returns the encodings in which filled objects are unchanged after a round trip. */
 function encodingsOf(message: MessageDescriptor): readonly string[] {
   const random = new SeededRandom(message.key);
   const objects = Array.from(
@@ -188,7 +192,8 @@ function render(rows: readonly Row[], difference: OpenApiDifference | undefined)
     line(header.map(() => '---')),
     ...rows.map(({ cells }) => line(cells)),
     '',
-    `Kinds: ${rows.length}. Golden files alike: ${alike} of ${given}. Differences of the OpenAPI document: ${difference?.lines.length ?? UNKNOWN}.`,
+    `Kinds: ${rows.length}. Golden files alike: ${alike} of ${given}. Differences of the ` +
+      `OpenAPI document: ${difference?.lines.length ?? UNKNOWN}.`,
     '',
     `Not served: ${(difference?.missingVersions ?? [UNKNOWN]).map((version) => `\`${version}\``).join(', ')}.`,
     '',

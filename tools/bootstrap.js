@@ -1,6 +1,6 @@
 // The entry of every npm script, in plain JavaScript so that it runs in a fresh clone with nothing
-// but Node and npm: installs dependencies and builds when they are missing or out of date, saying
-// so, then does what was asked. When all is current it adds a few milliseconds.
+// but Node and npm. It installs dependencies and builds if they are missing or out of date, prints
+// that, and then runs the script. If everything is current it adds a few milliseconds.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -56,8 +56,8 @@ function ensureDependencies() {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   say('installing dependencies (about half a minute the first time) …');
   const started = performance.now();
-  // Not `npm ci`: it refuses the lock where the binaries of some other platform were not to be had
-  // when it was written.
+  // Not `npm ci`: it refuses a lock file that was written without access to the binaries of some
+  // other platform.
   run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(stamp, wanted);
   say(`dependencies installed in ${seconds(started)}`);
@@ -65,7 +65,7 @@ function ensureDependencies() {
 
 const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 
-/** The newest modification time under a folder, in milliseconds. */
+/** Returns the newest modification time under a folder, in milliseconds. */
 function newest(path) {
   const stat = statSync(path);
   if (!stat.isDirectory()) return stat.mtimeMs;
@@ -76,7 +76,7 @@ function newest(path) {
   return latest;
 }
 
-/** When what the build is made from was last changed. */
+/** Returns the time of the last change to the sources of the build. */
 const sourcesChanged = () =>
   Math.max(
     ...['src', 'package-lock.json', 'tools/build.js', 'tools/program', 'bin'].map((path) =>
@@ -100,7 +100,7 @@ function build(buildArgs) {
   say(`built in ${seconds(started)}`);
 }
 
-/** Types, lint, format. The layers' test and the unit tests follow in vitest. */
+/** Checks types, lint and format. The layers' test and the unit tests follow in vitest. */
 function staticChecks() {
   for (const { name, program, programArgs } of [
     { name: 'types', program: 'tsc', programArgs: ['--noEmit', '-p', 'tsconfig.json'] },
@@ -225,12 +225,14 @@ const commands = {
   },
   help() {
     process.stdout.write(
-      'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | differential | fuzz | conformance | gateway | kubectl-commands | operators | torture | clean\n',
+      'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | ' +
+        'differential | fuzz | conformance | gateway | kubectl-commands | operators | torture ' +
+        '| clean\n',
     );
   },
 };
 
-/** In this process, so that signals and the terminal reach it directly. */
+/** Runs in this process, so that signals and the terminal reach it directly. */
 async function runCox(coxArgs) {
   process.argv = [process.argv[0], inRoot('bin', 'cox.js'), ...coxArgs];
   await import(pathToFileURL(inRoot('dist', 'cox.js')).href);

@@ -1,5 +1,5 @@
-// Bundles src/ into dist/ with esbuild, and compiles it ahead of time (tools/program/README.md says
-// what is then in dist/ and why). With --types it also emits declarations of the public entries;
+// Bundles src/ into dist/ with esbuild, and compiles it ahead of time (tools/program/README.md
+// describes the files of dist/). With --types it also emits declarations of the public entries;
 // --out DIR writes elsewhere, to compare two builds.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,8 +20,8 @@ const options = {
   bundle: true,
   platform: 'node',
   target: 'node20',
-  // The ES module form of a dependency where it has one: its unused parts go away, and `import()`
-  // of it gives its names.
+  // Prefers the ES module form of a dependency: its unused parts are left out, and `import()` of it
+  // gives its names.
   mainFields: ['module', 'main'],
   minifySyntax: true,
   minifyWhitespace: true,
@@ -31,13 +31,13 @@ const options = {
   // Licences are in a file of their own.
   legalComments: 'none',
   metafile: true,
-  // Native prebuilds are found relative to the package, so it stays outside the bundle.
+  // Native prebuilds are found relative to the package, so the package stays outside the bundle.
   external: ['@photostructure/sqlite', 'node:sqlite'],
 };
 
 /**
- * Large dependencies that many a cluster never needs, and files of their own: what is in the
- * program is parsed at every start.
+ * Large dependencies that most clusters never load are files of their own: the program is parsed at
+ * every start.
  */
 const SELDOM = {
   '@grpc/grpc-js': 'grpc-js.cjs',
@@ -46,7 +46,7 @@ const SELDOM = {
   jose: 'jose.cjs',
 };
 
-/** Where they are imported, the files are; all of them are in one folder. */
+/** Resolves their imports to files beside the program; all of them are in one folder. */
 const seldomApart = {
   name: 'seldom-apart',
   setup({ onResolve }) {
@@ -69,7 +69,7 @@ const buildSeldom = () =>
     }),
   );
 
-/** The program: the text of a function, as tools/program/load.ts calls it. */
+/** Builds the program: the text of a function, as tools/program/load.ts calls it. */
 async function buildProgram() {
   const { outputFiles, metafile } = await build({
     ...options,
@@ -80,7 +80,7 @@ async function buildProgram() {
     footer: { js: '})' },
     define: { 'import.meta.url': '__moduleUrl' },
     inject: ['tools/program/module-url.js'],
-    // What is outside the bundle comes by `require`, too.
+    // Modules outside the bundle are loaded by `require`, too.
     supported: { 'dynamic-import': false },
     plugins: [seldomApart],
     write: false,
@@ -94,7 +94,7 @@ async function buildProgram() {
 
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** What Node loads by itself. */
+/** Builds the files that Node loads by itself. */
 const buildEntries = () =>
   build({
     ...options,
@@ -104,17 +104,23 @@ const buildEntries = () =>
       cox: 'tools/program/cox.ts',
       entries: 'tools/program/entries.ts',
       'components-thread': 'tools/program/components-thread.ts',
-      // A worker's entry is loaded by its own URL: nothing shared, so that it stays one small file.
+      // A worker's entry is loaded by its own URL. It shares no code, so that it stays one small
+      // file.
       'storage-worker': 'src/storage/embedded/worker.ts',
       'yaml-worker': 'src/apiserver/endpoints/yaml-worker.ts',
     },
     // CommonJS dependencies inside an ES module bundle need a `require`.
     banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+      js:
+        "import { createRequire as __createRequire } from 'node:module'; const require = " +
+        '__createRequire(import.meta.url);',
     },
   });
 
-/** Resource values are small, so programs that need nothing else do not load the program. */
+/**
+ * Builds the resource constants alone. They are small, so programs that need nothing else do not
+ * load the program.
+ */
 const buildApi = () =>
   build({
     ...options,
@@ -129,8 +135,8 @@ const buildApi = () =>
   });
 
 /**
- * The entries of the package. Their names are written down, because an ES module has to name what
- * it exports.
+ * Writes the entries of the package. Their names are written down, because an ES module has to name
+ * its exports.
  */
 async function writeEntries() {
   const { entry } = await import(pathToFileURL(join(out, 'entries.js')).href);
@@ -138,12 +144,14 @@ async function writeEntries() {
     if (!source.startsWith('src/exports/')) continue;
     const name = file.slice('dist/'.length, -'.js'.length);
     const names = Object.keys(entry(name)).sort();
-    const text = `import { entry } from './entries.js';\n\nexport const {\n${names.map((each) => `  ${each},\n`).join('')}} = entry('${name}');\n`;
+    const text =
+      "import { entry } from './entries.js';\n\nexport const {\n" +
+      `${names.map((each) => `  ${each},\n`).join('')}} = entry('${name}');\n`;
     writeFileSync(join(out, `${name}.js`), text);
   }
 }
 
-/** The licences of what is in the bundle, as they ask for. */
+/** Writes the licences of the bundled packages, as they require. */
 function writeLicences(metafiles) {
   const packages = new Set();
   for (const { inputs } of metafiles) {
@@ -172,8 +180,8 @@ function writeLicences(metafiles) {
 }
 
 /**
- * For the flags that bin/cox.js gives to Node, and for none. Without it the program works just as
- * well, only later.
+ * Compiles for the flags that bin/cox.js gives to Node, and for no flags. The compiled code only
+ * saves time at the start.
  */
 function compile() {
   const flags = /^#!\S+ -S node (.*)$/m
@@ -181,7 +189,7 @@ function compile() {
     .split(' ');
   const { status } = spawnSync(process.execPath, [...flags, join(out, 'cox.js'), 'compile'], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    // Flags in there would make it something that nobody asks for.
+    // Flags in NODE_OPTIONS would compile for a set of flags that no program uses.
     env: { ...process.env, NODE_OPTIONS: '' },
   });
   if (status !== 0)

@@ -58,7 +58,8 @@ function rewritten(path, text, queue, emitted) {
     if (specifier.startsWith('node:')) return match;
     if (!specifier.startsWith('.') && !specifier.startsWith('#')) {
       throw new Error(
-        `${path} imports the types of ${specifier}: declare what is needed of them instead, so that users need no more packages`,
+        `${path} imports the types of ${specifier}: declare what is needed of them instead, ` +
+          'so that users need no more packages',
       );
     }
     const target = specifier.startsWith('#')

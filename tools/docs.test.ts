@@ -32,7 +32,7 @@ const CODE_SPAN = /`([^`\s]+)`/g;
 const ROOTED = /^(?:src|docs|test|tools|bench)\//;
 const FILE = /^[\w*][\w*./-]*\.(?:ts|md)$/;
 
-/** Files that a reader of the guide writes, by the document that shows how. */
+/** Files that a reader of a guide writes, by the document. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'docs/adding-a-controller.md': ['src/controllers/team/team-controller.ts'],
   'docs/writing-a-scheduler-plugin.md': ['tenants.ts'],
@@ -62,7 +62,7 @@ function missingPaths(document: string, text: string): string[] {
 }
 
 /**
- * Reports whether a file in the folder of the README, or anywhere for other documents, has a path
+ * Returns whether a file in the folder of the README, or anywhere for other documents, has a path
  * that ends with `name`.
  */
 function isPartOfPath(name: string, folder: string): boolean {
@@ -74,7 +74,7 @@ function isPartOfPath(name: string, folder: string): boolean {
 }
 
 /**
- * Reports whether the path exists. `*`, and words such as `<kind>`, stand for any part of one name.
+ * Returns whether the path exists. `*`, and words such as `<kind>`, stand for any part of one name.
  */
 function exists(path: string): boolean {
   const pattern = normalize(path.replace(/<[^>]*>/g, '*')).replace(/\/$/, '');
@@ -86,7 +86,7 @@ function exists(path: string): boolean {
 }
 
 describe('documentation', () => {
-  test('is found', () => {
+  test('exists', () => {
     expect(documents).toEqual(
       expect.arrayContaining(['README.md', 'docs/ARCHITECTURE.md', 'src/kubelet/README.md']),
     );
@@ -98,7 +98,8 @@ describe('documentation', () => {
 
   test('reports a path that does not exist', () => {
     const text =
-      'See [here](no-guide.md), `src/no-layer/`, `no-file.ts`, [the layers](ARCHITECTURE.md#layers) and `src/*/README.md`.';
+      'See [here](no-guide.md), `src/no-layer/`, `no-file.ts`, [the ' +
+      'layers](ARCHITECTURE.md#layers) and `src/*/README.md`.';
     expect(missingPaths('docs/some.md', text)).toEqual([
       'no-guide.md',
       'src/no-layer/',

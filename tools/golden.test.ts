@@ -29,22 +29,22 @@ function put(name: string, object: object): void {
   );
 }
 
-test('what is alike is counted, and what differs is told', () => {
+test('equal objects are counted, and differences are printed', () => {
   put('rbac.authorization.k8s.io.v1.Role', role);
   put('rbac.authorization.k8s.io.v1.RoleBinding', { ...role, kind: 'RoleBinding' });
   put('rbac.authorization.k8s.io.v1.Role.after_roundtrip', {});
-  put('nobody.v1.Knows', {});
+  put('unknown.v1.Kind', {});
   const lines: string[] = [];
   expect(runGolden(folder, (line) => lines.push(line))).toBe(1);
   expect(lines.at(-1)).toBe('1 of 3 alike');
-  expect(lines).toContain('nobody.v1.Knows: no such kind is known');
+  expect(lines).toContain('unknown.v1.Kind: no such kind is known');
   expect(lines.join()).toContain(
     'rbac.authorization.k8s.io.v1.RoleBinding: the objects read differ',
   );
   expect(lines.join()).toContain('after_roundtrip: not compared');
 });
 
-test('all alike is success', () => {
+test('success if all are equal', () => {
   put('rbac.authorization.k8s.io.v1.Role', role);
   const lines: string[] = [];
   expect(runGolden(folder, (line) => lines.push(line))).toBe(0);

@@ -1,7 +1,7 @@
-// `npm run golden -- DIR`: whether the objects of a folder, as upstream encodes them
-// (`<group>.<version>.<Kind>.json` and `.pb`), are read from JSON and from protobuf as the same
-// object, and written back byte for byte. Prints what differs and, last, how many are alike; fails
-// if any is not.
+// `npm run golden -- DIR`: checks the objects of a folder as upstream encodes them
+// (`<group>.<version>.<Kind>.json` and `.pb`). Each must be read from JSON and from protobuf as the
+// same object, and written back byte for byte. Prints the differences and, last, the number of
+// equal objects; fails if any differs.
 
 import { realpathSync } from 'node:fs';
 
@@ -13,16 +13,15 @@ import {
 } from '#api/machinery/codec/protobuf/index.ts';
 import { type GoldenFile, readGolden } from '#api/testing/golden.ts';
 
-/** How much of two texts is shown around the place where they part. */
+/** The number of characters to show around the place where two texts differ. */
 const SHOWN = 60;
 
 /**
- * Such files have no field that that release did not know, and so miss some that are always
- * written; nobody reproduces them.
+ * Files of another release lack fields that this release always writes; no server reproduces them.
  */
 const FROM_ANOTHER_RELEASE = '.after_roundtrip';
 
-/** What is wrong with it; empty if nothing is. */
+/** Returns the differences; empty if there are none. */
 export function differences({ message, json, protobuf }: GoldenFile): string[] {
   if (message === undefined) return ['no such kind is known'];
   if (protobuf === undefined) return ['there is no .pb beside it'];
@@ -67,7 +66,7 @@ export function differences({ message, json, protobuf }: GoldenFile): string[] {
   return problems;
 }
 
-/** As upstream writes files of JSON, with what could end a script escaped. */
+/** Formats as upstream does in JSON files, with escapes for characters that could end a script. */
 function pretty(object: object): string {
   return JSON.stringify(object, null, 2).replace(
     /[<>&\u2028\u2029]/g,
@@ -84,7 +83,7 @@ function parting(what: string, wanted: string, got: string): string[] {
   return [`${what} differ(s) at ${at}: wanted ${shown(wanted)}, got ${shown(got)}`];
 }
 
-/** The exit code. */
+/** Returns the exit code. */
 export function runGolden(directory: string, print: (line: string) => void): number {
   const all = readGolden(directory);
   const files = all.filter(({ name }) => !name.endsWith(FROM_ANOTHER_RELEASE));

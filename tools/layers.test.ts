@@ -1,5 +1,5 @@
-// Who may import whom (docs/ARCHITECTURE.md, "Layers"). Reads import lines as text: quick, and the
-// message names the way out.
+// Checks the allowed imports between layers (docs/ARCHITECTURE.md, "Layers"). Reads import lines as
+// text: this is quick, and the message names a solution.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 
 const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
 
-/** A layer and the layers that it may import, itself apart. */
+/** Each layer, with the other layers that it may import. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   machinery: [],
   cel: ['machinery'],
@@ -46,8 +46,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Tests may put layers together from below: a controller's test drives a real API server. Only
- * these may be reached in addition.
+ * Tests may combine layers from below: a controller's test drives a real API server. Only these
+ * layers are allowed in addition.
  */
 const ALLOWED_IN_TESTS = [
   'apiserver',
@@ -59,8 +59,16 @@ const ALLOWED_IN_TESTS = [
   'scheduler',
 ];
 
-const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([.#][^'"]+)['"]|import\(\s*['"]([.#][^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([.#][^'"]+)['"]/g;
+const IMPORT = new RegExp(
+  [
+    /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([.#][^'"]+)['"]/,
+    /import\(\s*['"]([.#][^'"]+)['"]\s*\)/,
+    /(?:^|\n)import\s+['"]([.#][^'"]+)['"]/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
 
 function* importsOf(file: string): Generator<string> {
   for (const match of readFileSync(file, 'utf8').matchAll(IMPORT))
@@ -71,21 +79,24 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => join(source, file));
 
-/** The file that an import names: `#` stands for src/. */
+/** Returns the file that an import names: `#` stands for src/. */
 const resolveImport = (file: string, specifier: string): string =>
   specifier.startsWith('#') ? join(source, specifier.slice(1)) : resolve(dirname(file), specifier);
 
 const layerOf = (file: string): string => relative(source, file).split('/')[0] as string;
 
-/** Conformance suites and what only tests use count as tests: nothing that ships imports them. */
+/**
+ * Returns whether the file is a test. Conformance suites and files that only tests use count as
+ * tests: product files do not import them.
+ */
 const isTest = (file: string): boolean => /\.test\.ts$|\/testing\/|\/conformance\.ts$/.test(file);
 
-/** From a folder, to a folder, to the imports between them. */
+/** Imports by the importing folder and the imported folder. */
 type FolderImports = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
 
 /**
- * Returns what the immediate folders of a layer import of each other. Files at the root of the
- * layer have no rules.
+ * Returns the imports between the immediate folders of a layer. Files at the root of the layer have
+ * no rules.
  */
 function folderImports(layer: string): FolderImports {
   const graph = new Map<string, Map<string, string[]>>();
@@ -181,7 +192,8 @@ describe('layers', () => {
         )
           continue;
         wrong.push(
-          `${relative(source, file)} imports ${specifier}: ${from} may import only ${ALLOWED[from]?.join(', ') || 'nothing'}. ` +
+          `${relative(source, file)} imports ${specifier}: ${from} may import only ` +
+            `${ALLOWED[from]?.join(', ') || 'nothing'}. ` +
             `Move what is shared down (machinery, api), or hand it in through the Config from cluster/.`,
         );
       }
@@ -189,7 +201,7 @@ describe('layers', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('api/machinery knows no group: what is made of all groups is put together at the root of api/', () => {
+  test('api/machinery does not import groups: the root of api/ combines all groups', () => {
     const machinery = join(source, 'api/machinery');
     const wrong = files
       .filter((file) => file.startsWith(`${machinery}/`) && !file.endsWith('.test.ts'))
@@ -216,8 +228,10 @@ describe('layers', () => {
           imports.length < least.length ? imports : least,
         );
         wrong.push(
-          `${layer}: ${[...cycle, cycle[0]].join(' -> ')}. The fewest imports of the cycle are: ${smallest.join('; ')}. ` +
-            `Move what is shared down, or to the root of the layer, or declare an interface in the folder that uses it.`,
+          `${layer}: ${[...cycle, cycle[0]].join(' -> ')}. The fewest imports of the cycle ` +
+            `are: ${smallest.join('; ')}. ` +
+            'Move what is shared down, or to the root of the layer, or declare an interface ' +
+            'in the folder that uses it.',
         );
       }
     }

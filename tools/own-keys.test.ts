@@ -1,7 +1,7 @@
 // Maps whose keys users choose (labels, annotations, data, resources) are plain objects, and plain
-// objects inherit: an index with the key 'constructor' finds a function. Such lookups go through
-// `ownValue` of machinery/string-map.ts. Reads the source as text: quick, and the message names the
-// way out.
+// objects inherit: an index with the key 'constructor' finds a function. Such lookups use
+// `ownValue` of machinery/string-map.ts. Reads the source as text: this is quick, and the message
+// names a solution.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,17 +10,19 @@ import { expect, test } from 'vitest';
 const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
 
 const MAPS =
-  'labels|annotations|data|binaryData|stringData|requests|limits|capacity|allocatable|usage|env|selector|nodeSelector|matchLabels|hard|used|parameters|overhead';
+  'labels|annotations|data|binaryData|stringData|requests|limits|capacity|allocatable|usage|e' +
+  'nv|selector|nodeSelector|matchLabels|hard|used|parameters|overhead';
 
 /**
- * An index that is neither a literal nor a constant in capitals, and whose result is neither
- * assigned nor compared: what is inherited never equals a string.
+ * Matches an index that is neither a literal nor a constant in capitals, and whose result is
+ * neither assigned nor compared: an inherited value never equals a string.
  */
 const LOOKUP = new RegExp(
-  `\\b(?:${MAPS})\\)?(?:\\?\\.|!)?\\[(?!['"\`\\d]|[A-Z_]+(?:\\]| \\+))[^\\]\\n]+\\](?!\\s*(?:\\?\\?|\\|\\|)?=[^=])(?!\\s*(?:===|!==)\\s*(?!undefined)\\S)`,
+  `\\b(?:${MAPS})\\)?(?:\\?\\.|!)?\\[(?!['"\`\\d]|[A-Z_]+(?:\\]| ` +
+    '\\+))[^\\]\\n]+\\](?!\\s*(?:\\?\\?|\\|\\|)?=[^=])(?!\\s*(?:===|!==)\\s*(?!undefined)\\S)',
 );
 const IN = new RegExp(`\\b[a-z]\\w* in \\(?[\\w.?]*\\b(?:${MAPS})\\b(?!['.])`);
-/** Texts of messages have words and brackets, too. */
+/** Removes the texts of messages, which have words and brackets, too. */
 const withoutTexts = (code: string): string =>
   code.replaceAll(/'[^']*'/g, "''").replaceAll(/`[^`]*`/g, '``');
 
@@ -86,7 +88,7 @@ test('keys that users choose are looked up with ownValue', () => {
   ).toEqual([]);
 });
 
-test('the search finds what it is for', () => {
+test('the search matches such lookups', () => {
   for (const line of [
     'const value = labels[key];',
     'return metadata.labels?.[key] ?? "";',

@@ -1,5 +1,4 @@
-// The entries of the package: what package.json must say in `exports`, and the file of src/ that
-// each is made from.
+// The entries of the package: the `exports` of package.json, and the file of src/ for each entry.
 
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

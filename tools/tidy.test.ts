@@ -1,5 +1,5 @@
-// Rules of style that a test can check (tools/tidy/rules.ts). A file that is not exempt must pass;
-// an exempt one that passes must leave the list, so that the list only shrinks.
+// Checks the rules of style (tools/tidy/rules.ts). A file that is not exempt must pass; an exempt
+// one that passes must leave the list, so that the list only shrinks.
 
 import { describe, expect, test } from 'vitest';
 import { findViolations, problems, readExempt, repositoryFiles } from './tidy/check.ts';
@@ -20,6 +20,11 @@ describe('tidy', () => {
     ['line-length', 'src/api/a.ts', 'x'.repeat(121)],
     ['io', 'src/api/a.ts', "import { readFile } from 'node:fs/promises';"],
     ['io', 'src/scheduler/a.ts', "import { isIP, connect } from 'node:net';"],
+    [
+      'single-import',
+      'src/api/a.ts',
+      "import { isIP } from 'node:net';\nimport type { Socket } from 'node:net';",
+    ],
     ['readme-size', 'src/api/README.md', 'word '.repeat(800)],
     ['dead-exports', 'src/api/a.ts', 'export const alone = 1;'],
   ])('%s finds what it is for in %s', (rule, path, text) => {
@@ -28,7 +33,7 @@ describe('tidy', () => {
 
   test.each([
     ['src/api/a.ts', '// No client waits.\n/** Returns what is stored. */'],
-    ['src/api/a.ts', "import { isIP } from 'node:net';\nimport type { Socket } from 'node:net';"],
+    ['src/api/a.ts', "import { isIP, type Socket } from 'node:net';"],
     ['src/kubelet/logs/a.ts', "import { readFile } from 'node:fs/promises';"],
     ['src/api/a.test.ts', "import { readFile } from 'node:fs/promises';"],
   ])('passes what is right: %s', (path, text) => {

@@ -1,6 +1,6 @@
-// What the API's own work costs, in one process without a network: pods in protobuf, writes with
-// managed fields beside writes of which nobody is told as an owner, and the memory of pods that are
-// kept. Times are of the processor, the best of several rounds.
+// Measures the cost of the API's own work, in one process without a network: pods in protobuf,
+// writes with and without managed fields, and the memory of stored pods. Times are processor time,
+// the best of several rounds.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -50,11 +50,11 @@ const pod = (name: string): object => ({
   },
 });
 
-/** Calls a second of processor time, the best of the rounds. */
+/** Returns the calls per second of processor time, in the best round. */
 async function perSecond(run: () => unknown): Promise<number> {
   let best = 0;
   let batch = 16;
-  // The first rounds warm up the compiler and find out how many calls fill one.
+  // The first rounds warm up the compiler, and find out how many calls fill one round.
   for (let round = -3; round < ROUNDS; round++) {
     const began = process.cpuUsage();
     for (let i = 0; i < batch; i++) {
@@ -127,8 +127,8 @@ async function writes(): Promise<void> {
       path,
       query: new URLSearchParams(),
       headers: { 'content-type': 'application/json', accept: 'application/json' },
-      // The transport in the process hands objects over; here the bytes that came over a connection
-      // are of interest.
+      // The in-process transport hands objects over; this benchmark is about the bytes that come
+      // over a connection.
       body: sent as never,
       signal: new AbortController().signal,
       call: new LinkedAbort(),
@@ -142,8 +142,8 @@ async function writes(): Promise<void> {
   const create = (): Promise<unknown> => call('POST', PODS, body(pod(`pod-${serial++}`)));
 
   heading('api: requests about pods, memory store, beside the same without managed fields');
-  // A new object always has them: what it would be without is the request less what the field
-  // manager needs.
+  // A new object always has managed fields: their size is that of the request without what the
+  // field manager needs.
   const message = allSchemas.message('core/v1.Pod');
   const codec = new DescriptorCodec({ kind: POD_KIND, message });
   const manager = new FieldManager({ codec, subresource: '', now: () => systemClock.now() });
@@ -169,9 +169,9 @@ async function writes(): Promise<void> {
   };
   await call('POST', PODS, body(pod('with')));
   await call('POST', PODS, body(pod('without')));
-  // An empty entry says that nobody is to be tracked any more.
+  // An empty entry turns the tracking of managed fields off.
   await call('PUT', `${PODS}/without`, changed('without', { managedFields: [{}] }));
-  // By turns: whoever comes first warms the code for the other.
+  // The two take turns: the one that runs first warms up code for the other.
   const best = { with: 0, without: 0 };
   for (let turn = 0; turn < TURNS; turn++) {
     for (const name of ['with', 'without'] as const) {
@@ -201,7 +201,7 @@ async function writes(): Promise<void> {
   await storage.close();
 }
 
-/** Bytes in use, after everything that can go has gone. */
+/** Returns the bytes in use after a garbage collection. */
 async function resident(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -1,5 +1,5 @@
-// What a cluster uses when nobody asks anything of it, with a thousand objects that controllers
-// look after: processor time, and what it writes meanwhile.
+// Measures what a cluster uses while it gets no requests, with a thousand objects that controllers
+// look after: processor time, and the writes meanwhile.
 
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, pods, services } from '#api/groups/core/v1/index.ts';
@@ -21,7 +21,8 @@ const STARTED_TIMEOUT_MS = 120_000;
 
 export async function atRest(): Promise<void> {
   heading(
-    `at rest: ${DEPLOYMENTS} Deployments of ${REPLICAS} pods with their ReplicaSets, ${SERVICES} Services, ${CONFIG_MAPS} ConfigMaps; 10 simulated nodes, embedded store`,
+    `at rest: ${DEPLOYMENTS} Deployments of ${REPLICAS} pods with their ReplicaSets, ` +
+      `${SERVICES} Services, ${CONFIG_MAPS} ConfigMaps; 10 simulated nodes, embedded store`,
   );
   const cluster = await BuiltCluster.start({
     flags: ['--store', 'embedded', '--runtime', 'simulated', '--nodes', '10'],
@@ -40,7 +41,7 @@ export async function atRest(): Promise<void> {
       values: [(used / MEASURED_MS) * 100],
       goal: { atMost: 2 },
     });
-    // Heartbeats: a Lease of each node and of who leads.
+    // Heartbeats are the Lease of each node, and the leader's Lease.
     show({
       what: '  writes',
       unit: '/s',
@@ -97,7 +98,7 @@ async function running(client: Client): Promise<number> {
   return items.filter(({ status }) => status.phase === 'Running').length;
 }
 
-/** How often anything has been written. */
+/** Returns the revision of the store, which counts its writes. */
 async function revision(client: Client): Promise<number> {
   const { metadata } = await client.resource(configMaps).namespace(NAMESPACE).list({ limit: 1 });
   return Number(metadata.resourceVersion);

@@ -23,13 +23,13 @@ const SIZES = [100, 10_000] as const;
 const KINDS_PER_GROUP = 20;
 const ROUNDS = 9;
 const WARM_UP_ROUNDS = 3;
-/** Requests go to so many kinds, the same ones in both servers. */
+/** The number of kinds that get requests; they are the same in both servers. */
 const REQUESTED_KINDS = 100;
 
 interface Installed {
   readonly size: number;
   readonly t: TestServer;
-  /** From the request's path to the resource, with nothing before and behind. */
+  /** Routes a request's path to its resource, without the other steps of a request. */
   readonly router: Handler;
   readonly install: { readonly ms: number; readonly heapBytes: number };
 }
@@ -44,7 +44,7 @@ function kindAt(t: Pick<TestServer, 'storage' | 'clock'>, index: number): Kind {
     kind: kind.type.kind,
     metadata: { name: 'a' },
   });
-  // Reading costs nothing: what is measured is the way there.
+  // Reads cost nothing here: the benchmark measures the routing.
   return {
     ...kind,
     subresources: [{ name: 'fixed', kind: kind.type, rest: { get: async () => object } }],
@@ -84,7 +84,7 @@ interface Measurement {
   readonly what: string;
   readonly unit: 'µs' | 'ms';
   readonly times: number;
-  /** `index`: of the call within its round. */
+  /** `index`: the number of the call within its round. */
   run(installed: Installed, index: number): unknown;
 }
 
@@ -138,7 +138,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   },
 ];
 
-/** Processor time of one call, in µs. */
+/** Returns the processor time of one call, in µs. */
 async function timeOf({ times, run }: Measurement, installed: Installed): Promise<number> {
   const began = process.cpuUsage();
   for (let i = 0; i < times; i++) {
@@ -156,9 +156,12 @@ export async function catalog(): Promise<void> {
   const servers: Installed[] = [];
   for (const size of SIZES) servers.push(await serverWith(size));
   for (const { size, install } of servers) {
-    const perKind = `${((install.ms * 1000) / size).toFixed(0)} µs and ${(install.heapBytes / size / 1024).toFixed(1)} KiB each`;
+    const perKind =
+      `${((install.ms * 1000) / size).toFixed(0)} µs and ` +
+      `${(install.heapBytes / size / 1024).toFixed(1)} KiB each`;
     note(
-      `${size.toLocaleString('en')} kinds installed at once: ${install.ms.toFixed(0)} ms, ${perKind}, with their stores`,
+      `${size.toLocaleString('en')} kinds installed at once: ${install.ms.toFixed(0)} ms, ` +
+        `${perKind}, with their stores`,
     );
   }
   for (const measurement of MEASUREMENTS) {

@@ -1,5 +1,6 @@
-// Expressions of policies and device selectors: how many are evaluated a second, with costs
-// counted, beside another evaluator of the same language (which counts none) in the same run.
+// Measures how many expressions of policies and device selectors are evaluated per second. Our
+// evaluator counts costs. Another evaluator of the same language, which counts none, runs in turns
+// with it.
 
 import { celEnv, parse, plan } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
@@ -59,7 +60,7 @@ const EXPRESSIONS: readonly {
   },
 ];
 
-/** Calls a second of processor time, in each round. */
+/** Returns the calls per second of processor time, in each round. */
 function rates(call: () => unknown): number[] {
   const found: number[] = [];
   let batch = 256;
@@ -76,10 +77,10 @@ function rates(call: () => unknown): number[] {
 
 const best = (values: readonly number[]): number => Math.max(...values);
 
-/** The other evaluator is given the same values, once converted for it. */
+/** Measures the other evaluator with the same values, converted for it once. */
 function other(source: string): number {
   const program = plan(celEnv({ funcs: strings }), parse(source));
-  // Its ints are bigints.
+  // The other evaluator's ints are bigints.
   const convert = (value: unknown): unknown => {
     if (typeof value === 'number') return BigInt(value);
     if (Array.isArray(value)) return value.map(convert);

@@ -1,6 +1,6 @@
-// How long many Deployments take from the first create until the last of them is available: the
-// whole way through API server, both controllers, scheduler and kubelets, in the built program. The
-// nodes are simulated, so what is measured is the control plane.
+// Measures the time from the first create of many Deployments until the last of them is available,
+// in the built program: through API server, both controllers, scheduler and kubelets. The nodes are
+// simulated, so the figure is about the control plane.
 
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
@@ -15,18 +15,18 @@ import { pauseDeployment } from '../workloads.ts';
 export interface DeploymentsOptions {
   readonly store: 'embedded' | 'memory';
   readonly deployments: number;
-  /** Pods of each. */
+  /** Pods of each Deployment. */
   readonly replicas: number;
   readonly nodes: number;
   readonly rounds: number;
-  /** For the cluster's process, such as --cpu-prof. */
+  /** Node's flags for the cluster's process, such as --cpu-prof. */
   readonly nodeFlags: readonly string[];
 }
 
 interface Round {
-  /** From the first request to create until the last was answered. */
+  /** The time from the first create request until the last one was answered. */
   readonly createdMs: number;
-  /** Until the last Deployment's status counted all its pods as available. */
+  /** The time until the last Deployment's status counted all its pods as available. */
   readonly availableMs: number;
   readonly cpuMs: number;
   readonly residentMB: number;

@@ -1,6 +1,6 @@
-// The cluster's DNS: queries a second beside CoreDNS and beside a server that only sends packets
-// back, the time until a record is visible, and the memory of many records. `COREDNS` in the
-// environment names CoreDNS' binary; without it, there is nothing to compare with.
+// Measures the cluster's DNS: queries per second beside CoreDNS and beside a server that only
+// echoes packets, the time until a record is visible, and the memory of many records. `COREDNS` in
+// the environment names CoreDNS' binary; without it, CoreDNS is left out.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -72,7 +72,7 @@ export async function dns(): Promise<void> {
     const port = Number(await line(ours));
     if (coredns !== undefined) await answering(COREDNS_PORT, NAMES[1] as string);
     echo.on('message', (message, from) => {
-      // As long as an answer.
+      // The packet is as long as an answer.
       echo.send(Buffer.concat([message, Buffer.alloc(16)]), from.port, from.address);
     });
     echo.bind(0, '127.0.0.1');
@@ -137,14 +137,14 @@ const found = (answer: Buffer): boolean => answer.readUInt16BE(6) > 0;
 /** Resolves when the server answers with a record. */
 async function answering(port: number, name: string): Promise<void> {
   await wait.poll({ clock: systemClock, intervalMs: 100, timeoutMs: 60_000 }, () =>
-    // It may not listen yet, or be busy.
+    // The server may not listen yet, or may be busy.
     ask(port, name).then(found, () => false),
   );
 }
 
 async function throughput(port: number, echoPort: number, withCoreDns: boolean): Promise<void> {
   const rates = { ours: [] as number[], coredns: [] as number[], echo: [] as number[] };
-  // In turns: the machine's good and bad times are the same for all.
+  // The rounds take turns, so that load from elsewhere on the machine affects all of them alike.
   for (let round = 0; round < ROUNDS; round++) {
     rates.ours.push(await load(port));
     if (withCoreDns) rates.coredns.push(await load(COREDNS_PORT));
@@ -164,13 +164,19 @@ async function throughput(port: number, echoPort: number, withCoreDns: boolean):
   show({ what: 'packets sent back by a bare socket', unit: '/s', values: rates.echo });
 }
 
-/** A packet that is sent back has no record: that is no failure here. */
+/**
+ * Measures a server that echoes packets. An echoed packet has no record, which counts as no failure
+ * here.
+ */
 async function echoLoad(port: number): Promise<number> {
   return JSON.parse(await line(node('generator.ts', [String(port), String(SECONDS), ...NAMES])))
     .perSecond;
 }
 
-/** From the call of the write to the first answer that has it, asked without pause. */
+/**
+ * Measures the time from the call of the write until the first answer with the record, for queries
+ * without a pause.
+ */
 async function visibility(cluster: EmbeddedCluster, port: number): Promise<void> {
   const delays: number[] = [];
   const inDefault = cluster.client.resource(services).namespace('default');
@@ -214,7 +220,7 @@ async function memory(cluster: EmbeddedCluster, ours: ChildProcess, port: number
         return {
           addresses: [`10.${100 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`],
           conditions: { ready: true, serving: true, terminating: false },
-          // Half of the pods are a StatefulSet's.
+          // Half of the pods belong to a StatefulSet.
           ...(i % 2 === 1 && { hostname: `pod-${n}` }),
           nodeName: `node-${n % 1000}`,
           targetRef: { kind: 'Pod', namespace: 'default', name: `pod-${n}`, uid: `uid-${n}` },

@@ -8,7 +8,7 @@ import { encode } from 'dns-packet';
 
 const SOCKETS = 4;
 const IN_FLIGHT = 32;
-/** A query that has no answer after this time is lost, and is sent again. */
+/** A query without an answer after this time is lost, and is sent again. */
 const LOST_MS = 1000;
 
 const [port = '', seconds = '', ...names] = process.argv.slice(2);
@@ -33,7 +33,7 @@ for (let i = 0; i < SOCKETS; i++) {
     lastAnswer = performance.now();
     if (counting) {
       answers++;
-      // NOERROR with at least one answer.
+      // Counts answers that are NOERROR and have at least one record.
       if ((message.readUInt16BE(2) & 0xf) !== 0 || message.readUInt16BE(6) === 0) failures++;
     }
     send();

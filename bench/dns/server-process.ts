@@ -1,5 +1,6 @@
-// The DNS server in a process of its own, in front of an API server that is elsewhere: where
-// CoreDNS is, too.
+// Runs the DNS server in a process of its own, with an API server in another process, like CoreDNS.
+//
+//
 //
 //   server-process.ts KUBECONFIG     prints the port
 

@@ -18,20 +18,20 @@ import { memoryOf, MEMORY_FLAGS, type Memory } from './memory.ts';
 import { averageDefinition, GROUP, thing, thingDefinition } from './definitions.ts';
 
 export interface ExtensionsOptions {
-  /** Definitions of average size. */
+  /** The number of definitions of average size. */
   readonly definitions: number;
-  /** kube-apiserver with etcd, whose certificate need not be signed. Absent: there is none. */
+  /** kube-apiserver with etcd, whose certificate need not be signed. Absent: no comparison. */
   readonly reference?: { readonly url: string; readonly token: string };
-  /** For the server's process, such as --cpu-prof. */
+  /** Node's flags for the server's process, such as --cpu-prof. */
   readonly nodeFlags: readonly string[];
-  /** Only this part. Default: all. */
+  /** Runs only this part. Default: all. */
   readonly only?: string;
 }
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const THINGS = `/apis/${GROUP}/v1/namespaces/${NAMESPACE}/things`;
 const SETTLE_MS = 3000;
-/** The storage forgets revisions of before the last five minutes once a minute. */
+/** Once a minute, the storage drops revisions that are older than five minutes. */
 const HISTORY_FORGOTTEN_MS = 7 * 60_000;
 const AT_ONCE = 8;
 const APPLIED = 20;
@@ -85,8 +85,8 @@ async function withCluster(
 }
 
 /**
- * Creates by 64 clients: custom objects with 30 fields and three rules, ConfigMaps, and the same
- * custom objects of the reference.
+ * Measures creates by 64 clients: custom objects with 30 fields and three rules, ConfigMaps, and
+ * the same custom objects at the reference.
  */
 async function creates(
   cluster: BuiltCluster,
@@ -135,7 +135,7 @@ async function measureCreates(target: Target, work: WorkName, pid?: number): Pro
     const rates: number[] = [];
     const cpuMicros: number[] = [];
     let created = 0;
-    // The first one is to warm up.
+    // The first round warms up.
     for (let round = 0; round <= ROUNDS; round++) {
       const before = pid === undefined ? 0 : cpuMs(pid);
       const report = await generator.run({ work, from: created, durationMs: ROUND_MS });
@@ -191,7 +191,7 @@ async function watchedObjects(cluster: BuiltCluster, client: Client): Promise<vo
     for await (const _ of watch) seen++;
   })();
   try {
-    // So that what is compiled and kept on first use counts before.
+    // Code and caches of the first use then count as memory from before.
     await createThings(client, 'early', WARM_UP_OBJECTS);
     await settled();
     const before = await memoryOf(cluster.pid);
@@ -272,13 +272,13 @@ async function manyDefinitions(
   });
 }
 
-/** Measures how soon definitions can be used, after `there` others. */
+/** Measures how soon definitions can be used, when `there` others exist. */
 async function usable(client: Client, there: number, from: number): Promise<void> {
   await settled();
   const created: number[] = [];
   const published: number[] = [];
   for (let index = 0; index < APPLIED; index++) {
-    // Numbers that no other definition has, in groups that there are.
+    // The names have numbers that no other definition has; the groups exist already.
     const { plural, group } = averageDefinition(from - 1 - index);
     const name = `applied${index}of${from}s`;
     const body = JSON.parse(
@@ -332,11 +332,11 @@ interface Definition {
 
 const nameOf = (definition: object): string => (definition as Definition).metadata.name;
 
-/** Makes the definition, and waits until its kind is served. */
+/** Creates the definition, and waits until its kind is served. */
 async function define(client: Client, body: object): Promise<void> {
   await client.transport.request({ method: 'POST', path: DEFINITIONS, body });
   await poll(async () => (await establishedAt(client, body)) !== undefined);
-  // Discovery knows of the kind before all of kube-apiserver does.
+  // Discovery lists the kind before all parts of kube-apiserver serve it.
   await poll(
     async () =>
       (await send(client, 'GET', THINGS)) !== undefined ||
@@ -344,7 +344,7 @@ async function define(client: Client, body: object): Promise<void> {
   );
 }
 
-/** Undefined: it is not established. */
+/** Returns the definition once it is established, and undefined if it is not. */
 async function establishedAt(client: Client, body: object): Promise<Definition | undefined> {
   const definition = (await send(client, 'GET', `${DEFINITIONS}/${nameOf(body)}`)) as
     | Definition
@@ -355,7 +355,7 @@ async function establishedAt(client: Client, body: object): Promise<Definition |
   return isEstablished === true ? definition : undefined;
 }
 
-/** Undefined: it is not found. */
+/** Returns the response's object, or undefined for 404. */
 async function send(
   client: Client,
   method: 'GET' | 'POST' | 'DELETE',

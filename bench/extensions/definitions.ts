@@ -1,4 +1,4 @@
-// The definitions that the benchmark makes: one whose objects have 30 fields and three rules, and
+// The definitions that the benchmark creates: one whose objects have 30 fields and three rules, and
 // many of average size.
 
 export const GROUP = 'bench.example.com';
@@ -9,7 +9,7 @@ const count = { type: 'integer', minimum: 0 };
 const many = (prefix: string, length: number, schema: object): [string, object][] =>
   Array.from({ length }, (_, index) => [`${prefix}${index}`, schema]);
 
-/** A namespaced kind of 30 fields and three rules. */
+/** Returns the definition of a namespaced kind with 30 fields and three rules. */
 export function thingDefinition(): object {
   const properties = Object.fromEntries([
     ...many('text', 10, text),
@@ -46,7 +46,7 @@ export function thingDefinition(): object {
   return definition(GROUP, 'things', 'Thing', { type: 'object', properties: { spec } });
 }
 
-/** About 1 KiB. */
+/** Returns a custom object of about 1 KiB. */
 export function thing(name: string): object {
   const spec = Object.fromEntries([
     ...Array.from({ length: 10 }, (_, index) => [`text${index}`, `value-${index}`]),
@@ -64,12 +64,12 @@ export function thing(name: string): object {
 
 export const KINDS_PER_GROUP = 20;
 
-/** The group of a definition of average size. */
+/** Returns the group of a definition of average size. */
 export const groupOf = (index: number): string =>
   `group-${Math.floor(index / KINDS_PER_GROUP)}.example.com`;
 
 /**
- * A definition of 20 to 60 KB, as its index has it. Schemas have descriptions, as those of
+ * Returns a definition of 20 to 60 KB, depending on its index. Schemas have descriptions, as
  * generated definitions do.
  */
 export function averageDefinition(index: number): {
@@ -89,10 +89,11 @@ export function averageDefinition(index: number): {
   return { plural, group, body: definition(group, plural, `Kind${index}`, schema) };
 }
 
-/** About 2 KB. */
+/** Returns a part of a schema, of about 2 KB. */
 function sectionOf(index: number, at: number): object {
   const describe = (field: string): string =>
-    `${field} of section ${at} of kind ${index}: what it means, which values it may have, and what happens where it is not given.`;
+    `${field} of section ${at} of kind ${index}: what it means, which values it may have, ` +
+    'and what happens where it is not given.';
   const fields = Object.fromEntries(
     Array.from({ length: 9 }, (_, field) => [
       `field${field}`,

@@ -1,5 +1,5 @@
-// The memory of a server in another process after its garbage has been collected: asked of the
-// probe inside it.
+// Measures the memory of a server in another process after a garbage collection, by a probe inside
+// that process.
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '#machinery/clock.ts';
 
-/** With these the server's process has the probe. */
+/** Node's flags that load the probe into the server's process. */
 export const MEMORY_FLAGS: readonly string[] = [
   '--expose-gc',
   '--require',

@@ -1,6 +1,6 @@
-// The reverse proxy beside a bare proxy of Node's own modules, and beside nginx if `NGINX_BINARY`
-// names it: requests a second and the 99th percentile of 64 connections of wrk, in turns; and the
-// time of one decision with many routes.
+// Measures the reverse proxy beside a bare proxy of Node's own modules, and beside nginx if
+// `NGINX_BINARY` names it: requests per second and the 99th percentile of 64 connections of wrk, in
+// turns. Measures the time of one routing decision with many routes, too.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -117,8 +117,8 @@ export async function ingress(): Promise<void> {
 }
 
 /**
- * One decision with many HTTPRoutes of one Gateway, and with many Ingresses, each with a hostname
- * of its own.
+ * Measures one decision with many HTTPRoutes of one Gateway, and with many Ingresses, each with its
+ * own hostname.
  */
 function decision(): void {
   const route = (index: number): string => `
@@ -155,7 +155,7 @@ spec: { gatewayClassName: coxswain, listeners: [{ name: http, port: 80, protocol
       for (const server of world.decide().configuration.servers) void new Router(server);
       return process.cpuUsage(before).user / 1000;
     });
-    // The first ones run before the code is compiled.
+    // The first rounds run before the code is compiled.
     show({
       what: `one decision with ${ROUTES} ${what}`,
       unit: 'ms of CPU',

@@ -1,7 +1,11 @@
-// One of the processes that the benchmark of the ingress runs; each prints its port.
+// Runs one of the processes of the ingress benchmark; each prints its port.
+//
+//
 //
 //   server-process.ts backend          answers with 1 KB
+//
 //   server-process.ts bare PORT        a proxy of node:http alone, in front of the port
+//
 //   server-process.ts proxy PORT       ours, with 1,000 hosts
 
 import { Agent, createServer, request as httpRequest, type Server } from 'node:http';

@@ -1,6 +1,6 @@
-// What this machine and Node give at best: the same TLS, the same requests, and behind them nothing
-// but a map in memory. A process of its own, so that it shares the processors with the load
-// generator just as the real server does.
+// A server that shows the upper bound of this machine and Node: the same TLS, the same requests,
+// and a map in memory as its store. It runs in a process of its own, so that it shares the
+// processors with the load generator as the real server does.
 
 import { createSecureServer } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
-// An API server under load: creates, gets and lists of ConfigMaps over TLS, with client
-// certificates, from a process beside it that shares its processors. The built program, by default
-// with the embedded store on a simulated node.
+// Measures an API server under load: creates, gets and lists of ConfigMaps over TLS with client
+// certificates, from a process that shares its processors. The server is the built program, by
+// default with the embedded store on a simulated node.
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import { NAMESPACE, type WorkName } from './work.ts';
 export interface LoadOptions {
   readonly store: 'embedded' | 'memory';
   readonly protocol: 'h1' | 'h2';
-  /** For the server's process, such as --cpu-prof. */
+  /** Node's flags for the server's process, such as --cpu-prof. */
   readonly nodeFlags: readonly string[];
 }
 
@@ -29,17 +29,18 @@ const LIST_CONNECTIONS = 4;
 const ROUNDS = 3;
 const ROUND_MS = 2500;
 const WARM_UP_MS = 1500;
-/** As many as make a list of 24 MB. */
+/** The number of ConfigMaps that make a list of 24 MB. */
 const LISTED = 20_000;
 
 interface Round extends RunReport {
-  /** Of the server, in the same time. */
+  /** Processor time of the server during the round, in ms. */
   readonly serverCpuMs: number;
 }
 
 export async function load({ store, protocol, nodeFlags }: LoadOptions): Promise<void> {
   heading(
-    `load: ${store} store, ${CONNECTIONS} connections over TLS (${protocol === 'h1' ? 'HTTP/1.1' : 'HTTP/2'}), ConfigMaps of 1 KB`,
+    `load: ${store} store, ${CONNECTIONS} connections over TLS ` +
+      `(${protocol === 'h1' ? 'HTTP/1.1' : 'HTTP/2'}), ConfigMaps of 1 KB`,
   );
   const bare = await measureBare(protocol);
   const cluster = await BuiltCluster.start({
@@ -61,7 +62,7 @@ export async function load({ store, protocol, nodeFlags }: LoadOptions): Promise
   }
 }
 
-/** One round each of a server that does next to nothing. */
+/** One round of each kind of request at a server that does next to nothing. */
 interface Bare {
   readonly create: Round;
   readonly get: Round;
@@ -93,7 +94,7 @@ async function measure(
 
   const creates = await rounds('create');
   showRequests('creates', creates, { atLeast: 5000 }, bare.create);
-  // So that lists are of the same length, however fast the machine is.
+  // Lists then have the same length on every machine.
   if (created < LISTED) await round('create', 60_000, { requests: LISTED - created });
   const gets = await rounds('get');
   showRequests('gets', gets, { atLeast: 12_000 }, bare.get);
@@ -143,12 +144,12 @@ function showRequests(
 }
 
 /**
- * What a server that only keeps the bytes in a map reaches, on the same processors with the same
- * load generator.
+ * Measures a server that only keeps the bytes in a map, on the same processors with the same load
+ * generator.
  */
 /**
- * What Node's own server gives that answers a create with the body it was sent, and a get with
- * bytes that it has.
+ * Measures Node's own server: it answers a create with the body that it got, and a get with bytes
+ * that it has.
  */
 export async function measureBare(protocol: 'h1' | 'h2'): Promise<Bare> {
   const pki = await Pki.open({ clock: systemClock, random: systemRandom });

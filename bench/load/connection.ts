@@ -1,4 +1,4 @@
-// What the load generator needs of a connection, whatever version of HTTP it speaks.
+// The interface of a connection of the load generator, for every version of HTTP.
 
 export interface Reply {
   readonly status: number;
@@ -8,7 +8,8 @@ export interface Reply {
 
 export interface Connection {
   /**
-   * One at a time. The body may be changed when this has returned. Rejects if the connection fails.
+   * Sends one request at a time. The body may be changed when this has returned. Rejects if the
+   * connection fails.
    */
   request(method: string, path: string, body: Buffer | undefined): Promise<Reply>;
   close(): void;

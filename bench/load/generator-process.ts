@@ -1,4 +1,4 @@
-// The load generator's handle in the benchmark's process.
+// Starts the load generator in a process of its own, and sends orders to it.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

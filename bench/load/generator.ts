@@ -1,5 +1,6 @@
-// The load generator, a process of its own: opens its connections once, then does the work it is
-// told to, for a time or a number of requests, each connection one request at a time, and reports.
+// The load generator, in a process of its own. It opens its connections once. Each order names the
+// work, and a time or a number of requests; each connection sends one request at a time. Then it
+// reports the figures.
 
 import { systemClock } from '#machinery/clock.ts';
 import type { Target } from '../built-cluster.ts';
@@ -20,10 +21,10 @@ export interface RunOrder {
   readonly work: WorkName;
   /** See makeWork. */
   readonly from: number;
-  /** Ends with whichever comes first. */
+  /** The round ends at the time limit or the request limit, the earlier one. */
   readonly durationMs: number;
   readonly requests?: number;
-  /** Default: all that are open. */
+  /** Default: all open connections. */
   readonly connections?: number;
 }
 
@@ -31,7 +32,7 @@ export interface RunReport {
   readonly requests: number;
   readonly elapsedMs: number;
   readonly bytes: number;
-  /** Of this process. */
+  /** Processor time of this process, in ms. */
   readonly cpuMs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

@@ -1,6 +1,6 @@
-// The cheapest client of HTTP/1.1 over TLS that there can be, so that what is measured is the
-// server: one request at a time on a connection that is kept, and of the response only the status
-// and how long it is are looked at.
+// A client of HTTP/1.1 over TLS that costs as little as possible, so that the figures are about the
+// server. It sends one request at a time on a kept connection, and reads only the status and the
+// length of a response.
 
 import type { OnReadOpts } from 'node:net';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
@@ -31,7 +31,7 @@ export class Http1Connection implements Connection {
   static open(target: Target): Promise<Http1Connection> {
     return new Promise((resolve, reject) => {
       let connection: Http1Connection | undefined;
-      // Of which the types know only with plain sockets, though TLS ones take it as well.
+      // Node's types declare `onread` for plain sockets only, though TLS sockets take it as well.
       const options: ConnectionOptions & { readonly onread: OnReadOpts } = {
         host: target.host,
         port: target.port,
@@ -39,8 +39,7 @@ export class Http1Connection implements Connection {
         ...(target.cert !== undefined && { cert: target.cert }),
         ...(target.key !== undefined && { key: target.key }),
         ALPNProtocols: ['http/1.1'],
-        // Always into the same memory, and without a stream: half of what reading costs a client
-        // otherwise.
+        // Reads always use the same memory, and no stream: both together halve the cost of a read.
         onread: {
           buffer: Buffer.allocUnsafeSlow(READ_BYTES),
           callback: (length, buffer) => {
@@ -90,8 +89,8 @@ export class Http1Connection implements Connection {
   }
 
   /**
-   * In one piece of memory, always the same for requests that differ in their bodies' bytes only:
-   * the last one has been answered.
+   * Returns the request's bytes in one buffer. Requests that differ only in their bodies' bytes
+   * share the buffer: the previous one has been answered.
    */
   #withBody(method: string, path: string, body: Buffer): Buffer {
     const last = this.#last;
@@ -114,7 +113,10 @@ export class Http1Connection implements Connection {
   }
 
   #head(method: string, path: string, more = ''): string {
-    return `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nAccept: application/json\r\n${this.#authorization}${more}\r\n`;
+    return (
+      `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nAccept: application/json\r\n` +
+      `${this.#authorization}${more}\r\n`
+    );
   }
 
   close(): void {
@@ -130,20 +132,20 @@ export class Http1Connection implements Connection {
 }
 
 /**
- * Of one response. Bodies have a Content-Length or come in chunks, whose framing is counted with
- * them.
+ * Reads one response. A body has a Content-Length or comes in chunks; the chunks' framing counts
+ * into its length.
  */
 class ResponseReader {
   status = 0;
-  /** Of the body, in bytes. */
+  /** The body's length in bytes. */
   length = 0;
-  /** What has come of a head that is not complete. */
+  /** The received part of a response head that is not complete. */
   #head = '';
   #expected = -1;
-  /** The last bytes of a body without a length; empty where there is one. */
+  /** The last bytes of a body without a length; empty otherwise. */
   #tail = '';
 
-  /** Takes what is in the first `length` bytes of the buffer. Whether the response is complete. */
+  /** Reads the first `length` bytes of the buffer. Returns whether the response is complete. */
   push(buffer: Buffer, length: number): boolean {
     if (this.#expected === -1 && this.#tail === '') return this.#begin(buffer, length);
     this.length += length;
@@ -156,7 +158,7 @@ class ResponseReader {
 
   #begin(buffer: Buffer, length: number): boolean {
     const before = this.#head;
-    // Far more than a head needs, far less than a body may have.
+    // The limit is far above the size of a head, and far below that of a body.
     this.#head = before + buffer.toString('latin1', 0, Math.min(length, HEAD_BYTES));
     let end = this.#head.indexOf('\r\n\r\n');
     if (end < 0 && length > HEAD_BYTES) {
@@ -166,7 +168,7 @@ class ResponseReader {
     if (end < 0) return false;
     const head = this.#head.slice(0, end);
     this.status = Number(head.slice(9, 12));
-    // As most servers write it; else as it may be written.
+    // Most servers use this spelling; the second search accepts every spelling.
     let at = head.indexOf('\r\ncontent-length: ');
     if (at < 0) at = head.toLowerCase().indexOf('\r\ncontent-length: ');
     this.length = before.length + length - end - 4;

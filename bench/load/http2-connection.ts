@@ -1,5 +1,5 @@
-// HTTP/2 as client-go speaks it, by Node's own client: it costs a multiple of what Http1Connection
-// costs, so its figures say as much about the client as about the server.
+// HTTP/2 as client-go speaks it, by Node's own client. It costs several times as much as
+// Http1Connection, so its figures depend on the client as much as on the server.
 
 import { connect, type ClientHttp2Session } from 'node:http2';
 import type { Target } from '../built-cluster.ts';

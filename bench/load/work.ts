@@ -1,5 +1,5 @@
-// The work that the load generator does: ConfigMaps of about 1 KB in one namespace, created, read
-// and listed, and custom objects created.
+// The kinds of work that the load generator does: creating, getting and listing ConfigMaps of about
+// 1 KB in one namespace, and creating custom objects.
 
 import { GROUP, thing } from '../extensions/definitions.ts';
 import type { Connection, Reply } from './connection.ts';
@@ -12,14 +12,17 @@ const VALUE_LENGTH = 1024;
 export type WorkName = 'create' | 'create-custom' | 'get' | 'list' | 'version';
 
 export interface Work {
-  /** Does the next piece of work. */
+  /** Sends the next request. */
   next(connection: Connection): Promise<Reply>;
   readonly expectedStatus: number;
 }
 
 const objectName = (serial: number): string => `object-${String(serial).padStart(7, '0')}`;
 
-/** `from`: the number of the first object to create, or of those that are there to read. */
+/**
+ * Returns the work of a name. `from`: the number of the first object to create, or the number of
+ * objects to read.
+ */
 export function makeWork(name: WorkName, from: number): Work {
   const value = lettersOf(VALUE_LENGTH);
   switch (name) {
@@ -36,7 +39,7 @@ export function makeWork(name: WorkName, from: number): Work {
         from,
       );
     case 'get': {
-      // A step that shares no factor with their number visits all of them, in no order.
+      // A step that shares no factor with the number of objects visits all of them, in no order.
       let at = 0;
       return {
         expectedStatus: 200,
@@ -57,14 +60,14 @@ export function makeWork(name: WorkName, from: number): Work {
   }
 }
 
-/** Creates objects that differ in their names only. `object`: has the name of number 0. */
+/** Creates objects that differ in their names only. `object` has the name of number 0. */
 function creating(path: string, object: object, from: number): Work {
   let serial = from;
   const body = Buffer.from(JSON.stringify(object), 'latin1');
   const nameAt = body.indexOf(objectName(0));
   return {
     expectedStatus: 201,
-    // Connections take the bytes at once.
+    // Connections copy the bytes at once.
     next: (connection) => {
       body.write(objectName(serial++), nameAt, 'latin1');
       return connection.request('POST', path, body);
@@ -72,7 +75,7 @@ function creating(path: string, object: object, from: number): Work {
   };
 }
 
-/** Letters and digits in no order that a compressor would like, the same each time. */
+/** Returns letters and digits that do not compress well, the same each time. */
 function lettersOf(length: number): string {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
   let state = 1;

@@ -1,5 +1,4 @@
-// How long a namespace with ten thousand objects takes to go: from its deletion until it is not
-// found any more.
+// Measures the time from the deletion of a namespace with ten thousand objects until it is gone.
 
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';

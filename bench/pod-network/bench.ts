@@ -1,5 +1,5 @@
-// The pod network in network namespaces: how long after a Node is created its pods are reached, and
-// what one more node costs where there are a thousand.
+// Measures the pod network in network namespaces: the time from the creation of a Node until its
+// pods are reachable, and the cost of one more node when there are a thousand.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
-// Network policies at scale, in a network namespace: 1,000 policies, 10,000 pods, a hundred of them
-// on this node. How long until all rules are there, how long after a write the kernel has the
-// change, and for how long the agent occupies the event loop meanwhile.
+// Measures network policies at scale, in a network namespace: 1,000 policies, 10,000 pods, a
+// hundred of them on this node. The figures: the time until all rules are installed, the time from
+// a write until the kernel has the change, and how long the agent occupies the event loop
+// meanwhile.
 
 import { execFileSync } from 'node:child_process';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
@@ -19,11 +20,11 @@ const POLICIES = Number(process.env['POLICIES'] ?? 1000);
 const PODS = Number(process.env['PODS'] ?? 10_000);
 const CHANGES = Number(process.env['CHANGES'] ?? 100);
 const NAMESPACES = 100;
-/** Every such pod is on this node: in a namespace of its own, as long as there are enough. */
+/** Every 99th pod is on this node, in a namespace of its own as long as there are enough. */
 const LOCAL_EVERY = 99;
 const WRITERS = 32;
 const NAMESPACE = `cox-bench-policy-${process.pid}`;
-/** Unlike `ip netns exec` it mounts nothing, which would take longer than nft. */
+/** Unlike `ip netns exec`, nsenter mounts nothing; the mounts would take longer than nft. */
 const INSIDE = ['nsenter', `--net=/run/netns/${NAMESPACE}`];
 
 export async function policy(): Promise<void> {
@@ -107,10 +108,10 @@ export async function policy(): Promise<void> {
   }
 }
 
-/** Above the resolution of the measurement. */
+/** Returns the longest delay, less the resolution of the measurement. */
 const longest = (delay: IntervalHistogram): string => Math.max(0, delay.max / 1e6 - 1).toFixed(0);
 
-/** Counts the commands of each transaction when the kernel has it. */
+/** Counts the commands of each transaction when the kernel has applied it. */
 class TimedNft implements Nft {
   readonly #nft = new NftSession({ clock: systemClock, prefix: INSIDE });
   #waiting:
@@ -174,7 +175,7 @@ async function createPod(client: Client, index: number): Promise<void> {
   });
 }
 
-/** The first policy selects a pod of this node whatever its labels are. */
+/** Creates a policy. The first policy selects a pod of this node, whatever its labels are. */
 async function createPolicy(client: Client, index: number): Promise<void> {
   const app = `a${Math.floor(index / NAMESPACES) % 20}`;
   const from = [

@@ -1,6 +1,6 @@
-// The service proxy with 10,000 services of four endpoints, in a network namespace: how long until
-// all rules are there, and how long after the write of one EndpointSlice the kernel has the change.
-// KUBE_PROXY names upstream's kube-proxy to be measured beside it.
+// Measures the service proxy with 10,000 services of four endpoints, in a network namespace: the
+// time until all rules are installed, and the time from the write of one EndpointSlice until the
+// kernel has the change. KUBE_PROXY names upstream's kube-proxy, to be measured beside it.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ import { heading, note, quantile, show } from '../report.ts';
 const SERVICES = Number(process.env['SERVICES'] ?? 10_000);
 const CHANGES = Number(process.env['CHANGES'] ?? 200);
 const NAMESPACE = `cox-bench-proxy-${process.pid}`;
-/** Unlike `ip netns exec` it mounts nothing, which would take longer than nft. */
+/** Unlike `ip netns exec`, nsenter mounts nothing; the mounts would take longer than nft. */
 const INSIDE = ['nsenter', `--net=/run/netns/${NAMESPACE}`];
 const WRITERS = 32;
 
@@ -257,17 +257,17 @@ const RELAY = `require('node:net').createServer((a) => {
   a.on('error', () => b.destroy()).pipe(b);
   b.on('error', () => a.destroy()).pipe(a);
 }).listen(6443, '127.0.0.1');`;
-/** Its first update may take minutes. */
-const PATIENCE_MS = 900_000;
+/** kube-proxy's first update may take minutes. */
+const KUBE_PROXY_TIMEOUT_MS = 900_000;
 
 interface Theirs {
   readonly coldSeconds: number;
-  /** Mean. */
+  /** The mean. */
   readonly changeMs: number;
 }
 
 /**
- * Its own metrics say how long it took: `sync_full_…` for the first update, the mean of
+ * Measures kube-proxy by its own metrics: `sync_full_…` for the first update, the mean of
  * `sync_partial_…` for changes.
  */
 async function measureKubeProxy(
@@ -310,14 +310,14 @@ async function measureKubeProxy(
         new RegExp(`^kubeproxy_${name}\\{ip_family="IPv4"\\} (\\S+)`, 'm').exec(text)?.[1] ?? 0,
       );
     } catch {
-      // It does not serve yet.
+      // kube-proxy does not serve yet.
       return 0;
     }
   };
   const until = async (condition: () => boolean): Promise<void> => {
     const start = systemClock.monotonic();
     while (!condition()) {
-      if (systemClock.monotonic() - start > PATIENCE_MS)
+      if (systemClock.monotonic() - start > KUBE_PROXY_TIMEOUT_MS)
         throw new Error('kube-proxy did not get so far');
       await systemClock.sleep(500);
     }

@@ -1,6 +1,6 @@
-// How long a ReplicaSet takes from being scaled to all its pods running: the whole way through API
-// server, controller, scheduler and kubelets, in the built program. The nodes are simulated, so
-// what is measured is the control plane.
+// Measures the time from scaling a ReplicaSet until all its pods run, in the built program: through
+// API server, controller, scheduler and kubelets. The nodes are simulated, so the figure is about
+// the control plane.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
@@ -16,14 +16,14 @@ export interface ReplicaSetOptions {
   readonly replicas: number;
   readonly nodes: number;
   readonly rounds: number;
-  /** For the cluster's process, such as --cpu-prof. */
+  /** Node's flags for the cluster's process, such as --cpu-prof. */
   readonly nodeFlags: readonly string[];
 }
 
 interface Round {
-  /** From the request to scale until the ReplicaSet's status counts all pods. */
+  /** The time from the scale request until the ReplicaSet's status counts all pods. */
   readonly createdMs: number;
-  /** Until its status counts all as ready. */
+  /** The time until its status counts all pods as ready. */
   readonly readyMs: number;
   readonly cpuMs: number;
   readonly residentMB: number;
@@ -100,7 +100,7 @@ async function scale(pid: number, client: Client, replicas: number): Promise<Rou
       },
     },
   });
-  // One object is watched, so that the one who measures does little itself.
+  // Only one object is watched, so that the benchmark's own process has little to do.
   const watch = await sets.watch({
     fieldSelector: 'metadata.name=bench',
     resourceVersion: created.metadata.resourceVersion,

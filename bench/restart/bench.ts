@@ -1,7 +1,7 @@
-// How long a cluster with many nodes and pods takes to start again: from the start of the process
-// until the API server is ready, every node is Ready, and every pod is Running and Ready, with the
-// UIDs that the pods had before. Meanwhile a client sends small requests and measures how long each
-// takes.
+// Measures the restart of a cluster with many nodes and pods: the time from the start of the
+// process until the API server is ready, every node is Ready, and every pod is Running and Ready,
+// with the UIDs that the pods had before. Meanwhile a client sends small requests and measures the
+// latency of each.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,10 +21,10 @@ import { heading, median, note, quantile, show } from '../report.ts';
 export interface RestartOptions {
   readonly nodes: number;
   readonly pods: number;
-  /** Restarts measured. */
+  /** The number of measured restarts. */
   readonly rounds: number;
   /**
-   * A directory that an earlier run has filled, or that this one fills and leaves. Absent: a
+   * A directory that an earlier run has filled, or that this run fills and keeps. Absent: a
    * temporary one.
    */
   readonly dataDir: string | undefined;
@@ -33,9 +33,12 @@ export interface RestartOptions {
 }
 
 interface Round {
-  /** From the start of the process until the program reports that it is ready. */
+  /** The time from the start of the process until the program reports that it is ready. */
   readonly readyMs: number;
-  /** From the start of the process until all nodes are Ready and all pods are Running and Ready. */
+  /**
+   * The time from the start of the process until all nodes are Ready and all pods are Running and
+   * Ready.
+   */
   readonly settledMs: number;
   readonly cpuMs: number;
   readonly mainThreadMs: number;
@@ -43,12 +46,12 @@ interface Round {
   readonly residentMB: number;
   /** Latencies of small requests while the cluster started. */
   readonly requestMs: readonly number[];
-  /** From the start of the process until the first of them was answered. */
+  /** The time from the start of the process until the first small request was answered. */
   readonly answersAfterMs: number;
   readonly failedRequests: number;
   /** Revisions of the store, from the start until no pod changes any more. */
   readonly writes: number;
-  /** Pods whose containers were restarted. */
+  /** The number of pods whose containers were restarted. */
   readonly restarted: number;
   readonly listAllMs: number;
   readonly listFromCacheMs: number;
@@ -60,12 +63,12 @@ interface PodState {
   readonly restarts: number;
 }
 
-/** By name; all are in one namespace. */
+/** The states of pods by name; all pods are in one namespace. */
 type PodStates = ReadonlyMap<string, PodState>;
 
 interface Filled {
   readonly pods: PodStates;
-  /** The store's revision then. */
+  /** The store's revision at that time. */
   readonly revision: number;
 }
 
@@ -74,7 +77,7 @@ const REPLICAS = 20;
 const CREATORS = 16;
 const FILL_TIMEOUT_MS = 1_800_000;
 const TIMEOUT_MS = 900_000;
-/** The cluster has settled when no pod has changed for so long. */
+/** The cluster has settled when no pod has changed for this long. */
 const QUIET_MS = 5000;
 const POLL_MS = 500;
 const SMALL_REQUEST_INTERVAL_MS = 50;
@@ -166,7 +169,7 @@ function report(rounds: readonly Round[], hasGoal: boolean): void {
   });
 }
 
-/** Starts the cluster, and creates what is missing. */
+/** Starts the cluster, and creates the missing nodes and pods. */
 async function fill(dataDir: string, { nodes, pods: podCount }: RestartOptions): Promise<Filled> {
   const cluster = await BuiltCluster.start({ flags: flagsFor(nodes), dataDir });
   note(`the start before: ${(cluster.readyMs / 1000).toFixed(1)} s`);
@@ -316,7 +319,7 @@ function isRunning({ status }: Immutable<Pod>): boolean {
   );
 }
 
-/** The pods that run and are Ready. */
+/** Returns the pods that run and are Ready. */
 async function podsNow(client: Client): Promise<Filled> {
   const { items, metadata } = await client.resource(pods).list();
   const states = items.filter(isRunning).map((pod): [string, PodState] => {
@@ -338,7 +341,7 @@ function mustBeTheSame(before: PodStates, after: PodStates): void {
 }
 
 /**
- * A client that gets one small object again and again, as a person with kubectl would, and measures
+ * A client that gets one small object again and again, like a person with kubectl, and measures
  * each request.
  */
 class SmallRequests {
@@ -347,9 +350,9 @@ class SmallRequests {
   readonly #stop = new AbortController();
   readonly #took: number[] = [];
   #running: Promise<void> = Promise.resolve();
-  /** From begin() until the first response. */
+  /** The time from begin() until the first response. */
   firstAnswerMs = Number.NaN;
-  /** Requests that failed after the first one was answered. */
+  /** The number of requests that failed after the first one was answered. */
   failed = 0;
 
   constructor(target: Target) {
@@ -360,7 +363,7 @@ class SmallRequests {
     this.#running = this.#run();
   }
 
-  /** Idempotent. Returns how long each request took. */
+  /** Stops the requests. Idempotent. Returns the latency of each request. */
   async end(): Promise<readonly number[]> {
     this.#stop.abort();
     await this.#running;
@@ -379,8 +382,8 @@ class SmallRequests {
         if (this.#took.length === 0) this.firstAnswerMs = now - began;
         this.#took.push(now - sent);
       } catch {
-        // Until the server listens there is nothing to measure; later, a request that fails has
-        // taken this long.
+        // Failures before the server listens do not count; a later failed request counts with its
+        // duration.
         if (this.#took.length > 0) {
           this.#took.push(systemClock.monotonic() - sent);
           this.failed++;

@@ -1,9 +1,10 @@
-// How long the scheduler's cycles took, read from its own metrics: between two times that they were
-// asked for.
+// Computes quantiles of the scheduler's cycle times, from two readings of its metrics.
 
 const BUCKET = /^scheduler_scheduling_algorithm_duration_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm;
 
-/** Upper bound in seconds → how many cycles took at most that; the last bound is infinite. */
+/**
+ * Upper bound in seconds → the number of cycles that took at most that; the last bound is infinite.
+ */
 export type CycleTimes = readonly (readonly [bound: number, count: number])[];
 
 export function cycleTimes(metricsText: string): CycleTimes {
@@ -14,8 +15,9 @@ export function cycleTimes(metricsText: string): CycleTimes {
 }
 
 /**
- * The p-th part of what came between, in milliseconds: as far into its bucket as its rank is, as
- * Prometheus has it. NaN if nothing came; what is beyond the last bound is taken for that.
+ * Returns the p-quantile of the cycles between two readings, in milliseconds, interpolated within
+ * the bucket as Prometheus does. NaN if there was no cycle. Cycles beyond the last bound count as
+ * that bound.
  */
 export function cycleQuantileMs(before: CycleTimes, after: CycleTimes, p: number): number {
   const earlier = new Map(before);

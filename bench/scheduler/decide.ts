@@ -1,6 +1,6 @@
-// The decision alone, one pod after the other: requests counted, snapshot updated, nodes filtered
-// and scored, one chosen, the pod assumed. How long one takes, and how that grows with the number
-// of nodes.
+// Measures single scheduling decisions, one pod after the other: requests counted, snapshot
+// updated, nodes filtered and scored, one chosen, the pod assumed. Shows how the time grows with
+// the number of nodes.
 
 import { systemClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -24,7 +24,7 @@ export interface Decisions {
   readonly nodes: number;
   readonly pods: number;
   readonly perSecond: number;
-  /** Of one decision, in milliseconds. */
+  /** Quantiles of the time of one decision, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }
@@ -32,7 +32,7 @@ export interface Decisions {
 export interface DecisionsWanted {
   readonly nodes: number;
   readonly pods: number;
-  /** Default: plain ones. */
+  /** Default: plain pods. */
   readonly template?: PodTemplate;
   /** Default: true, as in a cluster. */
   readonly metrics?: boolean;

@@ -1,6 +1,6 @@
-// What drives a workload, wherever the API server and the scheduler are: makes nodes and pods, and
-// watches until they are bound. What is measured is what upstream's scheduler_perf measures: pods
-// seen with a node by an informer, from the first pod made on.
+// Drives a workload at any API server and scheduler: creates nodes and pods, and watches until the
+// pods are bound. The figures are those of upstream's scheduler_perf: pods seen with a node by an
+// informer, from the first created pod on.
 
 import { namespaces, nodes, pods, services, type Pod } from '#api/groups/core/v1/index.ts';
 import { priorityClasses } from '#api/groups/scheduling/v1/index.ts';
@@ -16,34 +16,34 @@ import { nodeOf, podOf, priorityClassOf } from './templates.ts';
 import { limitVolumes, makeVolumes, withClaim } from './volumes.ts';
 import type { Churn, PodGroup, Workload } from './workloads.ts';
 
-/** Requests under way at a time. */
+/** The number of requests under way at a time. */
 const CREATORS = 32;
 
 export interface Measured {
-  /** From the first measured pod made to the last seen with a node. */
+  /** The time from the first measured pod's creation until the last one was seen with a node. */
   readonly seconds: number;
   readonly pods: number;
-  /** Of the processes that were measured, in seconds. */
+  /** Processor time of the measured processes, in seconds. */
   readonly cpuSeconds: number;
-  /** Scheduled within each second from the first on. */
+  /** Pods scheduled within each second, from the first second on. */
   readonly perSecond: readonly number[];
-  /** What the process with the scheduler holds. */
+  /** Memory of the process with the scheduler. */
   readonly memoryMB: number;
-  /** Of the time that choosing a node took. */
+  /** The 99th percentile of the time of one scheduling decision. */
   readonly p99Ms: number;
 }
 
 export interface Driven {
-  /** As administrator. */
+  /** The administrator's client. */
   readonly client: Client;
-  /** Whether pods have their priority from a class (see podOf). */
+  /** Whether pods get their priority from a class (see podOf). */
   readonly byClass: boolean;
-  /** Called when the nodes are there: whatever is needed for pods to be scheduled from now on. */
+  /** Called when the nodes exist. Starts the scheduling of pods. */
   readonly startScheduling: () => void;
   /** Processor time used so far, in seconds. */
   readonly cpuSeconds: () => number;
   readonly memoryMB: () => number | Promise<number>;
-  /** What the scheduler says at /metrics. */
+  /** Returns the scheduler's /metrics page. */
   readonly metrics: () => Promise<string>;
 }
 
@@ -161,7 +161,7 @@ async function makeNodes(
 ): Promise<void> {
   const make = async (name: string, i: number, of = template): Promise<void> => {
     const { status, ...node } = nodeOf(name, i, of);
-    // Patches: controllers write to the same nodes meanwhile.
+    // Nodes are patched, since controllers write to the same nodes meanwhile.
     const patch = (of: object, options = {}) =>
       client.resource(nodes).patch(name, 'application/merge-patch+json', of, options);
     await client.resource(nodes).create(node);
@@ -189,7 +189,7 @@ async function makePods(client: Client, group: string, of: PodGroup): Promise<vo
   for (const name of names) await namespaceNamed(client, name);
   await atOnce(count, async (i) => {
     const template = templates[i % templates.length] as (typeof templates)[number];
-    // None of them is important.
+    // The pods have no priority.
     const pod = podOf(`pod-${i}`, template, false);
     const namespace = names[i % names.length] as string;
     if (volumesOf !== undefined) await makeVolumes(client, namespace, i, volumesOf);
@@ -200,7 +200,10 @@ async function makePods(client: Client, group: string, of: PodGroup): Promise<vo
   });
 }
 
-/** A namespace has to get its service account first, where pods need one. */
+/**
+ * Repeats the create until it is allowed: a new namespace gets its service account first, if pods
+ * need one.
+ */
 async function untilAllowed(create: () => Promise<unknown>): Promise<void> {
   const enough = systemClock.monotonic() + 10_000;
   for (;;) {
@@ -214,21 +217,21 @@ async function untilAllowed(create: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Calls `work` for 0 … count-1, some at a time. */
+/** Calls `work` for 0 … count-1, with a bounded number of calls at a time. */
 async function atOnce(count: number, work: (i: number) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < count) {
       await work(next++);
-      // As after an answer over a connection: others have their turn. Without it, nothing else
-      // happens until all are made.
+      // Gives other tasks a turn, as after a response over a connection. Without it, nothing else
+      // would run until all objects are created.
       await systemClock.sleep(0);
     }
   };
   await Promise.all(Array.from({ length: CREATORS }, worker));
 }
 
-/** Until told to stop. */
+/** Creates and deletes objects until the signal is aborted. */
 async function comeAndGo(
   client: Client,
   { pod, everyMs, recreated = false }: Churn,
@@ -264,7 +267,7 @@ async function comeAndGo(
   }
 }
 
-/** One by one, until all are gone or told to stop. */
+/** Deletes the pods one by one, until all are gone or the signal is aborted. */
 async function deletePods(
   client: Client,
   { count, perSecond }: { count: number; perSecond: number },
@@ -277,7 +280,7 @@ async function deletePods(
   }
 }
 
-/** After so long, or at once if `signal` is aborted. */
+/** Resolves after the time, or at once if `signal` is aborted. */
 async function untilNext(ms: number, signal: AbortSignal): Promise<void> {
   await systemClock.sleep(ms, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;

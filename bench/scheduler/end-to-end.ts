@@ -1,5 +1,5 @@
-// One workload as users have it: `cox up` in a process of its own, with the embedded store, and
-// over TLS, from this process, who makes the pods and watches them.
+// Runs one workload as users have it: `cox up` in a process of its own, with the embedded store.
+// This process creates the pods and watches them, over TLS.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,10 @@ import { drive, type Measured } from './drive.ts';
 import type { Workload } from './workloads.ts';
 
 const FLAGS = ['--store', 'embedded', '--runtime', 'simulated', '--nodes', '1'];
-/** The only one that is needed: nodes that nobody looks after must not be taken for broken ones. */
+/**
+ * The only controller that is needed. The node lifecycle controller is off: the created nodes have
+ * no kubelet, and it would take them for broken.
+ */
 const CONTROLLERS = 'serviceaccount';
 
 export async function runEndToEnd(
@@ -29,8 +32,8 @@ export async function runEndToEnd(
 }
 
 /**
- * No pod goes to the program's own node. It is ready, which takes more controllers, so that the
- * next start need not wait for it.
+ * Keeps the program's own node free of pods. The node is made ready first, which needs more
+ * controllers, so that the next start need not wait for it.
  */
 async function keepOwnNodeFree(dataDir: string): Promise<void> {
   const cluster = await BuiltCluster.start({ flags: FLAGS, dataDir });

@@ -1,5 +1,5 @@
-// One workload in one process: API server with the memory store, who makes the pods and watches
-// them, and, in a thread beside them, the scheduler.
+// Runs one workload in one process: the API server with the memory store, the client that creates
+// the pods and watches them, and the scheduler in a thread.
 
 import { ApiServer } from '#apiserver/server.ts';
 import type { Client } from '#client/client.ts';

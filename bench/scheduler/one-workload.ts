@@ -1,5 +1,5 @@
-// One workload, named by the first argument and scaled by the second, for the process that has
-// started this one; and the program of its thread.
+// Runs one workload, named by the first argument and scaled by the second, for the parent process.
+// It is also the program of the scheduler's thread.
 
 import { isMainThread } from 'node:worker_threads';
 import { runInProcess } from './in-process.ts';

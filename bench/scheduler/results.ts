@@ -1,5 +1,5 @@
-// The last results of each workload (results.json beside this file), and the tables of results.md
-// and charts made from them.
+// Keeps the last results of each workload (results.json beside this file), and makes the tables of
+// results.md and the charts.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,13 +10,13 @@ export interface Throughput {
   readonly workload: string;
   readonly nodes: number;
   readonly pods: number;
-  /** Pods a second, as upstream counts them, and of all. */
+  /** Pods per second, as upstream counts them, and overall. */
   readonly rate: number;
   readonly overall: number;
   readonly floor: number;
   readonly cpuMicrosPerPod: number;
   readonly memoryMB: number;
-  /** Of the time that choosing a node took. */
+  /** The 99th percentile of the time of one scheduling decision. */
   readonly p99Ms: number;
 }
 
@@ -27,9 +27,9 @@ export interface Results {
   readonly decisions: readonly Decisions[];
 }
 
-/** Every workload is to reach this many times upstream's floor, in process. */
+/** The goal of every workload in process, as a multiple of upstream's floor. */
 export const TARGET = 3;
-/** And this one so many pods a second, end to end. */
+/** The goal of this workload end to end, in pods per second. */
 export const END_TO_END_TARGET = { workload: 'SchedulingBasic', rate: 1000 } as const;
 export const P99_TARGET_MS = 5;
 
@@ -44,7 +44,7 @@ export function readResults(): Results {
     : NOTHING;
 }
 
-/** Those of a workload that was measured anew take the place of the old ones. */
+/** Returns the results, where new results of a workload replace its old ones. */
 export function merged(
   before: readonly Throughput[],
   now: readonly Throughput[],
@@ -62,7 +62,10 @@ export function writeResults(results: Results): void {
   writeFileSync(readme, between(readFileSync(readme, 'utf8'), tables(results)));
 }
 
-/** The text with what is between the markers replaced; at the end if there are none yet. */
+/**
+ * Returns the text with the part between the markers replaced. Appends the part if there are no
+ * markers yet.
+ */
 export function between(text: string, content: string): string {
   const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
   if (begin < 0 || end < begin) return `${text.trimEnd()}\n\n${BEGIN}\n${content}${END}\n`;

@@ -1,4 +1,4 @@
-// The scheduler in a thread of its own, as a cluster of many nodes has it; the API server is in the
+// The scheduler in a thread of its own, as in a cluster of many nodes; the API server is in the
 // main thread.
 
 import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -12,10 +12,10 @@ import { SeededRandom } from '#machinery/random.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 
-/** What the thread tells when it is asked. */
+/** The thread's reply to a request for its figures. */
 export interface SchedulerReport {
   readonly metrics: string;
-  /** What its objects take. */
+  /** The memory of the thread's objects. */
   readonly heapMB: number;
 }
 
@@ -23,7 +23,7 @@ export class SchedulerThread {
   readonly #worker: Worker;
   readonly #port: MessagePort;
 
-  /** `script`: its main module calls runSchedulerThread() in a thread. */
+  /** `script`: a script whose main module calls runSchedulerThread() in a thread. */
   constructor(script: string, handlerOf: (user: ThreadUser) => InProcessHandler) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
@@ -47,7 +47,7 @@ export class SchedulerThread {
   }
 }
 
-/** The thread's program: schedules until it is ended. */
+/** Runs in the thread: schedules until the thread is ended. */
 export async function runSchedulerThread(): Promise<void> {
   const clients = new ThreadClients(workerData as MessagePort);
   const clock = systemClock;

@@ -1,17 +1,17 @@
-// The nodes and pods of the workloads: shapes, not code. Sizes and what pods ask for are those of
-// upstream's scheduler_perf.
+// The nodes and pods of the workloads, as data. Sizes and requests are those of upstream's
+// scheduler_perf.
 
 import type { Container, Node, Pod, PodSpec } from '#api/groups/core/v1/index.ts';
 
 export const ZONE = 'topology.kubernetes.io/zone';
 export const HOST = 'kubernetes.io/hostname';
 
-/** What differs between nodes of one workload. */
+/** The differences between the nodes of workloads. */
 export interface NodeTemplate {
-  /** Node i is in zone i modulo these; without them it is in none. */
+  /** Node i is in zone i modulo their number. Absent: nodes are in no zone. */
   readonly zones?: readonly string[];
   readonly capacity?: Readonly<Record<string, string>>;
-  /** How many volumes of a CSI driver each node takes. */
+  /** The number of volumes of a CSI driver that each node takes. */
   readonly volumes?: { readonly driver: string; readonly count: number };
 }
 
@@ -23,7 +23,7 @@ export interface NewNode {
   readonly status: Pick<Node['status'], 'capacity' | 'allocatable' | 'conditions'>;
 }
 
-/** Node `name`, which is ready. */
+/** Returns the node `name`, which is ready. */
 export function nodeOf(
   name: string,
   i: number,
@@ -53,30 +53,30 @@ export function nodeOf(
 
 export interface PodTemplate {
   readonly labels?: Readonly<Record<string, string>>;
-  /** What its container has beside name and image. Default: a port, and as much as PLAIN. */
+  /** The container's fields beside name and image. Default: a port, and the requests of PLAIN. */
   readonly container?: Pick<Container, 'resources'> & Partial<Pick<Container, 'ports'>>;
-  /** Default: that of everybody, 0. */
+  /** Default: 0, the priority of pods without a class. */
   readonly priority?: number;
   readonly spec?: Partial<PodSpec>;
 }
 
 export type NewPod = { metadata: Pick<Pod['metadata'], 'name' | 'labels'>; spec: PodSpec };
 
-/** A container that asks for so much, and gets no more. */
+/** Returns a container's resources with equal requests and limits. */
 const limited = (cpu: string) => {
   const resources = { cpu, memory: '500Mi' };
   return { ports: [{ containerPort: 80 }], resources: { limits: resources, requests: resources } };
 };
 const PLAIN = limited('100m');
-/** Asks for nothing. */
+/** No requests. */
 const LIGHT = { resources: {} };
 
-/** The class that gives pods this priority. */
+/** Returns the name of the class that gives pods this priority. */
 export const priorityClassOf = (priority: number): string => `priority-${priority}`;
 
 /**
- * `byClass`: its priority comes from a class, as an API server with all its admission wants it;
- * otherwise it is said as a number.
+ * Returns a pod. `byClass`: its priority comes from a class, as the Priority admission plugin
+ * requires; otherwise the pod has the number itself.
  */
 export function podOf(name: string, template: PodTemplate, byClass: boolean): NewPod {
   const { labels, container = PLAIN, priority, spec } = template;
@@ -112,14 +112,14 @@ const spread = (whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway'): Partial<
     { maxSkew: 5, topologyKey: ZONE, whenUnsatisfiable, labelSelector: { matchLabels: blue } },
   ],
 });
-/** The workloads' pods are in these two. */
+/** The workloads' pods are in these two namespaces. */
 const namespaces = ['existing', 'measured'];
 
 export const PODS = {
   plain: {},
   spread: { labels: blue, spec: spread('DoNotSchedule') },
   preferSpread: { labels: blue, spec: spread('ScheduleAnyway') },
-  /** Spread by the profile's own defaults, since a Service selects them. */
+  /** A Service selects these pods, so the profile's default constraints spread them. */
   ofService: { labels: { app: 'web' }, container: LIGHT },
   antiAffinity: {
     labels: green,
@@ -131,7 +131,7 @@ export const PODS = {
       },
     },
   },
-  /** What those with anti-affinity keep away from. */
+  /** The label that pods with anti-affinity keep away from. */
   green: { labels: green },
   affinity: {
     labels: blue,
@@ -197,10 +197,12 @@ export const PODS = {
   withSecret: {
     spec: { volumes: [{ name: 'secret', secret: { secretName: 'secret' } }] },
   },
-  /** Four of them leave a node no room for one that is important, but some for plain ones. */
+  /**
+   * Four of these pods leave a node no room for a pod with priority, but room for some plain ones.
+   */
   low: { container: limited('900m'), spec: { terminationGracePeriodSeconds: 0 } },
   high: { container: limited('3'), priority: 10 },
-  /** More than any node has, and important. */
+  /** A pod with priority that requests more than any node has. */
   tooLarge: {
     container: {
       ports: [{ containerPort: 80 }],

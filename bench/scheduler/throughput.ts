@@ -1,7 +1,6 @@
-// `npm run bench -- scheduler`: the workloads, each in a process of its own, so that none warms the
-// next one up; then single decisions. What was found is printed, kept (results.json), and written
-// to results.md and the charts, as soon as it is there: a run may be stopped at any time, and
-// continued.
+// `npm run bench -- scheduler`: runs the workloads, each in a process of its own, so that none
+// warms the next one up; then single decisions. Each result is printed, kept (results.json), and
+// written to results.md and the charts at once: a run may be stopped at any time, and continued.
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,24 +27,27 @@ import {
 import { scaled, WORKLOADS, type Workload } from './workloads.ts';
 
 export interface ThroughputOptions {
-  /** Only workloads whose name has this in it. */
+  /** Only workloads whose name contains this text. */
   readonly only?: string;
   /**
-   * Through `cox up` in a process of its own, over TLS, with the embedded store, instead of in
+   * Runs `cox up` in a process of its own, over TLS, with the embedded store, instead of in
    * process.
    */
   readonly endToEnd?: boolean;
-  /** Leaves out what there are results of. Default: false; whoever runs all of them begins anew. */
+  /** Leaves out workloads that have results. Default: false, all are measured anew. */
   readonly goOn?: boolean;
-  /** Of nodes and pods. With less than 1 it is only a try: nothing is written. Default: 1. */
+  /**
+   * The factor for the numbers of nodes and pods. A run with less than 1 is a try: nothing is
+   * written. Default: 1.
+   */
   readonly scale?: number;
   readonly nodeFlags?: readonly string[];
 }
 
-/** Within the package, so that what is not bundled is found. */
+/** The directory is within the package, so that modules that are not bundled are found. */
 const CACHE_DIR = fileURLToPath(new URL('../../.cache/', import.meta.url));
 
-/** For single decisions: nodes, and how many pods. */
+/** The numbers of nodes and pods for single decisions. */
 const DECISIONS = [
   [100, 2000],
   [1000, 5000],
@@ -66,7 +68,9 @@ export async function throughput(options: ThroughputOptions): Promise<void> {
       : known;
   let results: Results = {
     ...before,
-    machine: `${process.platform}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.versions.node}`,
+    machine:
+      `${process.platform}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ` +
+      `Node ${process.versions.node}`,
   };
   const keep = (more: Partial<Results>): void => {
     results = { ...results, ...more };
@@ -116,14 +120,15 @@ function resultOf(
 function introduce(endToEnd: boolean): void {
   heading(
     endToEnd
-      ? `scheduler: pods a second, end to end over TLS with the embedded store (target: ${END_TO_END_TARGET.rate} for ${END_TO_END_TARGET.workload})`
+      ? 'scheduler: pods a second, end to end over TLS with the embedded store (target: ' +
+          `${END_TO_END_TARGET.rate} for ${END_TO_END_TARGET.workload})`
       : `scheduler: pods a second, in process with the memory store (target: ${TARGET} times upstream's floor)`,
   );
   const columns = ['nodes', 'pods', 'pods/s', 'floor', 'times', 'in all'];
   console.log(`  ${'workload'.padEnd(40)}${columns.map((name) => name.padStart(8)).join('')}`);
 }
 
-/** `seconds`: all that it took, the nodes being made included. */
+/** Prints one result. `seconds`: the complete time, with the creation of the nodes. */
 function show(found: Throughput, endToEnd: boolean, seconds: number): void {
   const { workload, nodes, pods, rate, floor, overall, cpuMicrosPerPod, memoryMB, p99Ms } = found;
   const goal = !endToEnd
@@ -134,8 +139,10 @@ function show(found: Throughput, endToEnd: boolean, seconds: number): void {
   const cells = [nodes, pods, rate, floor].map((cell) => cell.toFixed(0));
   cells.push((rate / floor).toFixed(1), overall.toFixed(0));
   console.log(
-    `  ${workload.padEnd(40)}${cells.map((cell) => cell.padStart(8)).join('')}  ${goal === undefined ? '' : rate >= goal ? 'met   ' : 'MISSED'}` +
-      `  ${cpuMicrosPerPod.toFixed(0)} µs of CPU a pod, ${memoryMB.toFixed(0)} MB, p99 of a cycle ${p99Ms.toFixed(1)} ms; all of it ${seconds.toFixed(0)} s`,
+    `  ${workload.padEnd(40)}${cells.map((cell) => cell.padStart(8)).join('')}  ` +
+      `${goal === undefined ? '' : rate >= goal ? 'met   ' : 'MISSED'}` +
+      `  ${cpuMicrosPerPod.toFixed(0)} µs of CPU a pod, ${memoryMB.toFixed(0)} MB, p99 of a ` +
+      `cycle ${p99Ms.toFixed(1)} ms; all of it ${seconds.toFixed(0)} s`,
   );
 }
 
@@ -143,33 +150,35 @@ function decisionTimes(scale: number): readonly Decisions[] {
   heading(
     `scheduler: one decision (target: p99 ${P99_TARGET_MS} ms or less; grows less than the nodes do)`,
   );
-  // What the first ones compile is not theirs.
+  // A first run compiles the code, so that the measured ones do not.
   decide({ nodes: 100, pods: 1000 });
   return DECISIONS.map(([nodes, pods]) => {
     const found = decide({ nodes: Math.ceil(nodes * scale), pods: Math.ceil(pods * scale) });
     const verdict = found.p99 <= P99_TARGET_MS ? 'met' : 'MISSED';
     note(
-      `${String(found.nodes).padStart(6)} nodes: ${found.perSecond.toFixed(0).padStart(6)}/s, p50 ${(found.p50 * 1000).toFixed(0)} µs, p99 ${found.p99.toFixed(2)} ms ${verdict}`,
+      `${String(found.nodes).padStart(6)} nodes: ${found.perSecond.toFixed(0).padStart(6)}/s,` +
+        ` p50 ${(found.p50 * 1000).toFixed(0)} µs, p99 ${found.p99.toFixed(2)} ms ${verdict}`,
     );
     return found;
   });
 }
 
 /**
- * Upstream looks once a second, from when it first finds a pod with a node, and leaves out that
- * first look. What comes before (pods being made, others being tried) is in the last column.
+ * Returns the throughput as upstream counts it. Upstream counts once a second, from the second in
+ * which it first finds a pod with a node, and leaves out that first count. The whole time (pods
+ * being created, unschedulable pods being tried) is in the last column.
  */
 function asUpstreamCounts({ pods, seconds, perSecond }: Measured): number {
   const first = Array.from(perSecond).findIndex((count) => (count ?? 0) > 0);
   const left = seconds - (first + 1);
-  // Over before there was anything to look at.
+  // The run ended before upstream's first count.
   if (left < 0.5) return pods / seconds;
   return (pods - (perSecond[first] ?? 0)) / left;
 }
 
 /**
- * As one script, as the product is: what runs the sources as they are wraps every function in them.
- * Answers its path.
+ * Bundles the workload into one script, like the product: a runner of TypeScript sources wraps
+ * every function in them. Returns the script's path.
  */
 async function bundledWorkload(): Promise<string> {
   const outfile = join(CACHE_DIR, `one-workload-${process.pid}.js`);

@@ -1,4 +1,4 @@
-// Claims for pods, bound to volumes of a CSI driver, as a binder of volumes leaves them.
+// Claims for pods, bound to volumes of a CSI driver, as the PersistentVolume binder leaves them.
 
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import { csiNodes } from '#api/groups/storage/v1/index.ts';
@@ -7,7 +7,7 @@ import type { NewPod } from './templates.ts';
 
 const nameOf = (namespace: string, i: number): string => `${namespace}-${i}`;
 
-/** The node's driver attaches no more than `count`. */
+/** Limits the node's driver to `count` attached volumes. */
 export async function limitVolumes(
   client: Client,
   node: string,
@@ -17,7 +17,7 @@ export async function limitVolumes(
   await client.resource(csiNodes).create({ metadata: { name: node }, spec: { drivers } });
 }
 
-/** Volume and claim of pod number `i`. */
+/** Creates the volume and the claim of pod number `i`. */
 export async function makeVolumes(
   client: Client,
   namespace: string,
@@ -52,7 +52,7 @@ export async function makeVolumes(
   await claims.updateStatus({ ...claim, status: { phase: 'Bound' } });
 }
 
-/** The pod with the claim of that number. */
+/** Returns the pod with the claim of that number. */
 export function withClaim(pod: NewPod, namespace: string, i: number): NewPod {
   const volumes = [{ name: 'vol', persistentVolumeClaim: { claimName: nameOf(namespace, i) } }];
   return { ...pod, spec: { ...pod.spec, volumes } };

@@ -1,31 +1,33 @@
-// What is measured: upstream's scheduler_perf workloads, as data, with the names and numbers of
-// Kubernetes' own
+// Upstream's scheduler_perf workloads as data, with the names and numbers of Kubernetes' own
 // test/integration/scheduler_perf/{misc,affinity,topology_spreading,volumes}/performance-config.yaml,
-// of those labelled «performance». The floor is their threshold: the throughput in pods a second
-// below which upstream's own CI fails.
+// of those labelled «performance». The floor is upstream's threshold: the throughput in pods per
+// second below which upstream's own CI fails.
 
 import { PODS, type NodeTemplate, type PodTemplate } from './templates.ts';
 
 export interface PodGroup {
   readonly count: number;
-  /** Pod i has the template i modulo these. */
+  /** Pod i has the template i modulo their number. */
   readonly templates: readonly PodTemplate[];
-  /** Over so many namespaces. Default: 1. */
+  /** The number of namespaces that the pods are spread over. Default: 1. */
   readonly namespaces?: number;
-  /** They must not be looked at: nobody waits for them. */
+  /** The pods stay unschedulable; the benchmark does not wait for them. */
   readonly stayPending?: boolean;
-  /** Each pod has a claim of its own, bound to a volume of this CSI driver: made with the pod. */
+  /**
+   * Each pod has its own claim, bound to a volume of this CSI driver; the claim is created with the
+   * pod.
+   */
   readonly volumesOf?: string;
 }
 
-/** What else is made meanwhile. */
+/** Objects that are created while pods are measured. */
 export interface Churn {
-  /** Another one each time. */
+  /** Each time another pod is created. */
   readonly pod: PodTemplate;
   readonly everyMs: number;
   /**
-   * With it come a node without room and a Service, and all three go before the next ones come.
-   * Default: false, pods stay.
+   * Each pod comes with a node without room and a Service, and all three are deleted before the
+   * next ones are created. Default: false, pods stay.
    */
   readonly recreated?: boolean;
 }
@@ -33,22 +35,22 @@ export interface Churn {
 export interface Workload {
   readonly name: string;
   readonly nodes: { readonly count: number; readonly template?: NodeTemplate };
-  /** One more node, which takes all of the measured pods. */
+  /** Adds one more node, which gets all measured pods. */
   readonly theOneNode?: boolean;
   readonly existing?: PodGroup;
-  /** Pods that are there before as well, and are deleted one by one while others are measured. */
+  /** Pods that exist before as well, and are deleted one by one while others are measured. */
   readonly deleted?: PodGroup & { readonly perSecond: number };
   readonly measured: PodGroup;
   readonly churn?: Churn;
-  /** Of the measured pods' namespace: a Service that selects `app: web`. */
+  /** A Service in the measured pods' namespace that selects `app: web`. */
   readonly service?: boolean;
-  /** Pods a second. */
+  /** Pods per second. */
   readonly floor: number;
 }
 
 const EBS = 'ebs.csi.aws.com';
 
-/** The same with fewer nodes and pods; some of each are left. */
+/** Returns the workload with fewer nodes and pods; some of each are left. */
 export function scaled(workload: Workload, scale: number): Workload {
   const smaller = (count: number): number => Math.ceil(count * scale);
   const group = <T extends PodGroup>(of: T): T => ({ ...of, count: smaller(of.count) });

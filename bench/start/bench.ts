@@ -1,5 +1,6 @@
-// How long the built program takes from its first instruction until the cluster is ready, and what
-// it uses when nothing is asked of it; and the same of a program that has a cluster inside.
+// Measures the start of the built program, from its first instruction until the cluster is ready,
+// and its memory and processor time while it gets no requests. Measures a program with an embedded
+// cluster, too.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { mainThreadMs, residentMB, threadsMs } from '../process-usage.ts';
 import { heading, show } from '../report.ts';
 
 const FLAGS = ['--store', 'memory', '--runtime', 'simulated'];
-/** How long it is left alone before its memory is looked at. */
+/** The cluster is left alone for this time before its memory is read. */
 const SETTLE_MS = 10_000;
 
 export async function start({ rounds }: { readonly rounds: number }): Promise<void> {
@@ -60,10 +61,13 @@ const cluster = await startCluster({ nodes: 1 });
 const started = performance.now();
 await cluster.stop();
 const { user, system } = process.cpuUsage();
-console.log(JSON.stringify([imported - began, started - imported, performance.now() - started, (user + system) / 1000]));
+const stopped = performance.now();
+console.log(
+  JSON.stringify([imported - began, started - imported, stopped - started, (user + system) / 1000]),
+);
 process.exit();`;
 
-/** A process that imports the package, starts a cluster and stops it, as a test does. */
+/** Measures a process that imports the package, starts a cluster and stops it, as a test does. */
 function embedded(rounds: number): void {
   heading('start: import and startCluster({ nodes: 1 })');
   const program = join(dirname(PROGRAM), 'index.js');

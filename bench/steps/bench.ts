@@ -1,6 +1,6 @@
-// What one write and one read cost, step by step, in one process without a network: the figures of
-// `load` explained. Times are of the processor; the least of several rounds says most, since
-// whatever else runs on the machine only adds.
+// Measures the steps of one write and one read, in one process without a network: it explains the
+// figures of `load`. Times are processor time. The least of several rounds is the most useful
+// figure, since other work on the machine only adds.
 
 import { configMaps, pods } from '#api/groups/core/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -58,12 +58,15 @@ const CONFIG_MAP = {
   data: { value: 'abcdefgh'.repeat(128) },
 };
 
-/** Processor time of one call in each round, in µs. `step` is awaited if it answers a promise. */
+/**
+ * Returns the processor time of one call in each round, in µs. `step` is awaited if it returns a
+ * promise.
+ */
 async function timesOf(step: () => unknown): Promise<number[]> {
   const times: number[] = [];
   let batch = 16;
-  // What the compiler has not seen often enough is several times slower: some rounds warm it up.
-  // Each tells how many calls fill the next.
+  // Code that the compiler has not optimised is several times slower, so some rounds warm it up.
+  // Each round determines the number of calls of the next.
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     const began = process.cpuUsage();
     for (let i = 0; i < batch; i++) {
@@ -106,7 +109,7 @@ async function codec(
   await step('decode stored bytes', () => decodeFromStorage(stored, 12_345));
 }
 
-/** Takes what is sent and drops it. */
+/** A response sink that drops its input. */
 const nowhere: ResponseSink = {
   writable: undefined as never,
   open: true,
@@ -137,8 +140,8 @@ async function requests(): Promise<void> {
       path,
       query: new URLSearchParams(),
       headers: { 'content-type': 'application/json', accept: 'application/json' },
-      // The transport in the process hands objects over; here the bytes that came over a connection
-      // are of interest.
+      // The in-process transport hands objects over; this benchmark is about the bytes that come
+      // over a connection.
       body: body as never,
       signal: new AbortController().signal,
       call: new LinkedAbort(),

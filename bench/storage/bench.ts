@@ -30,11 +30,14 @@ const engines = positionals.length > 0 ? positionals : ['memory', 'embedded'];
 function report(engine: string, what: string, figure: number, unit: string): void {
   const digits = figure < 100 ? 1 : 0;
   console.log(
-    `${engine.padEnd(10)}${what.padEnd(44)}${figure.toLocaleString('en', { maximumFractionDigits: digits }).padStart(12)} ${unit}`,
+    `${engine.padEnd(10)}${what.padEnd(44)}` +
+      `${figure.toLocaleString('en', { maximumFractionDigits: digits }).padStart(12)} ${unit}`,
   );
 }
 
-/** A value of its own, as a server would hand in: not a piece of a larger buffer. */
+/**
+ * Returns a value with its own buffer, as a server would hand in: not a piece of a larger buffer.
+ */
 function newValue(): Uint8Array {
   return new Uint8Array(VALUE_BYTES).fill(97);
 }

@@ -21,16 +21,17 @@ const CLIENTS = [1, 64, 256];
 const ROUNDS = 3;
 const ROUND_MS = 2500;
 const CEILING_MS = 1000;
-/** About as much as such a ConfigMap takes in the store. */
+/** The approximate size of such a ConfigMap in the store. */
 const RECORD_BYTES = 1400;
-/** At 64 clients. */
+/** The goal for 64 clients, in creates per second. */
 const GOAL = { atLeast: 8000 };
-/** Of the server's event loop, p99 in ms. */
+/** The goal for the delay of the server's event loop: p99 in ms. */
 const DELAY_GOAL = { atMost: 20 };
 
 export async function store(): Promise<void> {
   heading(
-    'store: durable creates of ConfigMaps of 1 KB through the API (embedded store, TLS, HTTP/1.1), and what the disk gives',
+    'store: durable creates of ConfigMaps of 1 KB through the API (embedded store, TLS, ' +
+      'HTTP/1.1), and what the disk gives',
   );
   const ceilings = new Map<number, { readonly file: Ceiling; readonly sqlite: Ceiling }>();
   for (const clients of CLIENTS)
@@ -54,7 +55,7 @@ export async function store(): Promise<void> {
       const delays: LoopDelay[] = [];
       const stolenPercents: number[] = [];
       const stolen = new Stolen();
-      // The first one is to warm up.
+      // The first round warms up.
       for (let i = 0; i <= ROUNDS; i++) {
         const report = await generator.run({
           work: 'create',
@@ -119,9 +120,9 @@ export async function store(): Promise<void> {
 }
 
 interface Ceiling {
-  /** Records. */
+  /** Records per second. */
   readonly perSecond: number;
-  /** Of a sync with its records. */
+  /** Quantiles of the time of one sync with its records. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
@@ -129,7 +130,8 @@ interface Ceiling {
 function showCeiling(what: string, { perSecond, p50Ms, p99Ms }: Ceiling, rate: number): void {
   show({ what: `  ${what}`, unit: '/s', values: [perSecond] });
   note(
-    `    a sync: p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms; the API reaches ${((100 * rate) / perSecond).toFixed(0)} % of it`,
+    `    a sync: p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms; the API reaches ` +
+      `${((100 * rate) / perSecond).toFixed(0)} % of it`,
   );
 }
 

@@ -1,5 +1,5 @@
 // Loaded by Node into a server's process (--require): measures the delay of its event loop, and on
-// SIGUSR2 writes down what it has been since the last time. See loop-delay.ts.
+// SIGUSR2 writes the figures since the last signal to a file. See loop-delay.ts.
 'use strict';
 const { renameSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -16,7 +16,7 @@ if (isMainThread) {
       (ns) => ns / 1e6,
     );
     delay.reset();
-    // Whole or not at all.
+    // The rename makes the file appear whole.
     writeFileSync(`${file}.new`, JSON.stringify({ p50Ms, p99Ms, maxMs }));
     renameSync(`${file}.new`, file);
   });

@@ -1,5 +1,5 @@
-// For how long the event loop of a server in another process could do nothing else: asked of the
-// probe inside it.
+// Measures the delays of the event loop of a server in another process, by a probe inside that
+// process.
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '#machinery/clock.ts';
 
-/** With these the server's process has the probe. */
+/** Node's flags that load the probe into the server's process. */
 export const PROBE_FLAGS: readonly string[] = [
   '--require',
   fileURLToPath(new URL('loop-delay-probe.cjs', import.meta.url)),
@@ -21,7 +21,7 @@ export interface LoopDelay {
   readonly maxMs: number;
 }
 
-/** Since the last call, or the start. */
+/** Returns the delays since the last call, or since the start. */
 export async function loopDelay(pid: number): Promise<LoopDelay> {
   const file = join(tmpdir(), `coxswain-loop-delay-${pid}.json`);
   const deadline = systemClock.monotonic() + TIMEOUT_MS;

@@ -1,5 +1,5 @@
-// `npm run versus`: the same loads on a cluster of ours and on upstream's programs, in turns, and
-// how many times better each figure is.
+// `npm run versus`: runs the same loads on a cluster of ours and on upstream's programs, in turns,
+// and reports the ratio of each figure.
 
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -42,7 +42,7 @@ async function withSide(
   }
 }
 
-/** Runs everything once on one side: three clusters, one after the other. */
+/** Runs all measures once on one side: three clusters, one after the other. */
 async function round(side: Side): Promise<Results> {
   let results = await withSide(side, [idle, load, watch]);
   for (const [index, nodes] of SCHEDULED_ON.entries()) {
@@ -92,7 +92,8 @@ async function versus({
 
 await new Command('npm run versus --')
   .description(
-    "Compares a cluster of this project with upstream's programs, which are built from their Go modules (Go 1.26, once some minutes).",
+    "Compares a cluster of this project with upstream's programs, which are built from their " +
+      'Go modules (Go 1.26, once some minutes).',
   )
   .option('--rounds <number>', 'how often each side is measured', positive, 3)
   .option('--record', 'write docs/versus.md and its chart', false)

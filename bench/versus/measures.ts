@@ -19,7 +19,7 @@ import { drive } from '../scheduler/drive.ts';
 import type { RunningSide } from './side.ts';
 import type { WatchOrder, WatchReport } from './watchers.ts';
 
-/** By the key of a row (rows.ts). */
+/** The numbers by the key of a row (rows.ts). */
 export type Results = Readonly<Record<string, number>>;
 
 const SETTLE_MS = 10_000;
@@ -27,7 +27,7 @@ const CONNECTIONS = 64;
 const LIST_CONNECTIONS = 4;
 const WARM_UP_MS = 1500;
 const ROUND_MS = 4000;
-/** Lists have as many objects on both sides. */
+/** The number of objects in lists, the same on both sides. */
 const LISTED = 20_000;
 const WATCHERS = 1000;
 const WATCHED_EVENTS = 150;
@@ -37,8 +37,8 @@ const SCHEDULED_PODS = 2000;
 const DEPLOYED_PODS = 1000;
 
 /**
- * Resident memory some seconds after the start, of all processes and of those that serve and keep
- * the API, in MB.
+ * Returns the resident memory some seconds after the start, of all processes, and of API server and
+ * store alone, in MB.
  */
 export async function idle({ pids }: RunningSide): Promise<Results> {
   await systemClock.sleep(SETTLE_MS);
@@ -47,8 +47,8 @@ export async function idle({ pids }: RunningSide): Promise<Results> {
 }
 
 /**
- * Creates and gets per second over 64 connections, and MB of lists per second over 4. ConfigMaps of
- * 1 KB, HTTP/1.1 and TLS.
+ * Returns creates and gets per second over 64 connections, and MB of lists per second over 4.
+ * ConfigMaps of 1 KB, HTTP/1.1 and TLS.
  */
 export async function load({ target }: RunningSide): Promise<Results> {
   await createNamespace(target);
@@ -82,8 +82,8 @@ export async function load({ target }: RunningSide): Promise<Results> {
 }
 
 /**
- * Events of 4 KB delivered per second to 1,000 watchers over HTTP/2 and TLS, while four writers
- * create objects.
+ * Returns the events of 4 KB delivered per second to 1,000 watchers over HTTP/2 and TLS, while four
+ * writers create objects.
  */
 export async function watch({ target }: RunningSide): Promise<Results> {
   const namespace = 'fan-out';
@@ -118,7 +118,10 @@ export async function watch({ target }: RunningSide): Promise<Results> {
   }
 }
 
-/** Both sides put a ConfigMap into each new namespace: it must not count as an event. */
+/**
+ * Waits for the ConfigMap that both sides create in each new namespace: it must not count as an
+ * event.
+ */
 async function untilHasRootCertificate(client: Client, namespace: string): Promise<void> {
   while ((await client.resource(configMaps).namespace(namespace).list()).items.length === 0)
     await systemClock.sleep(20);
@@ -140,8 +143,8 @@ function watchReports(child: ReturnType<typeof fork>): {
 }
 
 /**
- * Pods bound per second, from the first pod created to the last one bound. The nodes are objects
- * only: no kubelet runs there.
+ * Returns the pods bound per second, from the first created pod to the last one bound. The nodes
+ * are objects only: they have no kubelet.
  */
 export async function schedule({ target }: RunningSide, nodes: number): Promise<number> {
   const { client, close } = connectTo(target);
@@ -169,8 +172,8 @@ export async function schedule({ target }: RunningSide, nodes: number): Promise<
 }
 
 /**
- * Seconds from the creation of a Deployment of 1,000 pods until all of them are bound to nodes.
- * Call it after `schedule`.
+ * Returns the seconds from the creation of a Deployment of 1,000 pods until all of them are bound
+ * to nodes. Call it after `schedule`.
  */
 export async function deploy({ target }: RunningSide): Promise<Results> {
   const { client, close } = connectTo(target);

@@ -5,7 +5,7 @@ import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import type { Side } from './side.ts';
 
-// Room for the pod ranges of thousands of nodes.
+// The range has room for the pod ranges of thousands of nodes.
 const FLAGS = ['--store', 'embedded', '--runtime', 'simulated', '--pod-cidr', '10.128.0.0/9'];
 
 export const ours: Side = {
@@ -23,7 +23,7 @@ export const ours: Side = {
   },
 };
 
-/** Upstream's side has no node of its own. */
+/** Cordons our node, since upstream's side has no node of its own. */
 async function cordonAll(cluster: BuiltCluster): Promise<void> {
   const { client, close } = connectTo(cluster.target);
   try {

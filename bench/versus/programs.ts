@@ -19,7 +19,7 @@ export interface Programs {
 }
 
 /**
- * Builds what is missing, which takes some minutes. Throws a UserError where Go is missing or a
+ * Builds the missing programs, which takes some minutes. Throws a UserError if Go is missing or a
  * build fails.
  */
 export function ensurePrograms(progress: (text: string) => void): Programs {

@@ -11,7 +11,7 @@ export interface Comparison {
   /** Medians over the rounds. */
   readonly ours: number;
   readonly theirs: number;
-  /** How many times better ours is. */
+  /** The ratio of the two: above 1, ours is better. */
   readonly ratio: number;
 }
 
@@ -56,19 +56,25 @@ export function document(comparisons: readonly Comparison[], circumstances: Circ
   const { kubernetes, etcd, node, processors, rounds, stolen, date } = circumstances;
   return `# Beside upstream
 
-Made by \`npm run versus\` on ${date}, never edited by hand. The command builds kube-apiserver, kube-controller-manager and kube-scheduler
-${kubernetes} and etcd ${etcd} from their published Go modules, and drives both sides with the same programs, in turns, ${rounds} rounds. The
-table has medians. One machine with ${processors} processors, which the sides share with what drives them; Node ${node}; other guests of its
+Made by \`npm run versus\` on ${date}, never edited by hand. The command builds kube-apiserver, \
+kube-controller-manager and kube-scheduler
+${kubernetes} and etcd ${etcd} from their published Go modules, and drives both sides with the same \
+programs, in turns, ${rounds} rounds. The
+table has medians. One machine with ${processors} processors, which the sides share with what \
+drives them; Node ${node}; other guests of its
 host took ${stolen.toFixed(1)} % of the processors meanwhile.
 
 ${table(comparisons)}
 
 ![How many times better each figure is](versus.svg)
 
-- Ours is \`cox up\` with the durable store: API server, controllers, scheduler and a simulated node in one process. Upstream's is the four
-  programs with their defaults; only the limits of the controller manager's and the scheduler's clients are lifted (50 requests per second).
+- Ours is \`cox up\` with the durable store: API server, controllers, scheduler and a simulated \
+node in one process. Upstream's is the four
+  programs with their defaults; only the limits of the controller manager's and the scheduler's \
+clients are lifted (50 requests per second).
 - Both acknowledge a write when it is on the disk.
-- Ready: from the start of the first process until /readyz answers 200; ours also until its node is ready. Upstream's certificates are there
+- Ready: from the start of the first process until /readyz answers 200; ours also until its node is \
+ready. Upstream's certificates are there
   before its time is taken, ours are made in it.
 - Nodes are objects without a kubelet, on both sides.
 - What drives the sides takes part of the same processors. It weighs more on the faster side.

@@ -1,4 +1,4 @@
-// The rows of the comparison: what each is called, and which of two values is better.
+// The rows of the comparison: the name of each, and which of two values is better.
 
 export interface Row {
   readonly key: string;
@@ -36,7 +36,7 @@ export const ROWS: readonly Row[] = [
   },
 ];
 
-/** Returns how many times better `ours` is than `theirs`. */
+/** Returns the ratio of the two values: above 1, `ours` is better. */
 export function ratioOf({ better }: Row, ours: number, theirs: number): number {
   return better === 'more' ? ours / theirs : theirs / ours;
 }

@@ -5,11 +5,11 @@ import type { Target } from '../built-cluster.ts';
 
 /** A cluster that runs and is ready. */
 export interface RunningSide {
-  /** The administrator. */
+  /** Credentials of the administrator. */
   readonly target: Target;
-  /** From the start of its first process until it was ready, in ms. */
+  /** The time from the start of its first process until it was ready, in ms. */
   readonly readyMs: number;
-  /** By name of the program: the processes that it consists of. */
+  /** Process ids by the program's name. */
   readonly pids: Readonly<Record<string, number>>;
   /** Ends its processes and removes its data. */
   stop(): Promise<void>;

@@ -25,7 +25,7 @@ export function upstreamSide(programs: Programs): Side {
 }
 
 /**
- * The files that the programs are given. They exist before the time is taken: ours makes its own
+ * The files that the programs read. They are made before the measured time: our side makes its own
  * while it starts.
  */
 interface Files {
@@ -153,8 +153,8 @@ async function makeFiles(apiPort: number): Promise<Files> {
 }
 
 /**
- * Resolves when /readyz answers 200. Rejects, with the end of the log, when a program ends or time
- * is up.
+ * Resolves when /readyz answers 200. Rejects, with the end of the log, when a program ends or the
+ * time is up.
  */
 async function untilReady(
   files: Files,
@@ -173,7 +173,7 @@ async function untilReady(
       const ended = [...children].find(
         ([, { exitCode, signalCode }]) => exitCode !== null || signalCode !== null,
       )?.[0];
-      // The others wait for the API server, and end when it takes too long.
+      // The other programs wait for the API server, and end if it takes too long.
       if (ended !== undefined || systemClock.monotonic() > deadline) {
         const name = ended ?? 'kube-apiserver';
         throw new Error(
@@ -187,7 +187,7 @@ async function untilReady(
   }
 }
 
-/** Returns the status of /readyz; 0 where nothing answers. */
+/** Returns the status of /readyz; 0 if no server answers. */
 function status(agent: Agent, port: number): Promise<number> {
   return new Promise((resolve) => {
     const request = get({ host: '127.0.0.1', port, path: '/readyz', agent }, (response) => {

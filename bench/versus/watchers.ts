@@ -1,6 +1,6 @@
-// Watchers of ConfigMaps, a process of their own: opens its watches over HTTP/2, as client-go does,
-// counts the events that arrive, and reports when each watch has had as many as it was told to
-// expect.
+// Watchers of ConfigMaps, in a process of their own: opens the watches over HTTP/2, as client-go
+// does, counts the events, and reports when each watch has received the number of events that the
+// order expects.
 
 import { connect, type ClientHttp2Session } from 'node:http2';
 import type { Target } from '../built-cluster.ts';
@@ -64,7 +64,7 @@ function openWatch(
       else reject(new Error(`a watch was answered with ${headers[':status']}`));
     });
     stream.on('data', (chunk: Buffer) => {
-      // Each event ends with the only line break in it.
+      // Each event ends with its only line break.
       let events = 0;
       for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1))
         events++;

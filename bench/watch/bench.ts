@@ -1,5 +1,5 @@
-// `npm run bench -- watch`: watches of one resource and what they cost, through the registry of an
-// API server (what comes before it, HTTP, is measured by `load`). See bench/README.md.
+// `npm run bench -- watch`: measures the cost of watches of one resource, through the registry of
+// an API server (`load` measures HTTP before it). See bench/README.md.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -56,8 +56,8 @@ function podsOf({ server }: TestServer) {
 }
 
 /**
- * All watch all pods; writes come one after the other, so that each one's way to its last watcher
- * can be timed.
+ * Measures watchers of all pods. Writes come one after the other, so that the time from each write
+ * to its last watcher can be measured.
  */
 async function fanOut(count: number): Promise<void> {
   heading(
@@ -92,8 +92,8 @@ async function fanOut(count: number): Promise<void> {
       const delivered = new Promise<void>((resolve) => {
         all = resolve;
       });
-      // The memory store commits and tells before its promise resolves, so the clock starts with
-      // the call.
+      // The memory store commits and sends events before its promise resolves, so the time starts
+      // with the call.
       const called = systemClock.monotonic();
       await storage.guaranteedUpdate(podKey(i), () => ({
         action: 'put',

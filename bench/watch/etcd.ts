@@ -1,7 +1,7 @@
-// The engine on one member of etcd, beside what the same member takes from others: from etcd's own
-// benchmark, which is written in Go, and as bare puts over the same kind of connection as the
-// engine's. All with as many writers, on one connection, with keys and values of the same size, and
-// as many requests, in turn.
+// Measures the engine on one member of etcd, beside other clients of the same member: etcd's own
+// benchmark, which is written in Go, and bare puts over the engine's kind of connection. All have
+// as many writers on one connection, keys and values of the same size, and as many requests, in
+// turns.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -56,7 +56,7 @@ export async function etcd(): Promise<void> {
     });
   try {
     const [creates, bare, ceiling]: [Round[], Round[], Round[]] = [[], [], []];
-    // The first one is to warm up.
+    // The first round warms up.
     for (let i = 0; i <= ROUNDS; i++) {
       creates.push(await createsRound());
       bare.push(await bareRound());
@@ -76,7 +76,8 @@ export async function etcd(): Promise<void> {
     const share = (rounds: readonly Round[]): string =>
       `${((100 * median(of(creates, 'perSecond'))) / median(of(rounds, 'perSecond'))).toFixed(0)} %`;
     note(
-      `creates reach ${share(bare)} of the bare puts${program === undefined ? '' : `, ${share(ceiling)} of the benchmark's puts`}`,
+      `creates reach ${share(bare)} of the bare ` +
+        `puts${program === undefined ? '' : `, ${share(ceiling)} of the benchmark's puts`}`,
     );
   } finally {
     await storage.close();
@@ -105,7 +106,10 @@ export async function etcd(): Promise<void> {
   }
 }
 
-/** The program, built if need be; undefined, and said why, where it cannot be. */
+/**
+ * Returns the path of the program, and builds it if needed. Returns undefined after printing why,
+ * if it cannot be built.
+ */
 function benchmark(): string | undefined {
   const version = /^require go\.etcd\.io\/etcd\/v3 (v\S+)$/m.exec(
     readFileSync(join(MODULE_DIR, 'go.mod'), 'utf8'),
@@ -122,7 +126,7 @@ function benchmark(): string | undefined {
   }
   note(`building etcd's own benchmark ${version}, once …`);
   mkdirSync(join(CACHE_DIR, version), { recursive: true });
-  // Under another name until it is whole.
+  // The file has another name until it is complete.
   const partial = `${program}.partial`;
   const args = [
     'build',

@@ -1,5 +1,5 @@
-// Run in a process of its own: what it takes to keep many pods, in the core of the embedded engine
-// and in the watch cache before etcd. Prints JSON.
+// Measures the memory of many pods in the core of the embedded engine, and in the watch cache in
+// front of etcd. Runs in a process of its own, and prints JSON.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -31,7 +31,7 @@ async function settled(): Promise<number> {
   return process.memoryUsage.rss() / MB;
 }
 
-/** What etcd would answer: values that are views of whole messages. */
+/** Returns pods as etcd would answer: values that are views of whole messages. */
 function listed(): KeyValue[] {
   const items: KeyValue[] = [];
   for (let page = 0; page < PODS; page += PAGE) {

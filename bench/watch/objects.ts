@@ -9,7 +9,7 @@ export function podKey(index: number): string {
   return `/registry/pods/ns-${index % 100}/pod-${String(index).padStart(6, '0')}`;
 }
 
-/** A pod's JSON of about `bytes` bytes. `serial`: so that every version differs. */
+/** Returns a pod's JSON of about `bytes` bytes. `serial` makes every version different. */
 export function podValue(index: number, bytes: number, serial = 0): Uint8Array {
   const pod = {
     metadata: {

@@ -15,7 +15,7 @@ import { heading, median, quantile, show } from '../report.ts';
 export interface WebhooksOptions {
   /** Another API server, such as https://127.0.0.1:6443. Absent: only ours is measured. */
   readonly reference?: string;
-  /** Of an administrator at the other server. */
+  /** The token of an administrator at the other server. */
   readonly token: string;
 }
 
@@ -32,10 +32,10 @@ const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookc
 const NAME = 'bench-webhooks';
 const DATA = { value: 'abcdefgh'.repeat(128) };
 const GOAL_MS = 1;
-/** Of a configuration that appears or goes, until the server knows. */
+/** The time until the server uses a new configuration, or stops using a deleted one. */
 const SETTLE_MS = 1500;
 
-/** One API server, over one connection. */
+/** A client of one API server, over one connection. */
 class Server {
   readonly name: string;
   readonly #url: string;
@@ -136,14 +136,20 @@ interface Measured {
   readonly with: readonly number[];
   readonly added: readonly number[];
   readonly addedP99: readonly number[];
-  /** CPU of the server's process for each create that the webhook adds. Empty: it is not known. */
+  /**
+   * CPU time of the server's process for each create that the webhook adds. Empty: the process id
+   * is unknown.
+   */
   readonly addedCpu: readonly number[];
 }
 
-/** `pid`: of the server's process, if it is one of this machine that is known. */
+/**
+ * Measures creates with and without the webhook. `pid`: the server's process, if it runs on this
+ * machine.
+ */
 async function measure(server: Server, webhook: Webhook, pid?: number): Promise<Measured> {
   const cpu = (): number => (pid === undefined ? 0 : cpuMs(pid));
-  // What a run that was interrupted has left.
+  // Removes the objects of an interrupted run.
   await server.clean();
   await server.creates(WARM_UP);
   await server.configure(webhook);

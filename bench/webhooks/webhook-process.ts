@@ -1,4 +1,4 @@
-// A webhook that allows everything, as fast as Node does it: in a process of its own, on loopback.
+// A webhook that allows everything, as fast as Node does it, in a process of its own on loopback.
 
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:https';

@@ -29,7 +29,7 @@ describe.skipIf(!hasHelm())('the chart (needs helm)', () => {
   const home = mkdtempSync(join(tmpdir(), 'coxswain-helm-'));
   afterAll(() => rmSync(home, { recursive: true }));
 
-  /** Runs helm on the cluster, with nothing of the user's own settings. */
+  /** Runs helm on the cluster, without the user's own settings. */
   const helm = async (...args: readonly string[]): Promise<string> => {
     const env = {
       PATH: process.env['PATH'],

@@ -28,7 +28,7 @@ test('pods go to spot nodes, unless they ask for reliable ones', async () => {
   });
 });
 
-test('a pod that no node suits waits, and says why', async () => {
+test('a pod that fits no node stays pending with the reason', async () => {
   await withCluster({ ...options, nodes: 1 }, async (cluster) => {
     const label = { metadata: { labels: { 'example.com/spot': '' } } };
     await cluster.client.resource(nodes).patch('node-1', 'application/merge-patch+json', label);

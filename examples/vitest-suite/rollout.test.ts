@@ -28,7 +28,7 @@ const application = (image: string) => ({
             topologyKey: 'kubernetes.io/hostname',
             whenUnsatisfiable: 'DoNotSchedule',
             labelSelector: { matchLabels: { app: 'shop' } },
-            // Nodes that failed do not count.
+            // Failed nodes do not count.
             nodeTaintsPolicy: 'Honor',
           },
         ],
@@ -66,7 +66,7 @@ test('a rollout with an image that does not exist takes no replica away', async 
   expect(progressing).toMatchObject({ status: 'False', reason: 'ProgressDeadlineExceeded' });
 });
 
-test('the budget rejects evictions that it cannot afford', async () => {
+test('the budget rejects evictions that it does not allow', async () => {
   const { cluster } = shared;
   const namespace = await shared.namespace();
   await cluster.apply([application('shop:1'), budget], { namespace });
@@ -82,7 +82,7 @@ test('the budget rejects evictions that it cannot afford', async () => {
   await expect(evict).rejects.toSatisfy(errors.isTooManyRequests);
 });
 
-test('pods of a node that fails come back on others', async () => {
+test('pods of a failed node are recreated on other nodes', async () => {
   const { cluster } = shared;
   const namespace = await shared.namespace();
   await cluster.apply(application('shop:1'), { namespace });

@@ -18,7 +18,7 @@ import { defaulters as schedulingV1 } from './groups/scheduling/v1/defaults.ts';
 import { defaulters as storageV1 } from './groups/storage/v1/defaults.ts';
 import { conversions as autoscalerConversions } from './groups/autoscaling/v1/conversion.ts';
 import { conversions as eventConversions } from './groups/events/v1/conversion.ts';
-import { type Conversions, type Defaulters, parseApiVersion, Scheme } from './machinery/scheme.ts';
+import { parseApiVersion, Scheme, type Conversions, type Defaulters } from './machinery/scheme.ts';
 import type { GroupVersionKind } from './machinery/descriptor.ts';
 import { allSchemas } from './all-schemas.ts';
 

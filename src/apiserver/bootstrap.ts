@@ -7,6 +7,7 @@ import { priorityClasses } from '#api/groups/scheduling/v1/index.ts';
 import { SYSTEM_PRIORITY_CLASSES } from '#api/groups/scheduling/v1/system-classes.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { keepFlowControlObjects } from './kinds/flowcontrol/bootstrap.ts';
 import type { Catalog } from './catalog/catalog.ts';
@@ -127,8 +128,7 @@ export async function keepKubernetesService({
 
 function isAddressTaken(error: unknown): boolean {
   return (
-    apierrors.isInvalid(error) &&
-    (error as Error).message.includes('provided IP is already allocated')
+    apierrors.isInvalid(error) && errorMessage(error).includes('provided IP is already allocated')
   );
 }
 

@@ -68,12 +68,12 @@ test('the key set verifies tokens', async () => {
     headers: { 'content-type': 'application/json' },
     body: { metadata: { name: 'default' } },
   });
-  const made = await send(t.server, {
+  const created = await send(t.server, {
     ...request,
     headers: { 'content-type': 'application/json' },
     body: { spec: { audiences: ['vault'] } },
   });
-  const { token } = (made.json as unknown as { status: { token: string } }).status;
+  const { token } = (created.json as unknown as { status: { token: string } }).status;
   // The server has a virtual clock.
   const currentDate = new Date(t.clock.now());
   const verified = await jwtVerify(token, createLocalJWKSet(keySet), {

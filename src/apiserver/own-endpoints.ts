@@ -56,7 +56,9 @@ export class OwnEndpoints {
       await publishEndpoints(client, shared ? await this.#leases.list() : [{ address, port }]);
       this.#published = true;
     } catch (error) {
-      logger.warn('the endpoints of the API servers could not be written', { err: error });
+      logger.warn('API server: writing the endpoints of the Service kubernetes failed', {
+        err: error,
+      });
     }
   }
 
@@ -84,7 +86,9 @@ export class OwnEndpoints {
       await this.#leases.leave();
       await publishEndpoints(client, await this.#leases.list());
     } catch (error) {
-      logger.warn('the endpoints of the API servers could not be written', { err: error });
+      logger.warn('API server: writing the endpoints of the Service kubernetes failed', {
+        err: error,
+      });
     }
   }
 }

@@ -108,8 +108,8 @@ export class RequestState extends Link implements ApiRequest {
 
   get auditId(): string | undefined {
     if (this.#auditId === undefined && this.#auditIds !== undefined) {
-      const given = this.headers['audit-id'];
-      this.#auditId = given === undefined || given === '' ? this.#auditIds.next() : given;
+      const sentId = this.headers['audit-id'];
+      this.#auditId = sentId === undefined || sentId === '' ? this.#auditIds.next() : sentId;
     }
     return this.#auditId;
   }

@@ -71,7 +71,7 @@ test.each<[RuntimeConfig, string]>([
     { 'apps/v1': 'on' },
     'invalid value of apps/v1: on, err: strconv.ParseBool: parsing "on": invalid syntax',
   ],
-])('%j is refused', (config, message) => {
+])('%j is rejected', (config, message) => {
   expect(() => served(config)).toThrow(message);
 });
 

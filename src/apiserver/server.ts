@@ -400,7 +400,7 @@ export class ApiServer {
     const { tls, logger, random } = this.#config;
     if (tls === undefined)
       throw new Error('an API server without a certificate cannot listen: its config has no `tls`');
-    if (this.#listener !== undefined) throw new Error('the API server listens already');
+    if (this.#listener !== undefined) throw new Error('the API server is already listening');
     const bindAddress = this.#config.bindAddress ?? '127.0.0.1';
     const listener = new Listener({
       handler: this.handler,
@@ -458,7 +458,7 @@ export class ApiServer {
         this.#inProcess.delete(request);
       }
       if (response.body.kind === 'taken')
-        throw new Error('an upgraded connection cannot be answered in-process');
+        throw new Error('a request in this process cannot be upgraded');
       return { code: response.code, body: response.body };
     };
   }

@@ -49,10 +49,10 @@ export class StartWrites {
     try {
       const outcome = await Promise.race([first.then(() => 'done' as const), patience]);
       if (outcome === 'done') return;
-      logger.warn('API server: a write at the start is slow, going on without it', { write: name });
+      logger.warn('API server: startup write is slow, continuing without it', { write: name });
     } catch (error) {
       if (!isByWebhook(error)) throw error;
-      logger.warn('API server: an admission webhook rejects a write at the start, will retry', {
+      logger.warn('API server: admission webhook rejected a startup write, retrying', {
         write: name,
         err: error,
       });
@@ -78,7 +78,7 @@ export class StartWrites {
         this.#pending.delete(name);
         return;
       } catch (error) {
-        logger.debug('API server: a write of the start failed, will retry', {
+        logger.debug('API server: startup write failed, retrying', {
           write: name,
           reason: errorMessage(error),
         });

@@ -39,8 +39,8 @@ export function healthRoute({ metrics, ...config }: HealthRouteConfig): NonResou
     handles: (requested) => endpoint.handles(requested),
     metricsOf: (requested) => (requested === path ? counted : undefined),
     handle: async (request) => {
-      const answer = await endpoint.respond(request.path, request.query);
-      return answer === undefined ? notFound() : asResponse(answer);
+      const response = await endpoint.respond(request.path, request.query);
+      return response === undefined ? notFound() : asResponse(response);
     },
   };
 }

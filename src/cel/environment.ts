@@ -11,7 +11,7 @@
 import { adapterOf } from './adapt.ts';
 import type { Expression } from './ast.ts';
 import { check, type Checked, type Declarations, type NamedValue } from './checker.ts';
-import { type Budget, Frame, PER_CALL_LIMIT } from './cost.ts';
+import { Frame, PER_CALL_LIMIT, type Budget } from './cost.ts';
 import type { Library } from './declarations.ts';
 import {
   CompileError,

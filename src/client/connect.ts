@@ -8,7 +8,7 @@ import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
 import { inClusterAccess, isInCluster } from './credentials/index.ts';
 import { createHttpTransport } from './http/index.ts';
-import { type KubeconfigContext, KubeconfigError, loadKubeconfig } from './kubeconfig.ts';
+import { KubeconfigError, loadKubeconfig, type KubeconfigContext } from './kubeconfig.ts';
 
 export interface ConnectOptions {
   /**

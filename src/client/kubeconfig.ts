@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { systemClock, type Clock } from '#machinery/clock.ts';
-import { type ExecCluster, ExecCredentials, ExecCredentialsError } from './credentials/exec.ts';
+import { ExecCredentials, ExecCredentialsError, type ExecCluster } from './credentials/exec.ts';
 import { TokenFile } from './credentials/token-file.ts';
 import type { ServerAccess } from './http/index.ts';
 

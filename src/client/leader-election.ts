@@ -6,7 +6,7 @@
 // the age of a lease counts from the moment when its change was observed. An action that must not
 // happen twice needs a precondition in its own write.
 
-import { type Lease, leases } from '#api/groups/coordination/v1/index.ts';
+import { leases, type Lease } from '#api/groups/coordination/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';

@@ -12,9 +12,9 @@ import { ThreadClients, ThreadServer, type ThreadUser } from './thread/index.ts'
 import { makeCertificate } from './testing/certificate.ts';
 import {
   FakeServer,
-  type ServedOverHttp,
-  type ServeOptions,
   serveOverHttp,
+  type ServeOptions,
+  type ServedOverHttp,
 } from './testing/fake-server.ts';
 import type { Transport, WatchEvent } from './transport.ts';
 

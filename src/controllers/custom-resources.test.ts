@@ -162,7 +162,8 @@ test('a quota counts objects of a definition', async () => {
   await cluster.clock.advance('5s');
   await widgetsIn('default').create({ metadata: { name: 'a' } });
   await expect(widgetsIn('default').create({ metadata: { name: 'b' } })).rejects.toThrow(
-    'exceeded quota: q, requested: count/widgets.example.com=1, used: count/widgets.example.com=1, limited: count/widgets.example.com=1',
+    'exceeded quota: q, requested: count/widgets.example.com=1, used: ' +
+      'count/widgets.example.com=1, limited: count/widgets.example.com=1',
   );
 });
 

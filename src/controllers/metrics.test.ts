@@ -211,7 +211,8 @@ test('attaching: volumes in use, wanted and attached, and forced detaches', asyn
     of('actual_state_of_world'),
   ]);
   const operation = (name: string): string =>
-    `storage_operation_duration_seconds_count{volume_plugin="kubernetes.io/csi:d.example.com",operation_name="${name}",status="success",migrated="false"} 1`;
+    'storage_operation_duration_seconds_count{volume_plugin="kubernetes.io/csi:d.example.com"' +
+    `,operation_name="${name}",status="success",migrated="false"} 1`;
   expect(samples('storage_operation')).toEqual([operation('volume_attach')]);
   expect(samples('attach_detach')).toEqual([]);
   const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' as const }];

@@ -123,7 +123,10 @@ function pathOf(
   namespace: string,
   name: string,
 ): string {
-  return `${groupVersionPath(group, version)}/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`;
+  return (
+    `${groupVersionPath(group, version)}` +
+    `/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`
+  );
 }
 
 /** Returns the group of an apiVersion: 'apps' of 'apps/v1', '' of 'v1'. */

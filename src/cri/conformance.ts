@@ -821,7 +821,8 @@ export function criConformance(
           id,
           {
             command: shell(
-              'test -t 0 && test -t 1 && until [ "$(stty size 2>/dev/null)" = "37 101" ]; do sleep 0.05; done; stty size',
+              'test -t 0 && test -t 1 && until [ "$(stty size 2>/dev/null)" = "37 101" ]; do ' +
+                'sleep 0.05; done; stty size',
             ),
             tty: true,
           },

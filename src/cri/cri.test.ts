@@ -181,8 +181,8 @@ describe('log entries', () => {
     });
   });
 
-  test.each(['%j is not an entry', 'hello', 'a b c d', 'a stdout X d', ' stdout F x'])(
-    '%j is none',
+  test.each(['', 'hello', 'a b c d', 'a stdout X d', ' stdout F x'])(
+    '%j is not an entry',
     (line) => {
       expect(parseLogEntry(Buffer.from(line))).toBeUndefined();
     },

@@ -83,13 +83,15 @@ describe('resources', () => {
       'memory',
       asking({ memory: '5Gi' }),
       [],
-      `OutOfmemory: Node didn't have enough resource: memory, requested: ${5 * 2 ** 30}, used: 0, capacity: ${4 * 2 ** 30}`,
+      `OutOfmemory: Node didn't have enough resource: memory, requested: ${5 * 2 ** 30}, ` +
+        `used: 0, capacity: ${4 * 2 ** 30}`,
     ],
     [
       'what the node does not have',
       asking({ 'hugepages-2Mi': '2Mi' }),
       [],
-      `OutOfhugepages-2Mi: Node didn't have enough resource: hugepages-2Mi, requested: ${2 * 2 ** 20}, used: 0, capacity: 0`,
+      "OutOfhugepages-2Mi: Node didn't have enough resource: hugepages-2Mi, requested: " +
+        `${2 * 2 ** 20}, used: 0, capacity: 0`,
     ],
     [
       'what others have put on the Node, of which the kubelet knows nothing',

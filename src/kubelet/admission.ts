@@ -63,7 +63,9 @@ function checkResources({
     total: number,
   ): Rejection => ({
     reason,
-    message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${total}`,
+    message:
+      `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, ` +
+      `capacity: ${total}`,
   });
   const pods = capacity.get('pods') ?? 0;
   if (activeAtMost.pods + 1 > pods) {

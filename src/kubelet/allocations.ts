@@ -134,7 +134,9 @@ export class Allocations {
         0,
       );
       if (requested <= total - used) continue;
-      const message = `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${total}`;
+      const message =
+        `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used},` +
+        ` capacity: ${total}`;
       return { reason: 'Deferred', message };
     }
     return undefined;

@@ -80,7 +80,9 @@ function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvC
     events.warning(
       pod,
       'MissingClusterDNS',
-      `pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})". kubelet does not have ClusterDNS IP configured and cannot create Pod using "${policy}" policy. Falling back to "Default" policy.`,
+      `pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})". kubelet ` +
+        `does not have ClusterDNS IP configured and cannot create Pod using "${policy}" ` +
+        'policy. Falling back to "Default" policy.',
     );
     return node;
   }
@@ -108,7 +110,8 @@ function limitServers(pod: Pod, servers: readonly string[], events: PodEvents): 
   events.warning(
     pod,
     'DNSConfigForming',
-    `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${kept.join(' ')}`,
+    'Nameserver limits were exceeded, some nameservers have been omitted, the applied ' +
+      `nameserver line is: ${kept.join(' ')}`,
   );
   return kept;
 }
@@ -129,7 +132,8 @@ function limitSearches(
     events.warning(
       pod,
       'DNSConfigForming',
-      `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${kept.join(' ')}`,
+      'Search Line limits were exceeded, some search paths have been omitted, the applied ' +
+        `search line is: ${kept.join(' ')}`,
     );
   }
   return kept;

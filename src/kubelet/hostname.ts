@@ -31,7 +31,8 @@ export function podHostname(
     return { hostname, fqdn, effective: hostname };
   if (fqdn.length > 64) {
     throw new Error(
-      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (64 characters is the max, ${fqdn.length} characters requested)`,
+      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too ` +
+        `long (64 characters is the max, ${fqdn.length} characters requested)`,
     );
   }
   return { hostname, fqdn, effective: fqdn };

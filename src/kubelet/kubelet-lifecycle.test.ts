@@ -306,7 +306,9 @@ describe('files', () => {
 
   test('a static pod runs, has a mirror, follows its manifest, and is deleted with it', async () => {
     const manifest = (image: string): string =>
-      `apiVersion: v1\nkind: Pod\nmetadata: {name: fixed}\nspec:\n  terminationGracePeriodSeconds: 1\n  containers:\n  - {name: main, image: "${image}", command: [sleep, infinity]}\n`;
+      'apiVersion: v1\nkind: Pod\nmetadata: {name: fixed}\nspec:\n' +
+      `  terminationGracePeriodSeconds: 1\n  containers:\n  - {name: main, image: "${image}",` +
+      ' command: [sleep, infinity]}\n';
     await writeFile(join(root, 'manifests/fixed.yaml'), manifest('busybox:1.36'));
     await writeFile(join(root, 'manifests/broken.yaml'), 'kind: Nothing');
     await start();

@@ -23,11 +23,11 @@ describe('DNS', () => {
     ),
   };
   function dns(spec: Partial<PodSpec>, changes: Partial<DnsSettings> = {}) {
-    const told: string[] = [];
+    const eventTexts: string[] = [];
     const events = new PodEvents({
-      event: (_regarding, _type, reason, message) => told.push(`${reason}: ${message}`),
+      event: (_regarding, _type, reason, message) => eventTexts.push(`${reason}: ${message}`),
     });
-    return { config: podDns(makePod({ spec }), { ...settings, ...changes }, events), told };
+    return { config: podDns(makePod({ spec }), { ...settings, ...changes }, events), eventTexts };
   }
   const cluster = {
     servers: ['10.96.0.10'],
@@ -73,22 +73,23 @@ describe('DNS', () => {
   });
 
   test('without cluster DNS, pods use the node’s DNS', () => {
-    const { config, told } = dns({}, { clusterDNS: [] });
+    const { config, eventTexts } = dns({}, { clusterDNS: [] });
     expect(config).toEqual(node);
-    expect(dns({}, { clusterDNS: undefined })).toEqual({ config: node, told: [] });
-    expect(told[0]).toContain(
+    expect(dns({}, { clusterDNS: undefined })).toEqual({ config: node, eventTexts: [] });
+    expect(eventTexts[0]).toContain(
       'MissingClusterDNS: pod: "web_default(uid-1)". kubelet does not have ClusterDNS IP configured',
     );
   });
 
   test('is truncated to the limits of resolvers', () => {
-    const { config, told } = dns({
+    const { config, eventTexts } = dns({
       dnsPolicy: 'None',
       dnsConfig: { nameservers: ['1', '2', '3', '4'] },
     });
     expect(config.servers).toEqual(['1', '2', '3']);
-    expect(told).toEqual([
-      'DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1 2 3',
+    expect(eventTexts).toEqual([
+      'DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted,' +
+        ' the applied nameserver line is: 1 2 3',
     ]);
   });
 

@@ -298,7 +298,8 @@ export class KubeletPodSyncer implements PodSyncer {
       this.#config.events.warning(
         pod,
         'FailedToRetrieveImagePullSecret',
-        `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`,
+        `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to ` +
+          'pull the image may not succeed.',
       );
     }
     return secrets;

@@ -5,7 +5,7 @@
 // Codes, reasons and messages are those of upstream's apimachinery (pkg/api/errors).
 
 import { errorMessage } from './error-message.ts';
-import { type FieldError, joinMessages } from './validation/field.ts';
+import { joinMessages, type FieldError } from './validation/field.ts';
 import { quote } from './text/go-format.ts';
 
 /** The defined values of `Status.reason`. The reason '' (unknown) is left out of the JSON. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from './clock.ts';
-import { createLogger, type LoggerConfig, recordingLogger, silentLogger } from './log.ts';
+import { createLogger, recordingLogger, silentLogger, type LoggerConfig } from './log.ts';
 
 function lines(config: LoggerConfig) {
   const written: string[] = [];

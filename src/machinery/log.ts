@@ -2,7 +2,7 @@
 // their Config.
 
 import { pino } from 'pino';
-import { type Clock, systemClock } from './clock.ts';
+import { systemClock, type Clock } from './clock.ts';
 
 export type LogValues = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 // Keys for JSON web tokens: RSA and the curves P-256, P-384 and P-521, which Kubernetes accepts for
 // tokens of ServiceAccounts.
 
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto';
 
 export type TokenAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
 

@@ -6,8 +6,8 @@ import {
   runSteps,
   runStepsInTurns,
   runWaitingSteps,
-  type Steps,
   waitFor,
+  type Steps,
   type WaitingSteps,
 } from './turn.ts';
 

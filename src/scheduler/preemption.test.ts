@@ -124,7 +124,7 @@ describe('preemption', () => {
     expect((await inDefault().get('n1')).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('does not give the room on the nominated node to pods of lower priority, and does not preempt twice', async () => {
+  test('keeps the room on the nominated node from pods of lower priority, and preempts only once', async () => {
     await cluster.addNode('n', small);
     const { requests } = cluster.startScheduler();
     await cluster.addPod('a', { cpu: '1' });
@@ -157,7 +157,8 @@ describe('preemption', () => {
     expect(await cluster.condition('same')).toMatchObject({
       message:
         '0/1 nodes are available: 1 Insufficient cpu. ' +
-        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption ' +
+        'victims found for incoming pod.',
     });
     expect(await cluster.condition('huge')).toMatchObject({
       message:

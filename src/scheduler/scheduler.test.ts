@@ -202,7 +202,8 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.condition('q')).toMatchObject({
       message:
         '0/1 nodes are available: 1 Insufficient cpu. ' +
-        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption ' +
+        'victims found for incoming pod.',
     });
     down = false;
     await cluster.clock.runUntil(

@@ -74,7 +74,8 @@ describe('pods that look at other pods', () => {
       reason: 'Unschedulable',
       message:
         "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. " +
-        'no new claims to deallocate, preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.',
+        'no new claims to deallocate, preemption: 0/2 nodes are available: 2 No preemption ' +
+        'victims found for incoming pod.',
     });
     await remove('a');
     await cluster.untilBound('b', 'c');
@@ -96,7 +97,8 @@ describe('pods that look at other pods', () => {
     expect(await cluster.condition('p')).toMatchObject({
       message:
         "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules. " +
-        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption ' +
+        'victims found for incoming pod.',
     });
     await cluster.addPod('other', undefined, {}, { app: 'db' });
     await cluster.untilBound('other');
@@ -198,7 +200,8 @@ describe('pods that look at other pods', () => {
       message:
         "0/4 nodes are available: 1 node(s) didn't match pod topology spread constraints (missing required label), " +
         "1 node(s) were unschedulable, 2 node(s) didn't match pod topology spread constraints. " +
-        'no new claims to deallocate, preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, ' +
+        'no new claims to deallocate, preemption: 0/4 nodes are available: 2 No preemption ' +
+        'victims found for incoming pod, ' +
         '2 Preemption is not helpful for scheduling.',
     });
     await cluster.client

@@ -167,7 +167,7 @@ describe('volumes', () => {
             apierrors.conflict(
               { group: '', resource: 'persistentvolumes' },
               'v',
-              'somebody was faster',
+              'another client was faster',
             ),
           )
         : send(),
@@ -175,7 +175,7 @@ describe('volumes', () => {
     await cluster.addPod('p', undefined, mounting('c'));
     await cluster.clock.advance('3s');
     expect((await cluster.condition('p'))?.message).toMatch(
-      /^running PreBind plugin "VolumeBinding": .*somebody was faster/,
+      /^running PreBind plugin "VolumeBinding": .*another client was faster/,
     );
     setFault(undefined);
     await cluster.clock.advance('20s');
@@ -189,7 +189,9 @@ describe('volumes', () => {
     await cluster.addPod('p', undefined, mounting('c'));
     await cluster.clock.advance('2s');
     expect((await cluster.condition('p'))?.message).toBe(
-      '0/2 nodes are available: persistentvolumeclaim "c" not found. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.',
+      '0/2 nodes are available: persistentvolumeclaim "c" not found. no new claims to ' +
+        'deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for ' +
+        'scheduling.',
     );
     await addClass('example.com/disk');
     await addClaim('c');

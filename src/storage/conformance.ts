@@ -932,7 +932,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const ended = reasonOf(take(stream, 1));
         let release: () => void = () => undefined;
         const gate = new Promise<void>((resolve) => (release = resolve));
-        const underWay = reasonOf(
+        const inFlight = reasonOf(
           storage.guaranteedUpdate('/p/a', async (current) => {
             await gate;
             return increment(current);
@@ -943,7 +943,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         release();
         await storage.close();
         expect(await ended).toBe('Closed');
-        expect(await underWay).toBe('Closed');
+        expect(await inFlight).toBe('Closed');
         const operations = [
           storage.get('/p/a'),
           storage.list('/p/'),

@@ -1,9 +1,9 @@
-// Takes away what a cluster with real containers may leave in its directory.
+// Removes what a cluster with real containers may leave in its directory.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 
-/** Where something is mounted below `dir`, the deepest first. */
+/** Returns the mount points below `dir`, the deepest first. */
 export function mountsBelow(dir: string, mounts: string): string[] {
   return mounts
     .split('\n')
@@ -17,7 +17,7 @@ export function mountsBelow(dir: string, mounts: string): string[] {
     .reverse();
 }
 
-/** Removes a directory, and what is still mounted in it. */
+/** Unmounts everything in a directory, and removes it. */
 export function cleanUp(dir: string): void {
   if (process.platform === 'linux') {
     for (const path of mountsBelow(dir, readFileSync('/proc/mounts', 'utf8')))

@@ -1,5 +1,5 @@
-// The cluster that a run is made on, started by README's command in a data directory that goes with
-// it.
+// Starts the cluster of a conformance run with the README's command, in a data directory that is
+// removed with it.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -15,32 +15,32 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface RunningCluster {
   readonly kubeconfig: string;
-  /** Of each containerd that runs its containers, if any does. */
+  /** The socket of each containerd that runs the cluster's containers; empty on simulated nodes. */
   readonly containerdSockets: readonly string[];
   stop(): Promise<void>;
 }
 
 /**
- * Flags of `npm run up`. Nodes are several, as tests move pods between them. Real ones are this
- * machine, where another cluster may have the addresses of the default.
+ * Returns the flags of `npm run up`. There are several nodes, as tests move pods between them. Real
+ * nodes are this machine, where another cluster may use the default addresses, so they get others.
  */
-export const upFlags = (simulated: boolean): readonly string[] =>
+const upFlags = (simulated: boolean): readonly string[] =>
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
     : ['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS];
 
 export interface ClusterConfig {
-  /** Three nodes that only pretend; otherwise two real ones. */
+  /** Three simulated nodes; otherwise two real ones. */
   readonly simulated: boolean;
-  /** Where what it logs goes. */
+  /** The file of the cluster's log. */
   readonly logFile: string;
-  /** Removes what was left on it when it stops. */
+  /** Path of kubectl, which removes the cluster's remaining objects when it stops. */
   readonly kubectl: string;
 }
 
 /**
- * Resolves when the cluster is ready. Rejects with a UserError, which has the last of what it said,
- * where it ends instead.
+ * Resolves when the cluster is ready. Rejects with a UserError, which has the last lines of its
+ * log, if it ends instead.
  */
 export async function startCluster({
   simulated,
@@ -48,7 +48,7 @@ export async function startCluster({
   kubectl,
 }: ClusterConfig): Promise<RunningCluster> {
   const dir = mkdtempSync(join(tmpdir(), 'cox-conformance-'));
-  // What has to be undone, last first.
+  // Steps that undo the start; the last one runs first.
   const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
   const stop = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse()) await step();
@@ -56,7 +56,7 @@ export async function startCluster({
   try {
     writeFileSync(logFile, '');
     if (!simulated) {
-      // Another run may have a cable: it is removed only by the run that laid it.
+      // Another run may have a cable: only the run that laid it removes it.
       layCable();
       undo.push(removeCable);
     }
@@ -80,7 +80,7 @@ export async function startCluster({
   }
 }
 
-/** `npm run up` until it is ready; the function stops it. */
+/** Runs `npm run up` and waits until it is ready. Returns a function that stops it. */
 async function startUp(
   dataDir: string,
   more: readonly string[],
@@ -107,7 +107,7 @@ async function startUp(
     void ended.then(() => reject(new UserError(`no cluster was started:\n${said.join('\n')}`)));
   });
   const stop = async (): Promise<void> => {
-    // The whole process group: npm does not always pass a signal on.
+    // The signal goes to the whole process group: npm does not always pass it on.
     if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
     await ended;
   };
@@ -120,10 +120,7 @@ async function startUp(
   return stop;
 }
 
-/**
- * A cluster that stops leaves its containers running; what an interrupted run has not removed must
- * not stay.
- */
+/** Deletes all namespaces, since a cluster that stops leaves its containers running. */
 function removeNamespaces(kubectl: string, kubeconfig: string): void {
   const on = [`--kubeconfig=${kubeconfig}`, '--request-timeout=10s'];
   const { stdout } = spawnSync(kubectl, [...on, 'get', 'namespaces', '-o', 'name'], {

@@ -1,6 +1,6 @@
-// The images that the suite's pods name, made on this machine, since a registry can often not be
-// reached: one root file system of Debian packages, upstream's own test programs on top of it, and
-// the names and entry points that the tests expect.
+// Makes the images that the suite's pods name on this machine, since a registry is often
+// unreachable: one root file system of Debian packages, upstream's own test programs on top of it,
+// and the names and entry points that the tests expect.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -28,7 +28,7 @@ import { ensureEtcd, etcdVersion, goBuild, moduleSource } from './binaries.ts';
 
 const REGISTRY = 'registry.k8s.io/e2e-test-images';
 
-/** What the tests do inside of their containers, by hand or through agnhost, needs these. */
+/** The packages that tests use inside of their containers, directly or through agnhost. */
 const PACKAGES = [
   'ca-certificates',
   'curl',
@@ -46,7 +46,7 @@ const PACKAGES = [
   'stress',
 ];
 
-/** Users and groups that tests of supplementary groups ask for. */
+/** The users and groups of tests of supplementary groups. */
 const USERS = 'user-defined-in-image:x:1000:1000::/home/user-defined-in-image:/bin/sh\n';
 const GROUPS =
   'user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n';
@@ -60,7 +60,7 @@ const BUSYBOX_SOURCE = {
 
 interface Image {
   readonly names: readonly string[];
-  /** Of LAYERS, from below. */
+  /** Names of LAYERS, the lowest first. */
   readonly layers: readonly string[];
   readonly entrypoint?: readonly string[];
   readonly cmd: readonly string[];
@@ -125,7 +125,7 @@ const IMAGES: readonly Image[] = [
   },
 ];
 
-/** How each layer's files are put into a directory. */
+/** Functions that fill a directory with each layer's files. */
 const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
   base(dir) {
     run('debootstrap', [
@@ -145,7 +145,7 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     ]) {
       rmSync(join(dir, path), { recursive: true, force: true });
     }
-    // nginx logs there.
+    // nginx writes its logs there.
     mkdirSync(join(dir, 'var/log/nginx'), { recursive: true });
     appendFileSync(join(dir, 'etc/passwd'), USERS);
     appendFileSync(join(dir, 'etc/group'), GROUPS);
@@ -179,7 +179,7 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     );
   },
   'sample-apiserver': (dir) => goBuild('k8s.io/sample-apiserver', join(dir, 'sample-apiserver')),
-  /** Newer than the name of the image says. */
+  /** This etcd is newer than the version in the image's name. */
   etcd(dir) {
     const program = join(dir, 'usr/local/bin/etcd');
     mkdirSync(dirname(program), { recursive: true });
@@ -198,8 +198,8 @@ function copyPage(animal: string, dir: string): void {
 }
 
 /**
- * The archives of all images, for `ctr images import`; made and kept in `cache` if they are not
- * there yet. Rejects with a UserError where a program that makes them is missing.
+ * Returns the archives of all images, for `ctr images import`; missing ones are made and kept in
+ * `cache`. Rejects with a UserError if a program that makes them is missing.
  */
 export async function ensureImages(
   cache: string,
@@ -229,7 +229,7 @@ export async function ensureImages(
   return [busybox, programs];
 }
 
-/** Images that are made in another way are made anew. */
+/** Returns a hash of the way in which images are made: after a change, all images are made anew. */
 function recipe(): string {
   return createHash('sha256')
     .update(
@@ -247,9 +247,9 @@ function recipe(): string {
 }
 
 /**
- * Tests expect what the published busybox does: its shell hands on variables such as `data-1`,
- * which Debian patches out of its own. So this one is made of the release's sources, as they are in
- * Debian's archive.
+ * Builds busybox from the release's sources in Debian's archive. Tests expect the behaviour of the
+ * published busybox, whose shell passes on variables such as `data-1`; Debian's own busybox is
+ * patched not to.
  */
 function writeBusybox(cache: string, output: string): void {
   for (const program of ['gcc', 'make', 'bzip2']) {
@@ -261,7 +261,7 @@ function writeBusybox(cache: string, output: string): void {
   const dir = mkdtempSync(join(cache, 'busybox-'));
   try {
     const archive = join(dir, 'source.tar.bz2');
-    // As root: apt's own user may not write here.
+    // apt runs as root: its own user may not write to this directory.
     const apt = ['-o', 'APT::Sandbox::User=root', 'download-file'];
     run('/usr/lib/apt/apt-helper', [
       ...apt,
@@ -283,13 +283,16 @@ function writeBusybox(cache: string, output: string): void {
   }
 }
 
-/** Gives the archives to the containerd of a cluster. */
+/** Imports the archives into the containerd of a cluster. */
 export function importImages(socket: string, archives: readonly string[]): void {
   for (const archive of archives)
     run('ctr', ['-a', socket, '-n', 'k8s.io', 'images', 'import', archive]);
 }
 
-/** One OCI layout of all images, which share their layers; at `output` once it is whole. */
+/**
+ * Writes one OCI layout of all images, which share their layers. It appears at `output` when it is
+ * complete.
+ */
 async function writeLayout(
   cache: string,
   output: string,
@@ -333,7 +336,7 @@ async function writeLayer(
   fill: (dir: string) => void,
 ): Promise<Descriptor> {
   const dir = mkdtempSync(join(scratch, 'layer-'));
-  // The root directory of an image is everybody's to read.
+  // Every user may read the root directory of an image.
   chmodSync(dir, 0o755);
   fill(dir);
   const archive = `${dir}.tar`;

@@ -1,5 +1,4 @@
-// What became of each test: read from the JSON report that ginkgo writes, kept as one line per
-// test.
+// The results of tests: reads the JSON report that ginkgo writes, and keeps one line per test.
 
 import { testKey } from './needs.ts';
 
@@ -7,7 +6,7 @@ export const outcomes = ['passed', 'failed', 'skipped'] as const;
 export type Outcome = (typeof outcomes)[number];
 
 export interface TestResult {
-  /** With its labels, as upstream's binary prints it. */
+  /** The name with its labels, as upstream's binary prints it. */
   readonly name: string;
   readonly outcome: Outcome;
   readonly seconds: number;
@@ -15,7 +14,7 @@ export interface TestResult {
   readonly reason: string;
 }
 
-/** The part of ginkgo's report that is read here. */
+/** The fields of ginkgo's report that are read here. */
 interface GinkgoSpec {
   readonly ContainerHierarchyTexts: readonly string[] | null;
   readonly LeafNodeType: string;
@@ -23,7 +22,7 @@ interface GinkgoSpec {
   readonly State: string;
   /** Nanoseconds. */
   readonly RunTime: number;
-  /** What the test said. */
+  /** The test's own output. */
   readonly CapturedGinkgoWriterOutput?: string;
   readonly Failure?: { readonly Message?: string; readonly ForwardedPanic?: string };
 }
@@ -35,13 +34,13 @@ interface GinkgoSuite {
 
 export interface Report {
   readonly results: readonly TestResult[];
-  /** What went wrong outside of any test: setting up or tearing down the suite, an interruption. */
+  /** Failures outside of any test: of the set-up or tear-down of the suite, or an interruption. */
   readonly suiteFailures: readonly string[];
 }
 
 const REASON_LENGTH = 300;
 
-/** One line: addresses of Go values say nothing and differ in every run. */
+/** Returns the text on one line, without addresses of Go values, which differ in every run. */
 export function oneLine(text: string): string {
   const line = text
     .replaceAll(/ ?\| ?0x[0-9a-f]+/g, '')
@@ -66,7 +65,7 @@ export function parseReport(json: string): Report {
       const gaveUp = gaveUpBecause(spec);
       const outcome = gaveUp === undefined ? outcomeOf(spec.State) : 'failed';
       const reason = gaveUp ?? (outcome === 'passed' ? '' : reasonOf(spec));
-      // A test that was never chosen is also "skipped", but then nothing says why.
+      // An unselected test is also "skipped", but has no reason.
       if (outcome === undefined || (outcome === 'skipped' && reason === '')) continue;
       results.push({
         name: [...(spec.ContainerHierarchyTexts ?? []), spec.LeafNodeText].join(' '),
@@ -80,8 +79,8 @@ export function parseReport(json: string): Report {
 }
 
 /**
- * Undefined: it was not run to its end, by choice or because somebody interrupted the run. A test
- * that ran out of time has failed.
+ * Returns undefined for a test that did not run to its end, by choice or because the run was
+ * interrupted. A test that ran out of time has failed.
  */
 function outcomeOf(state: string): Outcome | undefined {
   if (state === 'passed' || state === 'skipped') return state;
@@ -91,8 +90,8 @@ function outcomeOf(state: string): Outcome | undefined {
 }
 
 /**
- * Tests of webhooks return as if they had passed when they cannot make the custom resource that
- * they are about. They have shown nothing, so they do not count.
+ * Returns why a test passed without having tested anything: tests of webhooks return when they
+ * cannot create the custom resource that they need. Such tests do not count.
  */
 function gaveUpBecause({ State, CapturedGinkgoWriterOutput = '' }: GinkgoSpec): string | undefined {
   if (State !== 'passed') return undefined;
@@ -111,11 +110,11 @@ function reasonOf(spec: GinkgoSpec): string {
   return text === '' && outcomeOf(spec.State) === 'failed' ? spec.State : text;
 }
 
-/** outcome, seconds, name, reason, separated by tabs. */
+/** Returns a line with outcome, seconds, name and reason, separated by tabs. */
 export const formatResult = ({ outcome, seconds, name, reason }: TestResult): string =>
   [outcome, seconds.toFixed(1), name, reason].join('\t').trimEnd();
 
-/** Reads lines as `formatResult` writes them; comments and empty lines are left out. */
+/** Reads lines as `formatResult` writes them; skips comments and empty lines. */
 export function parseResults(text: string): TestResult[] {
   return text
     .split('\n')
@@ -128,7 +127,7 @@ export function parseResults(text: string): TestResult[] {
     });
 }
 
-/** The later ones replace the earlier ones of the same test; sorted by name. */
+/** Returns both results, sorted by name. Later results replace earlier ones of the same test. */
 export function mergeResults(
   earlier: readonly TestResult[],
   later: readonly TestResult[],

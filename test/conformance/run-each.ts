@@ -1,4 +1,4 @@
-// Runs of the suite with one test each, so that none takes longer than it may: ginkgo bounds only
+// Runs the suite with one test each, so that each test has its own time limit: ginkgo bounds only
 // whole runs.
 
 import { join } from 'node:path';
@@ -6,21 +6,21 @@ import { runSuite, type RunConfig } from './run.ts';
 import type { Report, TestResult } from './results.ts';
 
 export interface RunEachConfig extends RunConfig {
-  /** Of each test. */
+  /** The time limit of each test. */
   readonly timeoutSeconds?: number;
 }
 
 /**
- * What ginkgo says of a run that took too long; it is the test's failure, not another one beside
- * it.
+ * ginkgo's message about a run that took too long. It is the failure of the test, not one more
+ * failure.
  */
 const ENDED_BY_TIMEOUT = /timeout/i;
 
-/** Runs one test by itself; runSuite, but for tests of this. */
+/** Runs one test by itself; only this file's tests replace runSuite. */
 type RunOne = (config: RunConfig) => Promise<Report>;
 
 /**
- * Serial tests come after the others, one at a time. Each test's files are in a folder of
+ * Runs serial tests after the others, one at a time. Each test's files are in a folder of
  * `outputDir` that is named by its place in `tests`.
  */
 export async function runEach(config: RunEachConfig, runOne: RunOne = runSuite): Promise<Report> {
@@ -54,7 +54,7 @@ export async function runEach(config: RunEachConfig, runOne: RunOne = runSuite):
   return { results, suiteFailures };
 }
 
-/** The reason of a test that was ended says how long it was let. */
+/** Returns the result with the time limit in the reason, if the test was ended by the limit. */
 function withTimeout(result: TestResult, seconds: number | undefined): TestResult {
   if (result.outcome !== 'failed' || !/^A suite timeout occurred|^timedout$/.test(result.reason))
     return result;

@@ -1,6 +1,6 @@
-// One run of the suite: ginkgo spreads the tests over processes and runs the serial ones alone
-// after them; each finished test is told at once, from what ginkgo prints; what became of them all
-// is in its JSON report.
+// Runs the suite once. ginkgo spreads the tests over processes, and runs the serial ones alone
+// after them. Each finished test is reported at once, from ginkgo's output; all results are in its
+// JSON report.
 
 import { spawn } from 'node:child_process';
 import {
@@ -25,27 +25,25 @@ export interface RunConfig {
   /** Exact names. */
   readonly tests: readonly string[];
   readonly parallel: number;
-  /** Where report.json and output.log are written. */
+  /** The directory of report.json and output.log. */
   readonly outputDir: string;
   /**
-   * Called when a test has ended, in the order in which they do. Skipped ones are only in the
-   * report.
+   * Called when a test has ended, in the order of their ends. Skipped tests are only in the report.
    */
   readonly onTest: (name: string, outcome: Outcome) => void;
   /**
-   * After so long the whole run is ended, and the tests that were going on have failed. Default:
-   * twelve hours.
+   * After this time the whole run is ended, and running tests have failed. Default: twelve hours.
    */
   readonly timeoutSeconds?: number;
-  /** Ends the run early; what was finished is reported. */
+  /** Ends the run early; finished tests are reported. */
   readonly signal: AbortSignal;
 }
 
-/** A Go regular expression that matches these names and no other. */
+/** Returns a Go regular expression that matches exactly these names. */
 export const focusOf = (tests: readonly string[]): string =>
   `^.*?(?:${tests.map((name) => name.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')).join('|')})$`;
 
-/** Rejects with a UserError where the suite leaves no report. */
+/** Rejects with a UserError if the suite leaves no report. */
 export async function runSuite(config: RunConfig): Promise<Report> {
   const { binaries, outputDir } = config;
   mkdirSync(outputDir, { recursive: true });
@@ -59,8 +57,8 @@ export async function runSuite(config: RunConfig): Promise<Report> {
     const child = spawn(
       binaries.ginkgo,
       [
-        // In one process ginkgo prints while a test runs, in an order that the reader of its
-        // progress does not understand.
+        // With one process, ginkgo prints while a test runs, in an order that progressReader does
+        // not understand.
         `--procs=${alone ? 1 : Math.max(config.parallel, 2)}`,
         '-v',
         '--silence-skips',
@@ -99,8 +97,8 @@ export async function runSuite(config: RunConfig): Promise<Report> {
 }
 
 /**
- * Tells of finished tests from ginkgo's verbose output: `• [1.2 seconds]` or `• [FAILED] [1.2
- * seconds]`, on the next line the name.
+ * Reports finished tests from ginkgo's verbose output: `• [1.2 seconds]` or `• [FAILED] [1.2
+ * seconds]`, with the name on the next line.
  */
 export function progressReader(
   tests: readonly string[],
@@ -109,8 +107,8 @@ export function progressReader(
   let outcome: Outcome | undefined;
   return (line) => {
     if (outcome !== undefined) {
-      // Before the last part of a failed test's name stands the kind of node that failed; after the
-      // name come labels.
+      // In front of the last part of a failed test's name is the kind of the failed node; labels
+      // follow the name.
       const said = line.replace(/ \[(?:It|BeforeEach|AfterEach|DeferCleanup \(Each\))\]/, '');
       const name = tests.find((test) => said.startsWith(test));
       if (name !== undefined) onTest(name, outcome);

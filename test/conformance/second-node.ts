@@ -13,7 +13,7 @@ import { UserError } from '#cluster/user-error.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
-/** Addresses that no other cluster of this machine should have. */
+/** Addresses that other clusters of this machine should not use. */
 export const POD_CIDR = '10.250.0.0/16';
 export const FIRST_ADDRESS = '10.251.255.1';
 const SECOND_ADDRESS = '10.251.255.2';
@@ -23,12 +23,15 @@ const NAMESPACE = 'cox-conformance';
 const CLUSTER_DNS = '10.96.0.10';
 const CABLE = 'coxconf0';
 
-/** What the second node sends anywhere else, to a registry for instance, goes as the machine's. */
+/**
+ * Packets of the second node to other addresses, such as a registry, get the machine's own source
+ * address.
+ */
 const MASQUERADED = ['POSTROUTING', '-s', SECOND_ADDRESS, '!', '-o', CABLE, '-j', 'MASQUERADE'];
 
 /**
- * Lays the cable; to be called before the cluster starts, as the API server listens on this end of
- * it. Throws a UserError where it cannot.
+ * Lays the cable. Call it before the cluster starts, as the API server listens on this end of the
+ * cable. Throws a UserError if that fails.
  */
 export function layCable(): void {
   for (const program of ['ip', 'iptables', 'nsenter']) {
@@ -41,7 +44,8 @@ export function layCable(): void {
   const { status, stdout } = spawnSync('ip', ['netns', 'pids', NAMESPACE], { encoding: 'utf8' });
   if (status === 0 && stdout !== '') {
     throw new UserError(
-      `another run has its second node in the network namespace ${NAMESPACE}; if it was killed, end the processes ${stdout.trim().replaceAll('\n', ' ')}`,
+      `another run has its second node in the network namespace ${NAMESPACE}; if it was ` +
+        `killed, end the processes ${stdout.trim().replaceAll('\n', ' ')}`,
     );
   }
   removeCable();
@@ -58,7 +62,7 @@ export function layCable(): void {
   inside('ip', 'route', 'add', 'default', 'via', FIRST_ADDRESS);
 }
 
-/** Idempotent. What a run that was killed has left goes, too. */
+/** Removes the cable, and what a killed run has left. Idempotent. */
 export function removeCable(): void {
   quietly('iptables', '-w', '-t', 'nat', '-D', ...MASQUERADED);
   quietly('ip', 'link', 'delete', CABLE);
@@ -67,14 +71,14 @@ export function removeCable(): void {
 
 export interface SecondNode {
   readonly containerdSocket: string;
-  /** Containers go on: remove the pods before. */
+  /** Stops the node. Its containers keep running: remove the pods before. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the node in `dir`; `clusterDir` is the data directory of the cluster that it joins, whose
- * kubeconfig names an address that it can reach. Resolves when it says that it is ready; rejects
- * with a UserError where it ends instead.
+ * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
+ * kubeconfig names an address that the node can reach. Resolves when the node reports that it is
+ * ready; rejects with a UserError if it ends instead.
  */
 export async function startSecondNode(
   dir: string,
@@ -150,8 +154,8 @@ interface Role {
 }
 
 /**
- * Starts `cox ROLE` in the node's network namespace. Resolves when it says that it is ready;
- * rejects with a UserError when it ends instead.
+ * Starts `cox ROLE` in the node's network namespace. Resolves when it reports that it is ready;
+ * rejects with a UserError if it ends instead.
  */
 async function startRole(
   name: string,

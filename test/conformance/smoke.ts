@@ -1,14 +1,16 @@
-// Twenty quick tests of several SIGs, on simulated nodes, that every run of the project's own tests
-// makes where the suite has been built.
+// Twenty quick tests of several SIGs on simulated nodes. Every run of the project's own tests
+// includes them if the suite has been built.
 
-/** By key. */
+/** The tests' keys (see testKey). */
 export const smokeTests: ReadonlySet<string> = new Set([
   '[sig-api-machinery] API priority and fairness should support FlowSchema API operations',
   '[sig-api-machinery] FieldValidation should detect unknown and duplicate fields of a typed object',
   '[sig-api-machinery] Garbage collector should delete RS created by deployment when not orphaning',
   '[sig-api-machinery] OrderedNamespaceDeletion namespace deletion should delete pod first',
-  '[sig-api-machinery] Servers with support for Table transformation should return a 406 for a backend which does not implement metadata',
-  '[sig-api-machinery] Watchers should be able to restart watching from the last resource version observed by the previous watch',
+  '[sig-api-machinery] Servers with support for Table transformation should return a 406 for ' +
+    'a backend which does not implement metadata',
+  '[sig-api-machinery] Watchers should be able to restart watching from the last resource ' +
+    'version observed by the previous watch',
   '[sig-apps] Deployment RollingUpdateDeployment should delete old pods and create new ones',
   '[sig-apps] Deployment deployment should support proportional scaling',
   '[sig-apps] DisruptionController should block an eviction until the PDB is updated to allow it',

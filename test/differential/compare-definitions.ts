@@ -1,6 +1,6 @@
-// Sends the definitions of definition-cases.ts to two servers, and reports where the answers
-// differ: status, reason, message, causes, warnings, and the object. Nothing remains: creations and
-// updates are dry runs, and what they update is removed.
+// Sends the definitions of definition-cases.ts to two servers, and reports differences between the
+// answers: status, reason, message, causes, warnings, and the object. No object remains: creations
+// and updates are dry runs, and the definitions that they update are removed.
 
 import { systemClock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
@@ -12,7 +12,7 @@ import type { Shot } from './shots.ts';
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const PREFIX = '/registry/apiextensions.k8s.io/customresourcedefinitions/';
 
-/** A server, and a way past its API into its storage. */
+/** A server, and a way to write to its storage without its API. */
 export interface Server {
   send(shot: Shot): Promise<Answer>;
   /**
@@ -36,8 +36,8 @@ interface Body {
 }
 
 /**
- * Compares the answers to all cases, or to those whose name contains `only`. Returns how many were
- * compared.
+ * Compares the answers to all cases, or to those whose name contains `only`. Returns the number of
+ * compared cases.
  */
 export async function compareDefinitions(
   ours: Server,
@@ -59,7 +59,7 @@ export async function compareDefinitions(
   return compared;
 }
 
-/** What is recorded of an answer. */
+/** The recorded parts of an answer. */
 export interface Outcome {
   readonly code: number;
   readonly warnings?: readonly string[];
@@ -68,7 +68,8 @@ export interface Outcome {
 }
 
 /**
- * Returns what an answer comes to: the causes of a refusal, sorted; its message, if it has none.
+ * Returns the recorded parts of an answer: the causes of a refusal, sorted; its message, if it has
+ * none.
  */
 export function outcomeOf({ code, body, warnings }: Answer): Outcome {
   const causes = causesOf(body as Status).toSorted();
@@ -80,12 +81,12 @@ export function outcomeOf({ code, body, warnings }: Answer): Outcome {
   };
 }
 
-/** Sends a case to a server that is ours: without waiting for what takes time elsewhere. */
+/** Sends a case to our server, without the waits that other servers need. */
 export function sendCase(server: Server, given: DefinitionCase): Promise<Answer> {
   return answerOf(server, given);
 }
 
-/** Returns the answer; what keeps the case from being run counts as one. */
+/** Returns the answer. An error that keeps the case from running counts as an answer. */
 async function answerOf(server: Server, given: DefinitionCase): Promise<Answer> {
   try {
     return await new Case(server, given).answer();
@@ -94,7 +95,7 @@ async function answerOf(server: Server, given: DefinitionCase): Promise<Answer> 
   }
 }
 
-/** One case on one server. */
+/** Runs one case on one server. */
 class Case {
   readonly #server: Server;
   readonly #given: DefinitionCase;
@@ -149,7 +150,7 @@ class Case {
 
   async #update(): Promise<Answer> {
     const path = this.#path + (this.#given.status === true ? '/status' : '');
-    // The server itself writes the status at any time.
+    // The server itself may write the status at any time.
     for (;;) {
       const current = (await this.#send('GET', this.#path, undefined)).body as Body;
       const metadata = {
@@ -167,7 +168,7 @@ class Case {
   async #remove(): Promise<void> {
     const { code } = await this.#send('GET', this.#path, undefined);
     if (code === 404) return;
-    // A definition that is not valid may not be served, and then it cannot be cleaned up.
+    // A definition that is not valid may not be served; then it cannot be cleaned up.
     const { old, stored } = this.#given;
     if (this.#server.store === undefined) await this.#send('DELETE', this.#path, undefined);
     else await this.#server.store(PREFIX + nameOf((old ?? stored) as Json), undefined);
@@ -244,7 +245,7 @@ function messageOf({ message = '' }: Status): string {
   return withoutGenerated(message);
 }
 
-/** Generated names are random. */
+/** Returns the message without generated names, which are random. */
 function withoutGenerated(message: string): string {
   return message.replaceAll(/widgets-[a-z0-9]{5}/g, 'widgets-?????');
 }

@@ -1,9 +1,9 @@
-// Whether two answers are the same, but for what two servers cannot have in common: identities,
-// times, and addresses that they give out.
+// Compares two answers, without the values that differ between any two servers: identities, times,
+// and allocated addresses.
 
 export interface Answer {
   readonly code: number;
-  /** The body, parsed. */
+  /** The parsed body. */
   readonly body: unknown;
   readonly warnings: readonly string[];
 }
@@ -33,7 +33,7 @@ function parsedLines(text: string): unknown[] | undefined {
 
 type JsonObject = Record<string, unknown>;
 
-/** What differs, a line each with its path; empty: nothing. */
+/** Returns the differences, a line each with its path. Empty: none. */
 export function differences(ours: Answer, theirs: Answer): readonly string[] {
   const found: string[] = [];
   if (ours.code !== theirs.code) found.push(`code: ${ours.code}, reference ${theirs.code}`);
@@ -75,9 +75,10 @@ interface Cause {
 }
 
 /**
- * The causes of an invalid object are compared as a set. Go visits maps in any order, several
- * layers of the reference find the same mistake, and what it calls a value (a dump of its own
- * structures, a diff of two) is not meant to be read by programs.
+ * Returns the body with the causes of an invalid object sorted, since they are compared as a set:
+ * Go visits maps in any order, and several layers of the reference report the same mistake. Values
+ * in the reference's causes (dumps and diffs of its own structures) are left out: they are not
+ * meant for programs.
  */
 function withSortedCauses(body: unknown): unknown {
   if (!isObject(body) || body['reason'] !== 'Invalid') return body;
@@ -111,14 +112,14 @@ function normalized(value: unknown, path = ''): unknown {
   const result: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
     const at = `${path}.${key}`;
-    // Our own words; and ages of objects, which another run may have made.
+    // Descriptions are our own, and ages belong to objects that another run may have created.
     if (key === 'description' && path.includes('.columnDefinitions')) result[key] = 'description';
     else if (key === 'cells')
       result[key] = (item as unknown[]).map((cell) =>
         /^\d+[smh]/.test(String(cell)) ? 'age' : cell,
       );
     else if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
-    // In a dry run the reference counts up from the end of the range.
+    // In a dry run the reference allocates ports from the end of the range upwards.
     else if (
       /^(nodePort|healthCheckNodePort)$/.test(key) &&
       typeof item === 'number' &&

@@ -1,6 +1,6 @@
-// Conversion webhooks: one webhook on loopback converts for both servers, in every way that a
-// response can be wrong, and both answer. A webhook is called on the machine of this command, so
-// the other server must run there, too.
+// Compares conversion webhooks. One webhook on loopback converts for both servers, with every kind
+// of wrong response, and the answers of both are compared. A webhook is called on the machine of
+// this command, so the other server must run there, too.
 
 import {
   respondJson,
@@ -27,7 +27,7 @@ const GROUP = 'conversions.custom-kinds.example.com';
 const collection = (version: string): string =>
   `/apis/${GROUP}/${version}/namespaces/default/lengths`;
 
-/** v1 has spec.size, v2 has spec.length: the same value. */
+/** Converts objects: v1 has spec.size, v2 has spec.length with the same value. */
 function converted({ objects, desiredAPIVersion }: Request): Converted[] {
   return objects.map(({ spec = {}, ...object }) => {
     const value = spec['size'] ?? spec['length'];
@@ -69,7 +69,7 @@ const plain = (code: number, type: string, text: string): Respond => {
 
 const right: Respond = changed((object) => object);
 
-/** What the webhook does when an object is read for the first time. */
+/** The webhook's responses to the first read of an object, by case. */
 const BEHAVIOURS: Readonly<Record<string, Respond>> = {
   right,
   'another UID': json((request) => review({ ...answer(request, converted(request)), uid: 'x' })),
@@ -153,7 +153,7 @@ function definitionFor(webhook: WebhookServer): CustomObjectCase {
   };
 }
 
-/** Returns how many requests were sent. */
+/** Returns the number of requests. */
 export async function compareConversions(
   ours: Server,
   theirs: Server,
@@ -178,7 +178,8 @@ export async function compareConversions(
       respond = behaviour;
       await compare(title, creation('v1', name, { size: index }));
       await compare(title, shotOf('GET', `${collection('v2')}/${name}`));
-      // Upstream's caches convert what is there already; a new object is what both convert now.
+      // Upstream's caches already convert the existing objects; both servers convert a new object
+      // at the time of the request.
       await compare(title, creation('v2', `new-${name}`, { length: index }));
       respond = right;
       await compare(

@@ -11,7 +11,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 export interface CustomObjectCase {
   readonly name: string;
-  /** Is created first, and established before the requests are sent. */
+  /** The definition is created first, and established before the requests are sent. */
   readonly definition: Json;
   readonly requests: readonly Shot[];
 }
@@ -194,10 +194,12 @@ const plain: CustomObjectCase = {
       '?fieldValidation=Warn&dryRun=All',
     ),
     crontabs.post(
-      '{"apiVersion":"custom-kinds.example.com/v1","kind":"CronTab","metadata":{"name":"d","foo":1},"spec":{"schedule":"* *","schedule":"a b"}}',
+      '{"apiVersion":"custom-kinds.example.com/v1","kind":"CronTab","metadata":{"name":"d",' +
+        '"foo":1},"spec":{"schedule":"* *","schedule":"a b"}}',
     ),
     crontabs.post(
-      '{"apiVersion":"custom-kinds.example.com/v1","kind":"CronTab","metadata":{"name":"d2","foo":1},"spec":{"schedule":"* *","schedule":"a b"}}',
+      '{"apiVersion":"custom-kinds.example.com/v1","kind":"CronTab","metadata":{"name":"d2",' +
+        '"foo":1},"spec":{"schedule":"* *","schedule":"a b"}}',
       '?fieldValidation=Strict',
     ),
     crontabs.create('UPPER', { spec: { schedule: '* *' } }),

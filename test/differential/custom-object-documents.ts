@@ -1,5 +1,5 @@
-// What discovery and OpenAPI say of a custom resource, as far as two servers can say the same: not
-// descriptions, which are our own.
+// Compares the entries of a custom resource in discovery and OpenAPI, without descriptions, which
+// are our own.
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -51,7 +51,9 @@ function operationOf(method: string, value: unknown): [string, unknown][] {
   return [[method, { operationId, action, gvk }]];
 }
 
-/** Descriptions of apiVersion, kind and metadata are not the definition's. */
+/**
+ * Removes the descriptions of apiVersion, kind and metadata, which do not come from the definition.
+ */
 function withoutForeignDescriptions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutForeignDescriptions);
   if (typeof value !== 'object' || value === null) return value;

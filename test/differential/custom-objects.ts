@@ -18,7 +18,10 @@ const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 const ATTEMPTS = 300;
 const PAUSE_MS = 100;
 
-/** `only`: names of cases; default: all. Returns how many requests were sent. */
+/**
+ * Compares the answers to all requests. `only`: names of cases; default: all. Returns the number of
+ * requests.
+ */
 export async function compareCustomObjects(
   ours: Server,
   theirs: Server,
@@ -42,14 +45,14 @@ export async function compareCustomObjects(
   return sent;
 }
 
-/** Upstream blames itself for some mistakes of clients (README, «Differences»). */
+/** Returns whether upstream answers 500 for a client's mistake (README, «Differences»). */
 function isBlamedOnServer(ours: Answer, theirs: Answer): boolean {
   const messageOf = ({ body }: Answer): unknown =>
     (body as { readonly message?: unknown } | null)?.message;
   return ours.code === 400 && theirs.code === 500 && messageOf(ours) === messageOf(theirs);
 }
 
-/** Compares discovery and OpenAPI. Returns how many documents were compared. */
+/** Compares discovery and OpenAPI. Returns the number of compared documents. */
 async function compareDocuments(
   ours: Server,
   theirs: Server,

@@ -1,5 +1,5 @@
-// What upstream's API server makes of custom resources: the cases of the structural codec, sent to
-// it one by one.
+// Sends the cases of the structural codec to upstream's API server, one by one, and compares the
+// answers.
 
 import {
   type Body,
@@ -33,10 +33,10 @@ import type { Reference } from './reference.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** What is recorded of the reference server. */
+/** The recorded answers of the reference server. */
 export interface Recorded {
   readonly answers: Answers;
-  /** By the name of the case. */
+  /** Published definitions by the name of the case. */
   readonly published: Readonly<Record<string, PublishedAnswer>>;
 }
 
@@ -53,7 +53,7 @@ export function askUpstreamForRules(
   return answersOf(reference, ruleCases, report, RULE_GROUP);
 }
 
-/** A kind of the reference server that is made for one case. */
+/** A kind at the reference server, created for one case. */
 class CustomKind {
   readonly #group: string;
   readonly #reference: Reference;
@@ -69,15 +69,15 @@ class CustomKind {
     this.#plural = `thing${number}s`;
   }
 
-  /** Defines the kind, for its definitions in documents. */
+  /** Creates the kind's definition, for its schemas in OpenAPI documents. */
   async publish(): Promise<void> {
     await this.delete();
     await this.#define('POST', DEFINITIONS, wholeSchema(this.#given));
   }
 
   /**
-   * Returns the definitions of the kind and its list in a document. Undefined: it does not have
-   * them yet.
+   * Returns the schemas of the kind and its list in a document. Undefined: the document does not
+   * have them yet.
    */
   publishedIn(schemas: Readonly<Record<string, unknown>>): unknown[] | undefined {
     const [kind, list] = ['', 'List'].map(
@@ -139,7 +139,7 @@ class CustomKind {
       definition.metadata,
     );
     if (changed.code !== 200) return { schema: causesOf(changed) };
-    // The new schema is in force once a field that no case has is dropped.
+    // The server uses the new schema once it drops a field that no case has.
     await this.#until(async () => {
       const { warnings } = await this.#create({ unknownToAllCases: 1 }, 'probe', '?dryRun=All');
       return warnings.some((warning) => warning.includes('unknownToAllCases'));

@@ -1,5 +1,5 @@
-// What our server answers to the definitions of definition-cases.ts, against what Kubernetes 1.36.3
-// answers (definition-answers.json, recorded with compareDefinitions).
+// Compares our server's answers to the definitions of definition-cases.ts with the answers of
+// Kubernetes 1.36.3 (definition-answers.json, recorded with compareDefinitions).
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,11 +17,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** What our server answers otherwise, by the case: its words, and those of Kubernetes. */
+/**
+ * Intended differences by case: a part of our message, and the same part of Kubernetes' message.
+ */
 const OTHERWISE: Readonly<Record<string, readonly [ours: string, theirs: string]>> = {
   // The list of versions is missing, which is read as an empty list.
   'no spec': ['Invalid value: []: must have', 'Invalid value: null: must have'],
-  // Both refuse the pattern; ours has a limit of its size, which comes first.
+  // Both refuse the pattern; ours has a size limit, which is checked first.
   'schema: nested repetitions': ['expression too large', 'invalid repeat count: `{100}`'],
 };
 

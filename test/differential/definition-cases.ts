@@ -1,21 +1,21 @@
-// Good and bad definitions: for each rule of validation at least one definition that breaks it.
-// Each is sent to be created; a case with `old` or `stored` is an update of a definition that
-// exists. All of them are in the group GROUP, or below it.
+// Good and bad definitions: for each validation rule, at least one definition that breaks it. Each
+// is sent to be created; a case with `old` or `stored` is an update of an existing definition. The
+// group of each is GROUP, or below it.
 
 type Json = Readonly<Record<string, unknown>>;
 
 export interface DefinitionCase {
   readonly name: string;
-  /** The definition as it is sent. */
+  /** The definition in the request. */
   readonly body: Json;
-  /** The definition as it is created before, through the API: it is established. */
+  /** The existing definition: it is created through the API before, and established. */
   readonly old?: Json;
   /**
-   * The definition as it is in the storage before, put there past the API: older servers accepted
-   * what is not valid any more.
+   * The existing definition: it is written to the storage before, without the API. Older servers
+   * accepted definitions that are not valid any more.
    */
   readonly stored?: Json;
-  /** The update is one of the status subresource. */
+  /** The case updates the status subresource. */
   readonly status?: true;
 }
 
@@ -62,13 +62,16 @@ const names = (more: Json): Json =>
   });
 const versions = (...list: Json[]): Json => definition({ versions: list });
 const one = (more: Json): Json => versions(version(more));
-/** With this schema as a whole. */
+/** Returns a definition with this complete schema. */
 const schema = (root: unknown, more: Json = {}): Json =>
   one({ schema: { openAPIV3Schema: root }, ...more });
-/** With this schema of one field. */
+/** Returns a definition whose schema has this field. */
 const field = (property: unknown, more: Json = {}): Json =>
   schema(object({ spec: object({ a: property }) }), more);
-/** Two versions with schemas that differ: their errors have paths of their own. */
+/**
+ * Returns a definition with two versions and different schemas: their errors have paths of their
+ * own.
+ */
 const second = (property: unknown, more: Json = {}): Json =>
   versions(
     version(),

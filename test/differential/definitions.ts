@@ -1,6 +1,6 @@
-// Requests about definitions of kinds: what is rejected, what becomes of what is accepted, names in
-// conflict, versions and deletion. Each runs on both servers, in this order, from nothing to
-// nothing.
+// Requests about definitions of kinds: rejections, defaults of accepted definitions, conflicts of
+// names, versions and deletion. Each runs on both servers, in this order; at the beginning and at
+// the end there are no objects.
 
 import {
   ANYTHING,
@@ -71,7 +71,7 @@ const conversion = (value: unknown): Json => withSpec({ conversion: value });
 const webhook = (clientConfig: Json, conversionReviewVersions: unknown = ['v1']): Json =>
   conversion({ strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions } });
 
-/** None is stored: they are wrong, or sent with dryRun. */
+/** None of these definitions is stored: they are invalid, or sent with dryRun. */
 const validation: readonly Step[] = [
   { ...definition('anchors', 'Anchor') },
   {},
@@ -298,7 +298,7 @@ const validation: readonly Step[] = [
   webhook({ url: 'https://x' }, ['v1', 'v1', 'Bad!']),
 ].map(dry);
 
-/** One definition: how it is read and changed. */
+/** Reads and changes of one definition. */
 const life: readonly Step[] = [
   send(
     'POST',
@@ -420,7 +420,7 @@ const conflicts: readonly Step[] = [
   answersWith(at('chains'), 404),
 ];
 
-/** Two of upstream's controllers add conditions, in any order. */
+/** Sorts conditions: two of upstream's controllers add them in any order. */
 const sortedConditions: Request['part'] = (body) => {
   const { status, ...rest } = body as { status: { conditions?: readonly { type: string }[] } };
   return {
@@ -464,7 +464,7 @@ const approval: readonly Step[] = [
   answersWith(`${DEFINITIONS}/anchors.differential.k8s.io`, 404),
 ];
 
-/** A definition with an object that a finalizer holds. */
+/** Deletion of a definition with an object that a finalizer holds. */
 const deletion: readonly Step[] = [
   send('POST', objects('anchors', 'v2'), {
     ...object('Anchor', 'held', {}, 'v2'),

@@ -1,5 +1,6 @@
-// Which empty lists and maps the server tells from missing ones, for all kinds: as `told-apart.tsv`
-// recorded it of upstream's (`npm run differential -- --kinds empties --record-empties FILE`).
+// Tests for all kinds which empty lists and maps the server treats differently from missing ones,
+// against the record of upstream's answers in `empties.tsv` (`npm run differential -- --kinds
+// empties --record-empties FILE`).
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -13,12 +14,12 @@ import { creation, removal, servedKind, targetOf } from './shots.ts';
 
 let server: Ours;
 beforeAll(async () => {
-  // Times stand still: two answers are compared.
+  // The clock stands still, since two answers are compared.
   server = await Ours.start({ clock: new VirtualClock() });
 });
 afterAll(() => server.stop());
 
-const recorded = readFileSync(new URL('told-apart.tsv', import.meta.url), 'utf8')
+const recorded = readFileSync(new URL('empties.tsv', import.meta.url), 'utf8')
   .split('\n')
   .slice(0, -1);
 const all = [...samples, ...kindManifests];

@@ -1,6 +1,6 @@
 // Requests about objects in which one list, map or object is empty, and the same requests without
-// it. Most of what a server answers is the same for both; `told-apart.tsv` has the places where it
-// is not.
+// it. Most answers of a server are the same for both; `empties.tsv` lists the places where they
+// differ.
 
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';
 import type { Answer } from './compare.ts';
@@ -14,23 +14,21 @@ export interface Place {
   readonly path: Path;
   /** [] or {}. */
   readonly empty: unknown;
-  /** An object, which is a value even where nothing is set in it. */
+  /** The empty value is an object, which is a value even without any field. */
   readonly isMessage: boolean;
 }
 
-/** So deep do places go into objects that the manifest does not have. */
+/** The depth limit of places in objects that the manifest does not have. */
 const DEEPEST_ADDED = 2;
-/** What pods are made of is tried in pods only: other kinds have the same rules for it. */
+/** Parts of pods are tried in pods only: other kinds have the same rules for them. */
 const POD_SPEC = 'core/v1.PodSpec';
-/** The server writes them, or they say which object is meant. */
+/** Fields that the server writes, or that identify the object. */
 const SKIPPED: ReadonlySet<string> = new Set([
   'metadata.managedFields',
   'metadata.ownerReferences',
 ]);
 
-/**
- * Yields the places of a manifest: every list and map, and every object that a pointer may lead to.
- */
+/** Yields the places of a manifest: every list and map, and every object behind a pointer. */
 export function* emptyPlaces(
   message: MessageDescriptor,
   manifest: unknown,
@@ -81,13 +79,13 @@ export const WAYS = ['create', 'update', 'merge', 'strategic', 'json', 'apply'] 
 export type Way = (typeof WAYS)[number];
 
 /**
- * Reports whether `told-apart.tsv` records the place. Messages are left out since nobody takes an
- * empty one for a missing one, and patches since they are decoded and checked as updates are.
+ * Returns whether `empties.tsv` records the place. Messages are left out since no server takes an
+ * empty one for a missing one, and patches since they are decoded and checked like updates.
  */
 export const isRecorded = ({ isMessage }: Place, way: Way): boolean =>
   !isMessage && (way === 'create' || way === 'update');
 
-/** Returns a line of `told-apart.tsv`. */
+/** Returns a line of `empties.tsv`. */
 export const recordLine = (
   { kind, name }: Target,
   place: Place,
@@ -95,7 +93,7 @@ export const recordLine = (
   outcome: string,
 ): string => [kind, name, placeName(place), way, outcome].join('\t');
 
-/** Returns a request that has `value` at the place; undefined: nothing is there. */
+/** Returns a request that has `value` at the place. `value` undefined: the field is missing. */
 export function emptyShot(
   { manifest, collection, name }: Target,
   place: Place,
@@ -147,8 +145,8 @@ export function emptyShot(
 }
 
 /**
- * Returns what the answer to the request with the empty value has and the other one has not;
- * undefined: they are the same.
+ * Returns the parts of the answer to the empty value that the other answer does not have.
+ * Undefined: the answers are the same.
  */
 export function difference(without: Answer, withEmpty: Answer): string | undefined {
   const sameCode = without.code === withEmpty.code;
@@ -158,7 +156,7 @@ export function difference(without: Answer, withEmpty: Answer): string | undefin
     ...(sameCode ? leaves(body, '') : []),
     ...(sameCode ? warnings.map((text) => `warning: ${text}`) : []),
   ]) as [string[], string[]];
-  // Each place once: upstream finds some mistakes in two ways.
+  // Each place is listed once: upstream finds some mistakes in two ways.
   const lines = [
     ...after.filter((line) => !before.includes(line)).map((line) => `+${line}`),
     ...before.filter((line) => !after.includes(line)).map((line) => `-${line}`),
@@ -173,14 +171,14 @@ function causesOf(body: unknown): string[] {
   const causes = (
     body['details'] as { readonly causes?: readonly Readonly<Record<string, string>>[] } | undefined
   )?.causes;
-  // What a list of causes repeats, or dumps of Go's own structures, is no part of the rule.
+  // The text of causes, which may repeat values or dump Go's own structures, is not compared.
   if (causes === undefined) return [String(body['message'])];
   return causes.map(({ reason, field }) => `${field}: ${reason}`);
 }
 
 /**
- * What differs between any two answers, and what says who wrote a field, which follows from the
- * fields.
+ * Keys whose values differ between any two answers, and keys of managed fields, which follow from
+ * the fields.
  */
 const UNIQUE: ReadonlySet<string> = new Set([
   'manager',
@@ -210,7 +208,7 @@ function leaves(value: unknown, path: string): string[] {
   return [`${path}=${JSON.stringify(value)}`.replaceAll(UID, 'UID')];
 }
 
-/** A copy with another value at the path; undefined takes it away. */
+/** Returns a copy with another value at the path; undefined removes it. */
 function withValue(object: Readonly<JsonObject>, path: Path, value: unknown): JsonObject {
   const copy = structuredClone(object) as JsonObject;
   let parent = copy as Record<string | number, unknown>;

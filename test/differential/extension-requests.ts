@@ -62,8 +62,8 @@ export const answersWith = (path: string, code: number): Settle => ({
 });
 
 /**
- * Waits until the document of a group version, or of everything, mentions the text or no longer
- * does.
+ * Waits until the document of a group version, or the one of all groups, mentions the text or no
+ * longer does.
  */
 export const mentions = (path: string, text: string, expected = true, accept?: string): Settle => ({
   settle: `${expected ? 'mentions' : 'no longer mentions'} ${text}`,

@@ -1,5 +1,5 @@
-// `npm run differential`: the same requests to two API servers, and where their answers differ.
-// README.md beside this has the flags.
+// `npm run differential`: sends the same requests to two API servers, and reports the differences
+// of their answers. The README beside this file describes the flags.
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -50,7 +50,7 @@ if (flags.reference === undefined) {
   );
   process.exit(2);
 }
-/** What `--kinds` takes besides kinds. */
+/** The values of `--kinds` that are not kinds. */
 const PARTS: readonly string[] = [
   'wire',
   'requests',
@@ -183,7 +183,10 @@ try {
 console.log(`${sent} requests, ${different} answered differently`);
 process.exitCode = different > 0 ? 1 : 0;
 
-/** Returns the places that the reference tells apart from missing ones, and what it answers. */
+/**
+ * Returns the places where the reference answers differently to an empty and to a missing value,
+ * with the difference.
+ */
 async function compareEmpties(target: Target): Promise<string[]> {
   const message = messageOf(String(target.manifest['apiVersion']), target.kind);
   if (message === undefined) throw new Error(`no schema for ${target.kind}`);
@@ -206,7 +209,10 @@ async function removeFrom(target: Target): Promise<void> {
   for (const step of removal(target)) await Promise.all([reference.send(step), server.send(step)]);
 }
 
-/** Removes what an interrupted run has left at the reference server, and waits until it is gone. */
+/**
+ * Removes definitions of an interrupted run from the reference server, and waits until they are
+ * gone.
+ */
 async function removeDefinitions(): Promise<void> {
   const held = `/apis/${GROUP}/v2/namespaces/default/anchors/held`;
   await reference.send({

@@ -1,10 +1,11 @@
-// The metrics of two API servers: those that both publish have the same type and the same labels.
+// Compares the metrics of two API servers: metrics that both publish must have the same type and
+// the same labels.
 
 import { readFileSync } from 'node:fs';
 
 export interface Family {
   readonly type: string;
-  /** Of any of its samples, sorted. Undefined: it has none. */
+  /** The labels of all its samples, sorted. Undefined: it has no sample. */
   readonly labels: string | undefined;
   readonly stability: string;
 }
@@ -45,8 +46,8 @@ function familiesOf(text: string): ReadonlyMap<string, Family> {
 }
 
 /**
- * Published by a server with a file, with deprecated requests, or with controllers:
- * test/scenarios/metrics has these.
+ * Metrics that a server publishes only with a file, with deprecated requests, or with controllers:
+ * test/scenarios/metrics tests them.
  */
 const NOT_HERE =
   /^(apiserver_storage_size_bytes|apiserver_requested_deprecated_apis|workqueue_.*)$/;
@@ -57,7 +58,7 @@ const absent = new Set(
     .map((line) => line.split('\t')[0]),
 );
 
-/** What differs, a line each, of metrics that upstream keeps stable or nearly so. */
+/** Returns the differences of metrics that upstream calls stable or beta, a line each. */
 export function metricDifferences(ours: string, theirs: string): readonly string[] {
   const own = familiesOf(ours);
   return [...familiesOf(theirs)].flatMap(([name, { type, labels, stability }]) => {

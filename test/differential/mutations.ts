@@ -1,5 +1,5 @@
-// Changes to objects that are right: each makes something that a server may refuse, fill in, or
-// take, and that tells whether two servers have the same rules.
+// Changes to valid objects. Each results in an object that a server may reject, default, or accept,
+// and shows whether two servers have the same rules.
 
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';
 import type { SeededRandom } from '#machinery/random.ts';
@@ -22,7 +22,7 @@ const TEXTS = [
   'example.com/foo',
   'example.com/Foo_1',
   'kubernetes.io/foo',
-  'nobody.example.com',
+  'other.example.com',
   '10.0.0.1',
   '010.0.0.1',
   '::1',
@@ -107,12 +107,13 @@ export class Mutator {
     this.#random = random;
   }
 
-  /** The object with one to three changes, and what they are. */
+  /** Returns the object with one to three changes, and their descriptions. */
   mutated(
     message: MessageDescriptor,
     object: JsonObject,
   ): { readonly object: JsonObject; readonly changes: readonly string[] } {
-    // By its JSON: what two places share in the sample is two things in the copy.
+    // The copy goes through JSON, so that a value that two places of the sample share becomes two
+    // values.
     const result = JSON.parse(JSON.stringify(object)) as JsonObject;
     const changes: string[] = [];
     for (let left = this.#pick([1, 1, 1, 2, 2, 3]); left > 0; left--)
@@ -122,7 +123,7 @@ export class Mutator {
 
   #change(message: MessageDescriptor, object: JsonObject): string {
     const places = [...placesIn(message, object, '')];
-    // Most of what an object says is in its spec; its metadata is much the same for all kinds.
+    // Most rules are about the spec; the metadata of all kinds is much the same.
     const inner = places.filter(({ path }) => !/^\.(metadata|apiVersion|kind|status)/.test(path));
     const { path, holder, key, field, type } = this.#pick(
       inner.length > 0 && this.#random.int(8) > 0 ? inner : places,
@@ -182,7 +183,7 @@ export class Mutator {
   #message(message: MessageDescriptor, depth: number): JsonObject {
     const object: JsonObject = {};
     const { fields } = message;
-    // Of a union one member is right, two are not.
+    // One member of a union is valid, two are not.
     const chosen =
       message.union !== undefined || fields.length > 20
         ? Array.from({ length: 1 + (this.#random.int(4) === 0 ? 1 : 0) }, () => this.#pick(fields))
@@ -246,7 +247,10 @@ interface Place {
   readonly type: TypeRef;
 }
 
-/** Everywhere that something is or could be, managed fields and what the server sets apart. */
+/**
+ * Yields every place that has or could have a value, without managed fields and fields that the
+ * server sets.
+ */
 function* placesIn(message: MessageDescriptor, object: JsonObject, path: string): Generator<Place> {
   for (const field of message.fields) {
     const at = `${path}.${field.name}`;

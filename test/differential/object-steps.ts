@@ -1,6 +1,7 @@
 // Requests about objects of a kind that a definition makes, beside the cases of
 // custom-object-cases.ts: every verb, every kind of patch, subresources, tables, documents and
-// watches. Each runs on both servers, in this order, from nothing to nothing.
+// watches. Each runs on both servers, in this order; at the beginning and at the end there are no
+// objects.
 
 import {
   answersWith,
@@ -33,8 +34,8 @@ const CLUSTER = `/apis/${GROUP}/v1/fleets`;
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 /**
- * `description` makes the schemas of versions differ: what all versions share belongs to the
- * definition for upstream's validation.
+ * Returns a schema. `description` makes the schemas of versions differ: upstream validates parts
+ * that all versions share as parts of the definition.
  */
 const schemaOf = (description: string): Json => ({
   type: 'object',
@@ -208,7 +209,10 @@ const inGroup = (values: Definitions | undefined): Definitions =>
       ([name]) => name.includes(GROUP) || name.startsWith('com.example.differential'),
     ),
   );
-/** Parameters are compared by the tests of documents: upstream shares them between operations. */
+/**
+ * Returns the operations without their parameters, which the tests of documents compare: upstream
+ * shares parameters between operations.
+ */
 const operations = (paths: Definitions | undefined): unknown =>
   JSON.parse(
     JSON.stringify(paths ?? {}, (name, value: unknown) =>
@@ -233,7 +237,7 @@ const aggregated: Request['part'] = (body) =>
   (body as { items: { metadata: { name: string } }[] }).items.find(
     ({ metadata }) => metadata.name === GROUP,
   );
-/** Upstream lists kinds in no order. */
+/** Sorts the kinds, which upstream lists in no order. */
 const sortedResources: Request['part'] = (body) => {
   const { resources, ...rest } = body as { resources: readonly { name: string }[] };
   return { ...rest, resources: resources.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
@@ -313,11 +317,13 @@ const creation: readonly Step[] = [
   dry('not json'),
   dry('[]'),
   dry(
-    '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},"spec":{"flag":"aa","flag":"bb"}}',
+    '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},' +
+      '"spec":{"flag":"aa","flag":"bb"}}',
     STRICT,
   ),
   dry(
-    '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},"spec":{"flag":"aa","flag":"bb"}}',
+    '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},' +
+      '"spec":{"flag":"aa","flag":"bb"}}',
   ),
   ...[
     { flag: undefined },
@@ -583,7 +589,8 @@ const watching: readonly Step[] = [
   get(`${V1}?watch=1&resourceVersion=0&timeoutSeconds=1&fieldSelector=spec.flag%3Dblue`, TABLE),
   get(`${V1}?watch=1&resourceVersion=0&timeoutSeconds=1&fieldSelector=spec.flag%3Dblue`, PARTIAL),
   get(
-    `${V1}?watch=1&timeoutSeconds=4&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&fieldSelector=metadata.name%3Dtwo`,
+    `${V1}?watch=1&timeoutSeconds=4&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&` +
+      'allowWatchBookmarks=true&fieldSelector=metadata.name%3Dtwo',
   ),
   get(`${V1}?watch=1&timeoutSeconds=1&sendInitialEvents=true`),
   get(

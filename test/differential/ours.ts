@@ -1,4 +1,4 @@
-// Our API server, in the process.
+// Our API server, in the process of the comparison.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { encodeForStorage } from '#api/machinery/codec/storage-codec.ts';
@@ -36,7 +36,7 @@ export class Ours {
     return new Ours(server);
   }
 
-  /** What it serves. */
+  /** Returns the published kinds. */
   get kinds(): readonly Kind[] {
     return this.#server.server.catalog.snapshot().publishedKinds();
   }
@@ -62,7 +62,7 @@ export class Ours {
     });
   }
 
-  /** Puts an object into the storage, past the API, or deletes it (`json` is undefined). */
+  /** Writes an object to the storage, without the API. Deletes it if `json` is undefined. */
   async store(key: string, json: string | undefined): Promise<void> {
     const { storage } = this.#server;
     await storage.guaranteedUpdate(key, () =>
@@ -84,7 +84,7 @@ interface StoredObject {
   readonly apiVersion: string;
 }
 
-/** Stored objects begin with their kind. */
+/** Returns the stored bytes: stored objects begin with their kind. */
 function storedForm({ kind, apiVersion, ...rest }: StoredObject): Uint8Array {
   return encodeForStorage({ kind, apiVersion, ...rest });
 }

@@ -8,7 +8,10 @@ import type { WireAnswer, WireShot } from './wire.ts';
 export class Reference {
   readonly #url: URL;
   readonly #token: string;
-  /** It is a server for tests on this machine, with a certificate of its own making. */
+  /**
+   * The certificate is not checked: the server is a test server on this machine, with a certificate
+   * of its own making.
+   */
   readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: 4 });
 
   constructor(url: string, token: string) {
@@ -17,7 +20,8 @@ export class Reference {
   }
 
   /**
-   * A connection that is closed instead of an answer, as by a panic, is told as the status code 0.
+   * Sends a request. A connection that is closed without an answer, as by a panic, is reported as
+   * the status code 0.
    */
   async send(shot: Shot): Promise<Answer> {
     try {
@@ -60,7 +64,7 @@ export class Reference {
     });
   }
 
-  /** The answer as it came. */
+  /** Returns the answer as it came. */
   wire({ path, method = 'GET', headers, body = '' }: WireShot): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
       const sent = request(
@@ -98,7 +102,7 @@ export class Reference {
   }
 }
 
-/** The texts of the warning headers: `299 - "…"`. */
+/** Returns the texts of the warning headers: `299 - "…"`. */
 function warningTexts(raw: readonly string[]): string[] {
   return raw.flatMap((name, index) => {
     if (index % 2 !== 0 || name.toLowerCase() !== 'warning') return [];

@@ -1,5 +1,5 @@
-// Requests that are not about what an object says: how it is read, listed, patched, deleted, and
-// what its subresources answer. Each runs on both servers, in this order, from the same state.
+// Requests about everything but the validation of objects: reads, lists, patches, deletes, and
+// subresources. Each runs on both servers, in this order, from the same state.
 
 import type { Shot } from './shots.ts';
 
@@ -60,7 +60,7 @@ const pod = (name: string): object => ({
 
 const LIST = `${CORE}/configmaps?labelSelector=set%3Dlist`;
 
-/** From nothing to nothing: what is made is deleted again. */
+/** The requests delete every object that they create. */
 export const requests: readonly Shot[] = [
   send('DELETE', `${CORE}/configmaps`, ''),
   // Lists
@@ -105,7 +105,8 @@ export const requests: readonly Shot[] = [
   get(`${CORE}/configmaps?fieldSelector=metadata.name`),
   get(`/api/v1/configmaps?fieldSelector=metadata.namespace%3Ddefault&labelSelector=set`),
   get(
-    `/api/v1/pods?fieldSelector=spec.nodeName%3D,status.phase%3DPending,spec.restartPolicy%3DAlways,spec.hostNetwork%3Dfalse`,
+    '/api/v1/pods?fieldSelector=spec.nodeName%3D,status.phase%3DPending,' +
+      'spec.restartPolicy%3DAlways,spec.hostNetwork%3Dfalse',
   ),
   get(`/api/v1/pods?fieldSelector=spec.nothing%3D`),
   get(LIST, TABLE),
@@ -123,19 +124,19 @@ export const requests: readonly Shot[] = [
   get(`${CORE}/configmaps/list-a`, 'application/yaml;as=Table;v=v1;g=meta.k8s.io,application/json'),
   get(`${CORE}/configmaps/list-a?resourceVersion=a`),
   get(`${CORE}/configmaps/list-a?resourceVersion=0`),
-  get(`${CORE}/configmaps/nobody`),
+  get(`${CORE}/configmaps/missing`),
   get(`${CORE}/nobodies`),
   get(`${CORE}/nobodies/it`),
-  get(`/apis/nobody.example.com/v1/things`),
+  get(`/apis/other.example.com/v1/things`),
   get(`/apis/apps/v2/deployments`),
   get('/api/v2'),
-  get('/api/v1/namespaces/nobody/configmaps'),
-  get('/api/v1/namespaces/nobody'),
+  get('/api/v1/namespaces/missing/configmaps'),
+  get('/api/v1/namespaces/missing'),
   get('/healthz'),
-  get('/readyz?verbose=1&exclude=nobody'),
+  get('/readyz?verbose=1&exclude=missing'),
   get('/livez/ping'),
-  get('/livez/nobody'),
-  get('/nobody'),
+  get('/livez/missing'),
+  get('/missing'),
   send('POST', `${CORE}/configmaps/list-a`, configMap('list-a')),
   send('PUT', `${CORE}/configmaps`, configMap('list-a')),
   send('PATCH', `${CORE}/configmaps`, {}, MERGE),
@@ -231,7 +232,7 @@ export const requests: readonly Shot[] = [
     kind: 'ConfigMap',
     metadata: { name: 'it', resourceVersion: '1' },
   }),
-  send('POST', '/api/v1/namespaces/nobody/configmaps', configMap('it')),
+  send('POST', '/api/v1/namespaces/missing/configmaps', configMap('it')),
   send('PUT', `${CORE}/configmaps/list-a`, configMap('list-b')),
   send('PUT', `${CORE}/configmaps/list-a`, {
     apiVersion: 'v1',
@@ -262,7 +263,7 @@ export const requests: readonly Shot[] = [
     immutable: false,
     data: { x: 'z' },
   }),
-  send('PUT', `${CORE}/configmaps/nobody`, configMap('nobody')),
+  send('PUT', `${CORE}/configmaps/missing`, configMap('missing')),
   // Patches
   send('PATCH', `${CORE}/configmaps/list-b`, { data: { a: null, n: 'm' } }, MERGE),
   send('PATCH', `${CORE}/configmaps/list-b`, { data: null }, MERGE),
@@ -272,7 +273,7 @@ export const requests: readonly Shot[] = [
   send('PATCH', `${CORE}/configmaps/list-b`, { metadata: { resourceVersion: '1' } }, MERGE),
   send('PATCH', `${CORE}/configmaps/list-b`, { kind: 'Secret' }, MERGE),
   send('PATCH', `${CORE}/configmaps/list-b`, {}, 'application/nonsense'),
-  send('PATCH', `${CORE}/configmaps/nobody`, {}, MERGE),
+  send('PATCH', `${CORE}/configmaps/missing`, {}, MERGE),
   send('PATCH', `${CORE}/configmaps/list-b?fieldValidation=Strict`, { nothing: 1 }, MERGE),
   send(
     'PATCH',
@@ -508,7 +509,7 @@ export const requests: readonly Shot[] = [
     { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'd' }, spec: { replicas: 7 } },
     APPLY,
   ),
-  send('PATCH', `${APPS}/deployments/nobody/scale`, { spec: { replicas: 1 } }, MERGE),
+  send('PATCH', `${APPS}/deployments/missing/scale`, { spec: { replicas: 1 } }, MERGE),
   send(
     'PATCH',
     `${APPS}/deployments/d/status`,
@@ -564,10 +565,10 @@ export const requests: readonly Shot[] = [
     metadata: { name: 'p' },
     target: { kind: 'Wrong', name: 'n' },
   }),
-  send('POST', `${CORE}/pods/nobody/binding`, {
+  send('POST', `${CORE}/pods/missing/binding`, {
     apiVersion: 'v1',
     kind: 'Binding',
-    metadata: { name: 'nobody' },
+    metadata: { name: 'missing' },
     target: { name: 'n' },
   }),
   send(
@@ -619,10 +620,10 @@ export const requests: readonly Shot[] = [
     kind: 'Eviction',
     metadata: { name: 'q' },
   }),
-  send('POST', `${CORE}/pods/nobody/eviction`, {
+  send('POST', `${CORE}/pods/missing/eviction`, {
     apiVersion: 'policy/v1',
     kind: 'Eviction',
-    metadata: { name: 'nobody' },
+    metadata: { name: 'missing' },
   }),
   send('POST', `${CORE}/pods/p/eviction?dryRun=All`, {
     apiVersion: 'policy/v1',
@@ -634,7 +635,7 @@ export const requests: readonly Shot[] = [
     kind: 'TokenRequest',
     spec: { expirationSeconds: 1 },
   }),
-  send('POST', `${CORE}/serviceaccounts/nobody/token`, {
+  send('POST', `${CORE}/serviceaccounts/missing/token`, {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
     spec: {},

@@ -1,4 +1,4 @@
-// Objects that say more than those of the end-to-end test, so that changes to them reach more
+// Objects with more fields than those of the end-to-end test, so that changes to them reach more
 // rules.
 
 import type { KindManifest } from '../e2e/kinds.ts';
@@ -202,7 +202,7 @@ const entries: readonly (readonly [
           { name: 'host', hostPath: { path: '/p', type: 'Directory' } },
           {
             name: 'csi',
-            csi: { driver: 'nobody.example.com', nodePublishSecretRef: { name: 'it' } },
+            csi: { driver: 'other.example.com', nodePublishSecretRef: { name: 'it' } },
           },
           { name: 'image', image: { reference: 'busybox', pullPolicy: 'Always' } },
           {
@@ -287,7 +287,7 @@ const entries: readonly (readonly [
         capacity: { storage: '1Gi' },
         accessModes: ['ReadWriteOnce'],
         csi: {
-          driver: 'nobody.example.com',
+          driver: 'other.example.com',
           volumeHandle: 'v',
           fsType: 'ext4',
           nodePublishSecretRef: { name: 'a', namespace: 'b' },
@@ -458,7 +458,7 @@ const entries: readonly (readonly [
         manualSelector: true,
         selector: { matchLabels: labels },
         podReplacementPolicy: 'Failed',
-        managedBy: 'example.com/somebody',
+        managedBy: 'example.com/other',
         podFailurePolicy: {
           rules: [{ action: 'FailJob', onExitCodes: { operator: 'NotIn', values: [1] } }],
         },
@@ -611,7 +611,7 @@ const entries: readonly (readonly [
     'StorageClass',
     'storageclasses',
     {
-      provisioner: 'nobody.example.com',
+      provisioner: 'other.example.com',
       parameters: { a: 'b' },
       reclaimPolicy: 'Retain',
       mountOptions: ['ro'],
@@ -717,7 +717,7 @@ const entries: readonly (readonly [
           ],
           constraints: [{ requests: ['a'], matchAttribute: 'example.com/a' }],
           config: [
-            { requests: ['a'], opaque: { driver: 'nobody.example.com', parameters: { a: 1 } } },
+            { requests: ['a'], opaque: { driver: 'other.example.com', parameters: { a: 1 } } },
           ],
         },
       },
@@ -729,7 +729,7 @@ const entries: readonly (readonly [
     'resourceslices',
     {
       spec: {
-        driver: 'nobody.example.com',
+        driver: 'other.example.com',
         nodeName: 'n',
         pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
         devices: [
@@ -754,7 +754,7 @@ const entries: readonly (readonly [
     {
       webhooks: [
         {
-          name: 'hook.nobody.example.com',
+          name: 'hook.other.example.com',
           clientConfig: { service: { name: 'a', namespace: 'b', path: '/c', port: 443 } },
           rules: [
             {
@@ -889,13 +889,13 @@ const entries: readonly (readonly [
     'volumeattachments',
     {
       spec: {
-        attacher: 'nobody.example.com',
+        attacher: 'other.example.com',
         nodeName: 'n',
         source: {
           inlineVolumeSpec: {
             accessModes: ['ReadWriteOnce'],
             capacity: { storage: '1Gi' },
-            csi: { driver: 'nobody.example.com', volumeHandle: 'h' },
+            csi: { driver: 'other.example.com', volumeHandle: 'h' },
           },
         },
       },
@@ -907,8 +907,8 @@ const entries: readonly (readonly [
     'deviceclasses',
     {
       spec: {
-        selectors: [{ cel: { expression: 'device.driver == "nobody.example.com"' } }],
-        config: [{ opaque: { driver: 'nobody.example.com', parameters: { a: 1 } } }],
+        selectors: [{ cel: { expression: 'device.driver == "other.example.com"' } }],
+        config: [{ opaque: { driver: 'other.example.com', parameters: { a: 1 } } }],
         extendedResourceName: 'example.com/gpu',
       },
     },
@@ -935,8 +935,8 @@ const entries: readonly (readonly [
     {
       webhooks: [
         {
-          name: 'hook.nobody.example.com',
-          clientConfig: { url: 'https://nobody.example.com/a' },
+          name: 'hook.other.example.com',
+          clientConfig: { url: 'https://other.example.com/a' },
           rules: [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] }],
           matchConditions: [{ name: 'a', expression: 'request.operation == "CREATE"' }],
           reinvocationPolicy: 'IfNeeded',

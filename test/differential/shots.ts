@@ -13,7 +13,7 @@ export interface Shot {
   readonly body: string;
   /** Default: application/json. */
   readonly accept?: string;
-  /** What was changed. */
+  /** The descriptions of the changes. */
   readonly changes: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export const creation = ({ collection, manifest }: Target): Shot => ({
   changes: [],
 });
 
-/** Returns the kind that the sample is of; undefined: it is not served. */
+/** Returns the kind of the sample. Undefined: it is not served. */
 export function servedKind(
   kinds: readonly Kind[],
   { kind, manifest }: KindManifest,
@@ -59,8 +59,8 @@ export function servedKind(
 }
 
 /**
- * Requests that remove the object. No controllers run beside the server, so nothing else works off
- * finalizers.
+ * Returns requests that remove the object. No controllers run beside the server, so no controller
+ * works off the finalizers.
  */
 export function removal({ collection, name, kind }: Target): readonly Shot[] {
   const path = `${collection}/${name}`;
@@ -95,8 +95,8 @@ export function removal({ collection, name, kind }: Target): readonly Shot[] {
 }
 
 /**
- * `live`: the object as each server has it is the same but for its identity, so the manifest stands
- * for it.
+ * Yields requests. `live`: the stored object of each server differs from the manifest only in its
+ * identity, so the manifest stands for it.
  */
 export function* shots(target: Target, count: number, random: SeededRandom): Generator<Shot> {
   const { manifest, collection, name } = target;
@@ -108,7 +108,7 @@ export function* shots(target: Target, count: number, random: SeededRandom): Gen
     const body = JSON.stringify(object);
     const choice = random.int(10);
     if (choice < 6 || !target.mayUpdate) {
-      // A name of its own: the one of the manifest is taken.
+      // The object gets another name, since the one of the manifest is taken.
       const metadata = object['metadata'] as { name?: string } | undefined;
       const fresh =
         metadata?.name === name && !/[:.]/.test(name)

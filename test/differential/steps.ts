@@ -1,5 +1,5 @@
-// Sequences of requests whose effects come a moment later: definitions are established, published
-// and removed asynchronously.
+// Sequences of requests with delayed effects: definitions are established, published and removed
+// asynchronously.
 
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
@@ -12,7 +12,7 @@ export interface Request extends Shot {
 }
 
 /**
- * Repeats a GET at each server until its answer is as expected. A server that does not get there is
+ * Repeats a GET at each server until its answer is as expected. A server that never answers so is
  * reported.
  */
 export interface Settle {
@@ -25,9 +25,9 @@ export interface Settle {
 /** Sends requests, then watches from the revision before them. */
 export interface Follow {
   readonly follow: string;
-  /** The list that gives the revision. */
+  /** The path of the list that gives the revision. */
   readonly list: string;
-  /** The watch, without resourceVersion. */
+  /** The watch's path, without resourceVersion. */
   readonly watch: string;
   readonly accept?: string;
   readonly during: readonly Request[];
@@ -39,7 +39,7 @@ export interface Server {
   send(shot: Shot): Promise<Answer>;
 }
 
-/** Two servers and what becomes of the comparison. */
+/** The two servers, and the functions that receive the results. */
 export interface Comparison {
   readonly ours: Server;
   readonly theirs: Server;
@@ -137,8 +137,8 @@ async function follow(
 }
 
 /**
- * Reports whether only the code differs as README's «Differences» say: what is wrong with a request
- * is no error of the server.
+ * Returns whether only the code differs, as README's «Differences» say: we answer 400 for a wrong
+ * request, upstream 500.
  */
 function isOurCodeOnPurpose(ours: Answer, theirs: Answer): boolean {
   const message = ({ body }: Answer): unknown => (body as { message?: unknown } | null)?.message;
@@ -146,8 +146,8 @@ function isOurCodeOnPurpose(ours: Answer, theirs: Answer): boolean {
 }
 
 /**
- * Managed fields are in the order of their times, which have whole seconds: the same requests give
- * several orders.
+ * Sorts managed fields. A server orders them by their times in whole seconds, so the same requests
+ * give several orders.
  */
 function sortedManagers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortedManagers);

@@ -81,7 +81,7 @@ const conditions = [
   },
 ];
 
-/** From nothing to nothing: objects that are made are deleted again. */
+/** The requests delete every object that they create. */
 const autoscalers: readonly Shot[] = [
   send('POST', V1, hpaV1('one', { targetCPUUtilizationPercentage: 50 })),
   send(
@@ -105,7 +105,7 @@ const autoscalers: readonly Shot[] = [
     `${V1}?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
   ),
   get(`${V2}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Done`, TABLE),
-  // A change in one version keeps what the other one has.
+  // A change in one version keeps the fields that only the other version has.
   send('PATCH', `${V1}/two`, { spec: { maxReplicas: 9 } }, MERGE),
   send('PATCH', `${V1}/two`, { spec: { targetCPUUtilizationPercentage: 40 } }, STRATEGIC),
   send(
@@ -122,7 +122,7 @@ const autoscalers: readonly Shot[] = [
   get(`${V1}/one`),
   send('PUT', `${V2}/two`, hpaV2('two', { metrics: [memory] })),
   get(`${V1}/two`),
-  // Owners in both versions.
+  // Owner references in both versions.
   ...[
     ['a', V2, hpaV2('ap', { minReplicas: 2, metrics: [cpu(60), memory] })],
     ['b', V1, hpaV1('ap', { targetCPUUtilizationPercentage: 60 })],
@@ -255,7 +255,8 @@ const events: readonly Shot[] = [
   get(`${CORE}?fieldSelector=involvedObject.name%3Dp,reason%3DStarted&watch=1&timeoutSeconds=1`),
   get(`${NEWER}?fieldSelector=regarding.name%3Dp&watch=1&timeoutSeconds=1`),
   get(
-    `${NEWER}?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+    `${NEWER}?watch=1&timeoutSeconds=1&sendInitialEvents=true&` +
+      'resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
   ),
   send('PATCH', `${NEWER}/e2`, { series }, MERGE),
   send('PATCH', `${NEWER}/e2`, { note: 'other' }, MERGE),

@@ -1,5 +1,5 @@
-// Admission webhooks: the cases of src/apiserver/admission/webhook/testing at both servers, which
-// call the same webhook server.
+// Compares admission webhooks: runs the cases of src/apiserver/admission/webhook/testing at both
+// servers, which call the same webhook server.
 
 import { CASES } from '#apiserver/admission/webhook/testing/cases.ts';
 import {

@@ -1,5 +1,5 @@
-// What clients see of an answer besides its content: headers, indentation, the newline at the end.
-// And documents that have no object in them: discovery, health, the issuer's documents, statusz.
+// Compares the wire form of answers: headers, indentation, the newline at the end. Compares
+// documents that have no object in them, too: discovery, health, the issuer's documents, statusz.
 
 import { differences, parsed } from './compare.ts';
 
@@ -9,15 +9,15 @@ export interface WireShot {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Why the content is not compared. Default: it is. */
+  /** The reason why the content is not compared. Default: it is. */
   readonly contentDiffers?: string;
-  /** Why headers are not compared. Default: they are. */
+  /** The reason why headers are not compared. Default: they are. */
   readonly headersDiffer?: string;
 }
 
 export interface WireAnswer {
   readonly code: number;
-  /** Lower-case names. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
 }
@@ -182,10 +182,10 @@ const SAME_HEADERS = [
   'allow',
   'retry-after',
 ];
-/** Headers that both must have, or none. */
+/** Headers that both answers must have, or neither. */
 const PRESENT_HEADERS = ['audit-id', 'etag'];
 
-/** What differs, a line each; empty: nothing. */
+/** Returns the differences, a line each. Empty: none. */
 export function wireDifferences(
   shot: WireShot,
   ours: WireAnswer,
@@ -222,7 +222,7 @@ function headerText({ headers }: WireAnswer, name: string): string | undefined {
   return value === undefined ? undefined : [value].flat().join(', ');
 }
 
-/** The names of a document's own fields, as they come. */
+/** Returns the names of a document's own fields, in their order. */
 function fieldOrder(text: string): string {
   const body = parsed(text);
   return typeof body === 'object' && body !== null && !Array.isArray(body)

@@ -1,5 +1,4 @@
-// Admission policies as people meet them: kubectl shows what a policy refuses, what it warns of,
-// and what it has changed.
+// Admission policies through kubectl: rejections, warnings, and mutations.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -13,7 +12,7 @@ import {
   temporaryDir,
 } from './harness.ts';
 
-/** With a limit that a ConfigMap sets, and a label that everything is to have. */
+/** A policy with a limit from a ConfigMap, and a policy that adds a label to every object. */
 const POLICIES = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -43,7 +42,7 @@ spec:
     resourceRules:
     - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
   validations:
-  - {expression: "'owner' in object.metadata.labels", message: nobody owns it}
+  - {expression: "'owner' in object.metadata.labels", message: it has no owner}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
@@ -73,8 +72,8 @@ metadata: {name: limits}
 data: {max: "2"}
 `;
 
-// MutatingAdmissionPolicies are newer than most kubectls; what kubectl does not know it asks the
-// server about.
+// Most kubectls are older than MutatingAdmissionPolicies; the newest asks the server about unknown
+// kinds.
 const newest = kubectls().slice(-1);
 
 describe
@@ -91,7 +90,7 @@ describe
       cluster = await coxUp(['--runtime', 'simulated', '--nodes', '1'], { dataDir: dir.path });
       kubectl = cluster.kubectl(path);
       await kubectl.run('apply -f -', { input: POLICIES });
-      // They are in force as soon as the server has seen them.
+      // The policies are in force as soon as the server has seen them.
       await eventually('the policies to act', async () =>
         (await refused('create deployment probe --image=x --replicas=9 --dry-run=server')).includes(
           'replica-limit',
@@ -103,26 +102,27 @@ describe
       dir.remove();
     });
 
-    test('what is refused is told in the words of the policy', async () => {
+    test('a rejection has the message of the policy', async () => {
       const why =
-        "ValidatingAdmissionPolicy 'replica-limit' with binding 'replica-limit' denied request: no more than 2 replicas, not 3";
+        "ValidatingAdmissionPolicy 'replica-limit' with binding 'replica-limit' denied " +
+        'request: no more than 2 replicas, not 3';
       expect(await refused('create deployment web --image=x --replicas=3')).toContain(
         `error: failed to create deployment: deployments.apps "web" is forbidden: ${why}\n`,
       );
     });
 
-    test('what is warned of is made, and changed', async () => {
+    test('objects with a warning are created, and mutated', async () => {
       const { stdout, stderr } = await kubectl.try('create deployment web --image=x --replicas=2');
       expect(stdout).toBe('deployment.apps/web created\n');
       expect(stderr).toBe(
-        "Warning: Validation failed for ValidatingAdmissionPolicy 'owned' with binding 'owned': nobody owns it\n",
+        "Warning: Validation failed for ValidatingAdmissionPolicy 'owned' with binding 'owned': it has no owner\n",
       );
       expect(await kubectl.run('get deployment web -o jsonpath={.metadata.labels.tier}')).toBe(
         'web',
       );
     });
 
-    test('scaling is a way to the same limit, and the limit can be moved', async () => {
+    test('scaling meets the same limit, and the limit can be changed', async () => {
       expect(await refused('scale deployment web --replicas=4')).toContain(
         'no more than 2 replicas, not 4',
       );

@@ -1,6 +1,6 @@
 // An API server of another project behind ours: upstream's sample-apiserver, built from its Go
-// module, runs as a process of its own and authenticates and authorizes by our server. kubectl
-// works with its kinds as with built-in ones.
+// module, runs as a process of its own. It authenticates and authorizes requests by our server.
+// kubectl works with its kinds as with built-in ones.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -28,7 +28,7 @@ import {
   temporaryDir,
 } from './harness.ts';
 
-/** EndpointSlices cannot name the loopback address. */
+/** EndpointSlices cannot have the loopback address. */
 const address = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
@@ -213,7 +213,7 @@ describe.skipIf(built.missing !== undefined)(
       expect(await kubectl.run('api-versions')).toContain(`${GROUP}/v1beta1`);
     });
 
-    test('objects are made, read, changed, watched and deleted', async () => {
+    test('objects are created, read, changed, watched and deleted', async () => {
       await kubectl.run('create -f -', { input: flunder('made') });
       await kubectl.run('apply -f -', { input: flunder('applied') });
       await kubectl.run('apply --server-side -f -', { input: flunder('server-side') });
@@ -240,8 +240,10 @@ describe.skipIf(built.missing !== undefined)(
       expect((await kubectl.run('get flunders -o name')).trim()).toBe('');
     });
 
-    test('admission of the other server decides', async () => {
-      const fischer = `{"apiVersion":"${GROUP}/v1alpha1","kind":"Fischer","metadata":{"name":"one"},"disallowedFlunders":["bad"]}`;
+    test('admission of the other server decides about its kinds', async () => {
+      const fischer =
+        `{"apiVersion":"${GROUP}/v1alpha1","kind":"Fischer","metadata":{"name":"one"},` +
+        '"disallowedFlunders":["bad"]}';
       await kubectl.run('create -f -', { input: fischer });
       const refused = await eventually('the flunder is refused', async () => {
         const result = await kubectl.try('create -f -', { input: flunder('bad') });
@@ -269,14 +271,14 @@ describe.skipIf(built.missing !== undefined)(
       expect(Object.keys(v2.definitions).filter((name) => /_v\d+$/.test(name))).toEqual([]);
     });
 
-    test('users have the rights that roles of this server give', async () => {
+    test('users have the rights that roles of this server grant', async () => {
       const forbidden = await kubectl.try('get flunders --as jane');
       expect(forbidden.stderr).toContain(
         'User "jane" cannot list resource "flunders" in API group "wardle.example.com"',
       );
       await kubectl.run(`create clusterrole flunders --verb=get,list --resource=flunders.${GROUP}`);
       await kubectl.run('create clusterrolebinding flunders --clusterrole=flunders --user=jane');
-      // The other server asks for itself, and remembers a refusal for a while.
+      // The other server sends its own access reviews, and caches a refusal for a while.
       await eventually(
         'jane may list flunders',
         async () => (await kubectl.try('get flunders --as jane')).status === 0,
@@ -288,7 +290,7 @@ describe.skipIf(built.missing !== undefined)(
       await kubectl.run('delete flunder guarded');
     });
 
-    test('objects go with their owners', async () => {
+    test('objects are deleted with their owners', async () => {
       await kubectl.run('create configmap owner');
       const uid = await kubectl.run('get configmap owner -o jsonpath={.metadata.uid}');
       const owners = `, ownerReferences: [{ apiVersion: v1, kind: ConfigMap, name: owner, uid: ${uid} }]`;
@@ -301,14 +303,14 @@ describe.skipIf(built.missing !== undefined)(
       );
     }, 120_000);
 
-    test('objects go with their namespace', async () => {
+    test('objects are deleted with their namespace', async () => {
       await kubectl.run('create namespace going');
       await kubectl.run('-n going create -f -', { input: flunder('inside') });
       await kubectl.run('delete namespace going', { timeoutMs: 60_000 });
       expect((await kubectl.try('-n going get flunder inside')).stderr).toContain('not found');
     }, 90_000);
 
-    test('without the other server, other groups work and namespaces wait', async () => {
+    test('without the other server, other groups work and deleted namespaces wait', async () => {
       await kubectl.run('create namespace waiting');
       await stopSample();
       await eventually(
@@ -373,7 +375,7 @@ describe.skipIf(built.missing !== undefined)(
       }
     }, 120_000);
 
-    test('its kinds go with the API services', async () => {
+    test('its kinds disappear with the API services', async () => {
       await kubectl.run(`delete apiservice v1alpha1.${GROUP} v1beta1.${GROUP}`);
       await eventually(
         'nothing is discovered',

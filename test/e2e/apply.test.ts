@@ -1,5 +1,5 @@
-// Server-side apply, as people use it with kubectl: conflicts, force, fields that go, and the way
-// from client-side apply.
+// Server-side apply through kubectl: conflicts, force, removed fields, and the migration from
+// client-side apply.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseYaml } from '#api/machinery/codec/yaml.ts';
@@ -37,7 +37,7 @@ describe
     let dir: ReturnType<typeof temporaryDir>;
     let cluster: RunningCluster;
     let kubectl: Kubectl;
-    /** Of the test's own; each has another. */
+    /** The name of the test's own ConfigMap; each test has another one. */
     let name: string;
     let count = 0;
     beforeAll(async () => {
@@ -65,7 +65,7 @@ describe
         ({ manager, operation }) => `${manager} ${operation}`,
       );
 
-    test('creates, changes, and says so', async () => {
+    test('creates and changes objects, and prints that', async () => {
       expect(await apply(configMap('{a: "1", b: "1"}'))).toMatchObject({
         status: 0,
         stdout: `configmap/${name} serverside-applied\n`,
@@ -79,14 +79,14 @@ describe
           fieldsV1: { 'f:data': { 'f:a': {}, 'f:b': {} } },
         },
       ]);
-      // What is no longer applied goes.
+      // A field that is no longer applied is removed.
       await apply(configMap('{a: "2"}'));
       expect((await shown()).data).toEqual({ a: '2' });
-      // Who does not ask for managed fields is not shown any.
+      // kubectl shows managed fields only with --show-managed-fields.
       expect(await kubectl.run(`get configmap ${name} -o yaml`)).not.toContain('managedFields');
     });
 
-    test('a conflict names who owns the field; force takes it; the other one loses it', async () => {
+    test('a conflict names the owner of the field; force takes the field over', async () => {
       await apply(configMap('{a: "1", b: "1"}'), '--field-manager=one');
       const refused = await apply(configMap('{a: "2"}'), '--field-manager=two');
       expect(refused.status).toBe(1);
@@ -102,7 +102,7 @@ describe
       ]);
     });
 
-    test('the same value is shared, and stays until the last one lets go', async () => {
+    test('two appliers share the same value, which stays until the last one drops it', async () => {
       await apply(configMap('{a: "1", b: "1"}'), '--field-manager=one');
       expect((await apply(configMap('{a: "1"}'), '--field-manager=two')).status).toBe(0);
       await apply(configMap('{b: "1"}'), '--field-manager=one');
@@ -111,7 +111,7 @@ describe
       expect((await shown()).data).toEqual({ b: '1' });
     });
 
-    test('from client-side apply without a conflict', async () => {
+    test('migrates from client-side apply without a conflict', async () => {
       await kubectl.run('apply -f -', { input: configMap('{a: "1", b: "1"}') });
       expect(await owners()).toEqual(['kubectl-client-side-apply Update']);
       expect((await apply(configMap('{a: "2"}'), '--field-manager=other')).stderr).toContain(
@@ -124,11 +124,11 @@ describe
         object.metadata.annotations?.['kubectl.kubernetes.io/last-applied-configuration'],
       ).toContain('"a":"2"');
       expect(await owners()).toContain('kubectl Apply');
-      // And back: client-side apply takes the annotation for what was applied last.
+      // The way back: client-side apply takes the annotation for the last applied configuration.
       expect((await kubectl.try('apply -f -', { input: configMap('{a: "3"}') })).status).toBe(0);
     });
 
-    test('a scale by hand is a conflict for who applies the replicas, none for who does not', async () => {
+    test('a manual scale conflicts only with appliers of the replicas', async () => {
       const manifest = replicaSet(name, 1);
       expect((await apply(manifest)).status).toBe(0);
       await kubectl.run(`scale rs ${name} --replicas=2`);
@@ -144,14 +144,15 @@ describe
       );
     });
 
-    test('dry runs, and what is wrong', async () => {
+    test('dry runs, and errors', async () => {
       expect((await apply(configMap('{a: "1"}'), '--dry-run=server')).stdout).toBe(
         `configmap/${name} serverside-applied (server dry run)\n`,
       );
       expect((await kubectl.try(`get configmap ${name}`)).status).toBe(1);
       const unknown = await apply(`${configMap('{}')}dato: 1\n`, '--validate=false');
       expect(unknown.stderr).toBe(
-        `Error from server (BadRequest): failed to create typed patch object (default/${name}; /v1, Kind=ConfigMap): .dato: field not declared in schema\n`,
+        'Error from server (BadRequest): failed to create typed patch object ' +
+          `(default/${name}; /v1, Kind=ConfigMap): .dato: field not declared in schema\n`,
       );
       const number = await apply(configMap('{a: 1}'), '--validate=false');
       expect(number.stderr).toContain(

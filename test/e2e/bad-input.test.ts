@@ -1,5 +1,5 @@
-// What the server says to input that is wrong: the right code and reason, and it goes on as if
-// nothing had been.
+// The server's responses to wrong input: each has the right code and reason, and the server keeps
+// working.
 
 import { request as httpsRequest } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -321,7 +321,7 @@ describe('bad input', () => {
     expect(answer.status.message).toMatch(message);
   });
 
-  test('a body that is too large, and one that is nested too deeply', async () => {
+  test('a body that is too large, and a body that is nested too deeply', async () => {
     const large = await send(
       'POST',
       configMaps,
@@ -348,7 +348,7 @@ describe('bad input', () => {
     );
   });
 
-  test('a resourceVersion that has been overtaken', async () => {
+  test('an outdated resourceVersion', async () => {
     const made = await send('POST', configMaps, configMap({ metadata: { name: 'versions' } }));
     const object = made.status as unknown as { metadata: { resourceVersion: string } };
     expect(
@@ -362,7 +362,8 @@ describe('bad input', () => {
     );
     expect([stale.code, stale.status.reason]).toEqual([409, 'Conflict']);
     expect(stale.status.message).toBe(
-      'Operation cannot be fulfilled on configmaps "versions": the object has been modified; please apply your changes to the latest version and try again',
+      'Operation cannot be fulfilled on configmaps "versions": the object has been modified; ' +
+        'please apply your changes to the latest version and try again',
     );
     expect(
       (await send('POST', configMaps, configMap({ metadata: { name: 'versions' } }))).status,
@@ -373,7 +374,7 @@ describe('bad input', () => {
     });
   });
 
-  test('nobody in particular sees nothing but health and version', async () => {
+  test('an anonymous user sees only health and version', async () => {
     for (const path of ['/api/v1/namespaces/default/secrets', '/apis', '/metrics', '/openapi/v2']) {
       const answer = await send('GET', path, undefined, {}, false);
       expect([path, answer.code]).toEqual([path, answer.code === 401 ? 401 : 403]);
@@ -416,14 +417,15 @@ describe('bad input', () => {
       test('several problems at once', async () => {
         const result = await kubectl.try('apply -f -', {
           input:
-            'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {restartPolicy: Sometimes, containers: [{name: A, image: ""}]}',
+            'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {restartPolicy: ' +
+            'Sometimes, containers: [{name: A, image: ""}]}',
         });
         expect(result.stderr).toMatch(/^The Pod "bad" is invalid: \n/);
         expect(result.stderr).toContain('* spec.containers[0].image: Required value');
         expect(result.stderr).toContain('* spec.restartPolicy: Unsupported value: "Sometimes"');
       });
 
-      test('a resource that is not there', async () => {
+      test('a missing resource', async () => {
         expect((await kubectl.try('get --raw /api/v1/bananas')).stderr).toBe(
           'Error from server (NotFound): the server could not find the requested resource\n',
         );
@@ -432,16 +434,18 @@ describe('bad input', () => {
         );
       });
 
-      test('a namespace on its way out', async () => {
+      test('a terminating namespace', async () => {
         await kubectl.run('create ns leaving');
         await kubectl.run(`create -f -`, {
           input:
-            'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: leaving, finalizers: [example.com/hold]}',
+            'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: leaving, ' +
+            'finalizers: [example.com/hold]}',
         });
         await kubectl.run('delete ns leaving --wait=false');
         const refused = await kubectl.try('create configmap late -n leaving');
         expect(refused.stderr).toContain(
-          'configmaps "late" is forbidden: unable to create new content in namespace leaving because it is being terminated',
+          'configmaps "late" is forbidden: unable to create new content in namespace leaving ' +
+            'because it is being terminated',
         );
         await kubectl.run(
           `patch configmap held -n leaving --type=merge -p '{"metadata":{"finalizers":null}}'`,
@@ -454,7 +458,8 @@ describe('bad input', () => {
         const result = await kubectl.try('apply --server-side --validate=false -f -', { input });
         expect(result.status).toBe(1);
         expect(result.stderr).toBe(
-          'Error from server (BadRequest): failed to create typed patch object (default/bad; apps/v1, Kind=ReplicaSet): .spec.replicsa: field not declared in schema\n',
+          'Error from server (BadRequest): failed to create typed patch object (default/bad; ' +
+            'apps/v1, Kind=ReplicaSet): .spec.replicsa: field not declared in schema\n',
         );
       });
     },

@@ -1,4 +1,4 @@
-// `cox down --clean` in a network namespace of its own: what it removes, and what not.
+// Tests `cox down --clean` in a network namespace of its own: what it removes, and what it leaves.
 
 import { createHash } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ describe.skipIf(missing !== undefined)(named('cox down --clean', missing), () =>
   const state = `nft list tables; ip -o link | cut -d: -f2 | cut -d@ -f1
     ip -o address | tr -s ' ' | cut -d' ' -f2,4; ip route show proto 84`;
 
-  test('removes what its cluster and killed clusters have left, says so, and leaves the rest alone', async () => {
+  test('removes the remains of its cluster and of killed clusters, says so, and leaves the rest alone', async () => {
     const own = idOf(dir.path);
     const dead = idOf('/nonexistent/cluster');
     const { stdout, stderr, status } = await inNamespace(`
@@ -73,7 +73,7 @@ describe.skipIf(missing !== undefined)(named('cox down --clean', missing), () =>
     expect(stdout).toBe('removed: 1 mounts of pods\n---\n0\n');
   });
 
-  test('leaves alone what belongs to a cluster with a process', async () => {
+  test('leaves the objects of a running cluster alone', async () => {
     const live = idOf('/nonexistent/live');
     const { stdout, status } = await inNamespace(`
       nft add table inet coxswain-${live}

@@ -1,5 +1,5 @@
-// The containerd runtime against a real, private containerd: the CRI conformance suite, and what
-// launching promises.
+// The containerd runtime against a real, private containerd: the CRI conformance suite, and the
+// guarantees of the launcher.
 
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -125,11 +125,12 @@ if (missing !== undefined) {
 describe.skipIf(missing !== undefined)(
   `a private containerd${missing === undefined ? '' : ` (${missing})`}`,
   () => {
-    test('is found again after a crash of its owner, and leaves nothing behind in the end', async () => {
+    test('is adopted after a crash of its owner, and leaves no process or file in the end', async () => {
       const host = await makeHost('10.201.8.0/24');
       const first = await host.launch();
       expect(first.reused).toBe(false);
-      // As if this process had been killed: nobody stops the first one.
+      // The second launch stands for a restart after a crash of this process: the first containerd
+      // was not stopped.
       const second = await host.launch();
       expect(second).toMatchObject({ reused: true, pid: first.pid, endpoint: first.endpoint });
 
@@ -142,8 +143,8 @@ describe.skipIf(missing !== undefined)(
       expect(mountsBelow(host.dir).length).toBeGreaterThan(0);
 
       await second.stop();
-      // As a zombie it may be there still: it is a child of this process, which hears of its end in
-      // a turn of its own.
+      // The process may still exist as a zombie: it is a child of this process, which reaps it a
+      // turn later.
       expect(identify(second.pid)).toBeUndefined();
       const third = await host.launch();
       expect(third.reused).toBe(false);
@@ -158,7 +159,7 @@ describe.skipIf(missing !== undefined)(
       expect(existsSync(`/sys/class/net/${host.bridge}`)).toBe(false);
     });
 
-    test('says why it does not come up', async () => {
+    test('reports why it does not start', async () => {
       const dir = await mkdtemp(join(tmpdir(), 'coxswain-containerd-'));
       const cniConfDir = join(dir, 'broken-network');
       await mkdir(cniConfDir);

@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     cluster = await coxUp(['--runtime', 'containerd'], { dataDir: dir.path });
     kubectl = cluster.kubectl(newest);
   };
-  /** Pods' network namespaces, those of others on this machine included. */
+  /** Returns the pods' network namespaces, with those of other clusters on this machine. */
   const networks = async (): Promise<string[]> =>
     (await run('ip', ['netns', 'list'])).stdout.match(/^cni-\S+/gm) ?? [];
   let networksBefore: string[] = [];
@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
       'k8s.io',
       ...args.split(' '),
     ]);
-  /** The number of processes that containerd runs. */
+  /** Returns the number of processes that containerd runs. */
   async function tasks(): Promise<number> {
     const { stdout } = await ctr('tasks ls -q');
     return stdout.split('\n').filter((line) => line !== '').length;
@@ -184,12 +184,15 @@ metadata: { name: volumes, labels: { app: volumes } }
 spec:
   restartPolicy: Never
   initContainers:
-    - { name: first, image: busybox, imagePullPolicy: IfNotPresent, command: [sh, -c, 'echo prepared > /scratch/note'], volumeMounts: [{ name: scratch, mountPath: /scratch }] }
+    - { name: first, image: busybox, imagePullPolicy: IfNotPresent, command: [sh, -c, 'echo \
+prepared > /scratch/note'], volumeMounts: [{ name: scratch, mountPath: /scratch }] }
   containers:
     - name: main
       image: busybox
       imagePullPolicy: IfNotPresent
-      command: [sh, -c, 'cat /scratch/note /host/hello /config/colour; echo; cat /secret/password; echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; grep volumes /etc/hosts | wc -l; until [ -f /scratch/go ]; do sleep 0.1; done; echo bye > /dev/termination-log']
+      command: [sh, -c, 'cat /scratch/note /host/hello /config/colour; echo; cat /secret/password; \
+echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; grep volumes \
+/etc/hosts | wc -l; until [ -f /scratch/go ]; do sleep 0.1; done; echo bye > /dev/termination-log']
       resources: { limits: { memory: 64Mi, cpu: 500m } }
       env:
         - { name: COLOUR, valueFrom: { configMapKeyRef: { name: settings, key: colour } } }
@@ -235,13 +238,14 @@ spec:
       'kubernetes.io~projected',
       'kubernetes.io~secret',
     ]);
-    // The token of the account is one that the API server knows.
+    // The API server accepts the token of the account.
     const token = await kubectl.run(
       'exec volumes -- cat /var/run/secrets/kubernetes.io/serviceaccount/token',
     );
     expect(
       await kubectl.run(
-        `auth whoami --kubeconfig /dev/null --server ${serverUrl()} --insecure-skip-tls-verify --token ${token} -o jsonpath={.status.userInfo.username}`,
+        `auth whoami --kubeconfig /dev/null --server ${serverUrl()} ` +
+          `--insecure-skip-tls-verify --token ${token} -o jsonpath={.status.userInfo.username}`,
       ),
     ).toBe('system:serviceaccount:default:default');
     expect(
@@ -267,7 +271,7 @@ spec:
     await eventually('its directory to be gone', async () => !existsSync(directory));
   });
 
-  test('a container that fails is restarted with back-off; its last log can be read', async () => {
+  test('a failing container is restarted with back-off; its last log can be read', async () => {
     await apply(replicaSet('failing', 1, { command: 'echo about to fail; exit 4' }));
     await eventually('a back-off', async () =>
       (await kubectl.run('get pods -l app=failing --no-headers')).includes('CrashLoopBackOff'),
@@ -284,7 +288,7 @@ spec:
     await kubectl.run('delete rs failing');
   });
 
-  test('an image that is not there', async () => {
+  test('an image that does not exist', async () => {
     await kubectl.run('run noimage --image=registry.invalid/nothing:1 --restart=Never');
     await eventually('the reason', async () =>
       /ErrImagePull|ImagePullBackOff/.test(await kubectl.run('get pod noimage --no-headers')),
@@ -295,8 +299,8 @@ spec:
     await kubectl.run('delete pod noimage');
   });
 
-  test('deleting a ReplicaSet: its pods turn Terminating at once and are gone when their grace ends', async () => {
-    // A shell that ignores SIGTERM uses its whole grace.
+  test('deleted pods become Terminating at once, and are gone when their grace period ends', async () => {
+    // A shell that ignores SIGTERM uses its whole grace period.
     await apply(
       replicaSet('stubborn', 2, {
         grace: 3,
@@ -319,7 +323,7 @@ spec:
     expect(took).toBeLessThan(15_000);
   });
 
-  test('kill -9 of the whole process: objects and running containers are as they were, none started twice', async () => {
+  test('kill -9 of the whole process changes no object or container, and no container starts twice', async () => {
     const before = JSON.parse(await kubectl.run('get pods -l app=replicatest -o json')).items;
     const ids = (
       items: {
@@ -353,7 +357,7 @@ spec:
     expect(await tasks()).toBe(running);
   });
 
-  test('containerd dies: it is started again, and the containers never notice', async () => {
+  test('containerd dies: it is started again, and the containers keep running', async () => {
     const before = await kubectl.run(
       'get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}',
     );
@@ -400,7 +404,7 @@ spec:
     ).toEqual(before);
   });
 
-  test('after the last pod nothing is left: no container, no network, no directory', async () => {
+  test('after the last pod no container, network or directory is left', async () => {
     await kubectl.run('delete rs replicatest');
     await eventually('no pods', async () => (await kubectl.run('get pods -o name')) === '');
     await eventually('no tasks', async () => (await tasks()) === 0);

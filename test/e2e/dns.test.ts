@@ -1,5 +1,5 @@
-// The cluster's DNS, asked from pods of a private containerd: by the ClusterIP of kube-dns, as
-// every resolv.conf names it.
+// The cluster's DNS, queried from pods of a private containerd through the ClusterIP of kube-dns,
+// as every resolv.conf names it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
   });
   afterAll(async () => {
     await cluster?.stop();
-    // Mounts of pods would keep the directory.
+    // Mounts of pods would keep the directory from being removed.
     await run(process.execPath, [...coxArgs, 'reset', '--stop', '--yes', '--data-dir', dir.path]);
     dir.remove();
   });
@@ -95,7 +95,10 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
       'Address: 10.96.77.7',
     );
     expect((await inPod('client', 'cat /etc/resolv.conf')).stdout).toMatch(
-      /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.96\.0\.10\noptions ndots:5\n$/,
+      new RegExp(
+        String.raw`^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\n` +
+          String.raw`nameserver 10\.96\.0\.10\noptions ndots:5\n$`,
+      ),
     );
     // The libc of the image takes the search domains into account.
     const ping = await inPod('client', 'ping -c 1 -W 1 web');
@@ -121,7 +124,7 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
     );
   });
 
-  test('every dnsPolicy leads to it', async () => {
+  test('every dnsPolicy leads to this server', async () => {
     expect((await inPod('own-config', 'ping -c 1 -W 1 web.default')).stdout).toContain(
       '(10.96.77.7)',
     );
@@ -130,9 +133,10 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
     );
   });
 
-  test('the slice of kube-dns names the address and the port at which it listens', async () => {
+  test('the slice of kube-dns has the address and the port of the server', async () => {
     const slices = await kubectl.run(
-      'get endpointslices -n kube-system -l kubernetes.io/service-name=kube-dns -o jsonpath={.items[*].endpoints[*].addresses[0]}:{.items[*].ports[0].port}',
+      'get endpointslices -n kube-system -l kubernetes.io/service-name=kube-dns -o ' +
+        'jsonpath={.items[*].endpoints[*].addresses[0]}:{.items[*].ports[0].port}',
     );
     const [, address = '', port = ''] = /^(.+):(\d+)$/.exec(slices) ?? [];
     expect(await kubectl.run('get nodes -o jsonpath={.items[*].status.addresses[0].address}')).toBe(
@@ -140,11 +144,11 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
     );
     const { stdout } = await run('ss', ['-Hlun', 'sport', '=', `:${port}`]);
     expect(stdout).toContain(`${address}:${port}`);
-    // Nobody else is listened to.
+    // The server does not listen on other addresses.
     expect(stdout).not.toContain(`0.0.0.0:${port}`);
   });
 
-  test('the address goes from the machine with the cluster', async () => {
+  test('the address is removed from the machine with the cluster', async () => {
     expect((await run('ip', ['-br', 'address'])).stdout).toMatch(
       /^cxs[0-9a-f]{10} .*10\.96\.0\.10\/32/m,
     );

@@ -1,5 +1,5 @@
-// A full disk: writes are refused with a clear error, reads go on, and when there is room again so
-// do writes.
+// A full disk: writes are refused with a clear error, reads succeed, and writes succeed again when
+// there is room.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)(named('a full disk', missing), () => {
     await kubectl.run('create configmap before --from-literal=a=b');
     const ballast = join(disk, 'ballast');
     const fill = (): void => {
-      // Everything that is left, to the last block.
+      // Fills the disk to the last block.
       for (const size of [1 << 20, 1 << 12]) {
         try {
           for (;;) writeFileSync(ballast, Buffer.alloc(size), { flag: 'a' });

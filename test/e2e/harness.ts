@@ -1,5 +1,6 @@
-// What the end-to-end tests share: the built command as a child process, the real kubectl (oldest
-// and newest found), temporary directories that go with the test, and waiting for conditions.
+// Helpers of the end-to-end tests: the built command as a child process, the real kubectl (the
+// oldest and the newest installed), temporary directories that are removed after the test, and
+// waits for conditions.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import {
@@ -19,13 +20,13 @@ import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-/** How Node runs the command: built, or with E2E_FROM_SOURCE=1 straight from src/. */
+/** Node's arguments that run the command: built, or with E2E_FROM_SOURCE=1 straight from src/. */
 export const coxArgs: readonly string[] =
   process.env['E2E_FROM_SOURCE'] === '1'
     ? ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), join(root, 'src/cli/main.ts')]
     : [join(root, 'bin', 'cox.js')];
 
-/** Why a test is skipped: shown in its name. Undefined: it runs. */
+/** The reason why a test is skipped, shown in its name. Undefined: it runs. */
 export const missingKubectl =
   findProgram('kubectl') === undefined
     ? 'kubectl is not installed (apt-get install kubernetes-client)'
@@ -34,16 +35,17 @@ export const missingContainerd =
   process.platform !== 'linux' || !isRoot()
     ? 'containerd needs Linux and root'
     : missingTools().length > 0
-      ? `missing: ${missingTools().join(', ')} (apt-get install containerd runc containernetworking-plugins busybox-static)`
+      ? `missing: ${missingTools().join(', ')} (apt-get install containerd runc ` +
+        'containernetworking-plugins busybox-static)'
       : undefined;
 
-/** The name of a test or suite, with the reason if it is to be skipped. */
+/** Returns the name of a test or suite, with the reason if it is skipped. */
 export const named = (name: string, missing: string | undefined): string =>
   missing === undefined ? name : `${name} [skipped: ${missing}]`;
 
 /**
- * The kubectls at hand: the oldest and the newest of those beside the one in PATH (named
- * kubectl.1.NN), or that one alone.
+ * Returns the oldest and the newest kubectl beside the one in PATH (named kubectl.1.NN), or that
+ * one alone.
  */
 export function kubectls(): readonly { readonly version: string; readonly path: string }[] {
   const inPath = findProgram('kubectl');
@@ -119,7 +121,7 @@ export class Kubectl {
     return { KUBECONFIG: this.kubeconfig, HOME: this.#home, KUBECTL_EXTERNAL_DIFF: 'diff' };
   }
 
-  /** Any exit status. */
+  /** Runs kubectl. Any exit status is accepted. */
   try(
     args: string,
     options: { input?: string; timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
@@ -127,7 +129,7 @@ export class Kubectl {
     return run(this.path, splitWords(args), { ...options, env: { ...this.env, ...options.env } });
   }
 
-  /** Must succeed; answers stdout. */
+  /** Runs kubectl, which must succeed. Returns stdout. */
   async run(
     args: string,
     options: { input?: string; timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
@@ -148,7 +150,7 @@ export class Kubectl {
   }
 }
 
-/** Splits as a shell would, quotes understood, nothing expanded. */
+/** Splits as a shell would: quotes group words, nothing is expanded. */
 export function splitWords(text: string): string[] {
   return [...text.matchAll(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g)].map(([word]) =>
     word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double),
@@ -163,9 +165,9 @@ export interface RunningCluster {
   readonly output: string;
   stderr(): string;
   kubectl(path?: string): Kubectl;
-  /** SIGTERM, and the exit status. */
+  /** Sends SIGTERM. Resolves with the exit status. */
   stop(): Promise<number>;
-  /** kill -9 of the process, as a crash. */
+  /** Sends SIGKILL to the process, as a crash. */
   kill(): Promise<void>;
 }
 
@@ -224,7 +226,7 @@ export async function coxUp(
 }
 
 /**
- * Waits until `condition` answers something truthy; throws with what it said last after the
+ * Waits until `condition` resolves with a truthy value. Throws with its last result after the
  * timeout.
  */
 export async function eventually<T>(

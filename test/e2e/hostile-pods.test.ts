@@ -1,5 +1,5 @@
-// Pods that try to keep the kubelet waiting, with each runtime that runs real programs: the others
-// go on, the cluster can be started again, and every container can be stopped.
+// Pods that try to keep the kubelet waiting, with each runtime that runs real programs: the other
+// pods run on, the cluster can be started again, and every container can be stopped.
 
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ import {
 } from './harness.ts';
 import { importBusybox } from './images.ts';
 
-/** Pods of four FIFOs each: more than libuv's pool has threads. */
+/** Each pod has four FIFOs: together they are more than the threads of libuv's pool. */
 const PODS = 2;
 const UV_THREADPOOL_SIZE = '4';
 
@@ -62,7 +62,7 @@ describe.each([
       });
       kubectl = cluster.kubectl();
     };
-    /** A server on this host that answers every request so. */
+    /** Starts a server on this host that answers every request with the text. Returns its port. */
     async function answering(text: string): Promise<number> {
       const server = createServer((socket) => {
         socket.on('error', () => undefined);
@@ -84,7 +84,7 @@ describe.each([
     afterAll(async () => {
       for (const server of servers) server.close();
       await kubectl?.try('delete pods --all --grace-period=0 --force --timeout=60s');
-      // Sandboxes go a moment after their pods, and hold mounts until then.
+      // Sandboxes are removed a moment after their pods, and hold mounts until then.
       const isMounted = (): boolean =>
         readFileSync('/proc/self/mountinfo', 'utf8').includes(`${dir.path}/`);
       await eventually('all mounts to be gone', async () => !isMounted());
@@ -92,7 +92,7 @@ describe.each([
       dir.remove();
     });
 
-    test('whose termination logs are FIFOs does not stop the others, nor the next start', async () => {
+    test('FIFOs as termination logs do not stop the other pods, nor the next start', async () => {
       for (let index = 0; index < PODS; index++) await apply(fifoPod(`fifo-${index}`));
       for (let index = 0; index < PODS; index++) {
         await eventually(
@@ -124,7 +124,7 @@ describe.each([
       await kubectl.run('delete pods -l app=fifo --timeout=60s');
     });
 
-    test('whose preStop hook is answered with 101 is stopped when its grace period ends', async () => {
+    test('a preStop hook that gets a 101 response is stopped when the grace period ends', async () => {
       const port = await answering(
         'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
       );
@@ -160,7 +160,7 @@ spec:
       await kubectl.run('delete pod switches stalls --timeout=30s');
     });
 
-    test('whose probe is redirected to another host is ready, with a warning', async () => {
+    test('a probe that is redirected to another host succeeds, with a warning', async () => {
       const port = await answering(
         'HTTP/1.1 302 Found\r\nLocation: http://elsewhere.example/\r\nContent-Length: 5\r\n\r\nhello',
       );
@@ -185,7 +185,7 @@ spec:
       await kubectl.run('delete pod redirected --timeout=30s');
     });
 
-    test('runs isolated, or the node says that it does not', async () => {
+    test('runs isolated, or the node reports that it does not', async () => {
       const shown = await kubectl.run('describe nodes');
       if (runtime === 'process') {
         expect(shown).toMatch(

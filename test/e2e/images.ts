@@ -1,4 +1,4 @@
-// Puts a busybox image into a cluster's private containerd: no registry can be reached from a test.
+// Imports a busybox image into a cluster's private containerd, since tests can reach no registry.
 
 import { join } from 'node:path';
 import { writeBusyboxArchive } from '../fixtures/images/build.ts';

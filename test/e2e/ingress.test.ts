@@ -1,5 +1,5 @@
-// `cox up --ingress` with kubectl: Ingresses with and without TLS, certificates that change, and a
-// rolling update under load.
+// Tests `cox up --ingress` with kubectl: Ingresses with and without TLS, changed certificates, and
+// a rolling update under load.
 
 import { Agent, createServer, get as httpGet, type Server } from 'node:http';
 import { get as httpsGet } from 'node:https';
@@ -29,8 +29,8 @@ const FLAGS = splitWords(
 );
 
 /**
- * A server that finishes its requests at SIGTERM. Pods are processes of one machine, so each
- * version has a port of its own.
+ * Returns a server that finishes its requests at SIGTERM. Pods are processes of one machine, so
+ * each version has a port of its own.
  */
 const program = (text: string, port: number): string => `
 const answer = (request, response) => setTimeout(() => response.end('${text} ' + request.url), 5);
@@ -140,7 +140,7 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     dir?.remove();
   });
 
-  test('the class is there, and is the default', async () => {
+  test('the class exists, and is the default', async () => {
     const text = await kubectl.run(
       'get ingressclass coxswain -o jsonpath={.spec.controller}{.metadata.annotations}',
     );
@@ -220,7 +220,7 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     expect(requests).toBeGreaterThan(100);
   });
 
-  test('a class of another controller, and an Ingress that is deleted, are not served', async () => {
+  test('an Ingress of another class, and a deleted Ingress, are not served', async () => {
     await kubectl.run('delete ingress web');
     await eventually('no route', async () => (await fetch('web.example', '/')) === '404 no route');
     await apply(
@@ -241,7 +241,7 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
   });
 });
 
-test('a port that is in use is an error that names the way out', async () => {
+test('a port that is in use is an error that names a solution', async () => {
   const server: Server = createServer();
   const dir = temporaryDir();
   try {

@@ -1,6 +1,6 @@
-// Every kind through kubectl, the oldest and the newest at hand: create, get in all forms, apply on
-// both sides, diff, patch in all ways, replace, explain, delete. One object of each kind, all in
-// one file, so that a failure names the kind and the whole stays quick.
+// Every kind through kubectl, the oldest and the newest installed: create, get in all forms, apply
+// on both sides, diff, patch in all ways, replace, explain, delete. All objects, one of each kind,
+// are in one file, so that a failure names the kind and the test stays quick.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { kindManifests } from './kinds.ts';
 
 const versions = kubectls();
 const count = kindManifests.length;
-/** Of deprecated kinds, which are there too. */
+/** Removes the warnings about deprecated kinds. */
 const withoutWarnings = (text: string): string => text.replace(/^Warning: .*\n/gm, '');
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
@@ -103,7 +103,7 @@ describe
       expect(applied.filter((line) => !/ (configured|unchanged)$/.test(line))).toEqual([]);
       expect(applied).toHaveLength(count);
       const before = await revisions();
-      // Lists that kubectl replaces whole are sent again each time; the object stays what it was.
+      // kubectl sends lists that it replaces as a whole again each time; the object stays the same.
       const again = lines(await kubectl.run(`apply -f ${file}`)).filter(
         (line) => !line.endsWith(' unchanged'),
       );

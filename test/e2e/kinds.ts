@@ -1,5 +1,5 @@
-// One object of every kind that can be created, as small as the API takes it: for going through all
-// of them with kubectl.
+// One object of every kind that can be created, with only the required fields, for tests of all
+// kinds with kubectl.
 
 type Body = Readonly<Record<string, unknown>>;
 type Entry = readonly [apiVersion: string, kind: string, resource: string, body?: Body];
@@ -12,13 +12,13 @@ const template = { metadata: { labels }, spec: { containers: [container] } };
 const jobSpec = { template: { spec: { restartPolicy: 'Never', containers: [container] } } };
 const rule = {
   operations: ['CREATE'],
-  apiGroups: ['nobody.example.com'],
+  apiGroups: ['other.example.com'],
   apiVersions: ['v1'],
   resources: ['things'],
 };
 const webhook = {
-  name: 'hook.nobody.example.com',
-  clientConfig: { url: 'https://nobody.example.com' },
+  name: 'hook.other.example.com',
+  clientConfig: { url: 'https://other.example.com' },
   rules: [rule],
   failurePolicy: 'Ignore',
   sideEffects: 'None',
@@ -29,7 +29,7 @@ const claimSpec = { accessModes: ['ReadWriteOnce'], resources: { requests: { sto
 const devices = { requests: [{ name: 'r', exactly: { deviceClassName: 'c' } }] };
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** In PEM and base64: for O=it, CN=it, made with a key that is nowhere. */
+/** A request in PEM and base64, for O=it, CN=it. Its key is not stored anywhere. */
 const SIGNING_REQUEST = [
   'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIVU1Id0NBUUF3R2pFTE1Ba0dBMVVFQ2d3Q2FYUXhDekFKQmdOVkJBTU1BbW',
   'wwTUZrd0V3WUhLb1pJemowQwpBUVlJS29aSXpqMERBUWNEUWdBRVB5YVNmUFdpTmRKRVhHZUdDaGdILy9lWUV5N2x5elNZK0Q0dVRuOTRsUU1D',
@@ -187,7 +187,7 @@ const KINDS: readonly Entry[] = [
     {
       spec: {
         request: SIGNING_REQUEST,
-        signerName: 'nobody.example.com/it',
+        signerName: 'other.example.com/it',
         usages: ['client auth'],
       },
     },
@@ -221,7 +221,7 @@ const KINDS: readonly Entry[] = [
     'networking.k8s.io/v1',
     'IngressClass',
     'ingressclasses',
-    { spec: { controller: 'nobody.example.com/it' } },
+    { spec: { controller: 'other.example.com/it' } },
   ],
   ['networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies', { spec: { podSelector: {} } }],
   ['networking.k8s.io/v1', 'ServiceCIDR', 'servicecidrs', { spec: { cidrs: ['10.77.0.0/24'] } }],
@@ -270,7 +270,7 @@ const KINDS: readonly Entry[] = [
     'resourceslices',
     {
       spec: {
-        driver: 'nobody.example.com',
+        driver: 'other.example.com',
         pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
         allNodes: true,
       },
@@ -282,7 +282,7 @@ const KINDS: readonly Entry[] = [
     'storage.k8s.io/v1',
     'CSINode',
     'csinodes',
-    { spec: { drivers: [{ name: 'nobody.example.com', nodeID: 'n' }] } },
+    { spec: { drivers: [{ name: 'other.example.com', nodeID: 'n' }] } },
   ],
   [
     'storage.k8s.io/v1',
@@ -290,14 +290,14 @@ const KINDS: readonly Entry[] = [
     'csistoragecapacities',
     { storageClassName: 'nobody' },
   ],
-  ['storage.k8s.io/v1', 'StorageClass', 'storageclasses', { provisioner: 'nobody.example.com' }],
+  ['storage.k8s.io/v1', 'StorageClass', 'storageclasses', { provisioner: 'other.example.com' }],
   [
     'storage.k8s.io/v1',
     'VolumeAttachment',
     'volumeattachments',
     {
       spec: {
-        attacher: 'nobody.example.com',
+        attacher: 'other.example.com',
         nodeName: 'nobody',
         source: { persistentVolumeName: 'nobody' },
       },
@@ -307,11 +307,11 @@ const KINDS: readonly Entry[] = [
     'storage.k8s.io/v1',
     'VolumeAttributesClass',
     'volumeattributesclasses',
-    { driverName: 'nobody.example.com', parameters: { a: 'b' } },
+    { driverName: 'other.example.com', parameters: { a: 'b' } },
   ],
 ];
 
-/** Their names are not free. */
+/** Kinds whose objects must have certain names. */
 const NAMED: readonly { readonly entry: Entry; readonly name: string }[] = [
   {
     entry: [
@@ -320,7 +320,7 @@ const NAMED: readonly { readonly entry: Entry; readonly name: string }[] = [
       'apiservices',
       {
         spec: {
-          group: 'nobody.example.com',
+          group: 'other.example.com',
           version: 'v1',
           groupPriorityMinimum: 1,
           versionPriority: 1,
@@ -329,7 +329,7 @@ const NAMED: readonly { readonly entry: Entry; readonly name: string }[] = [
         },
       },
     ],
-    name: 'v1.nobody.example.com',
+    name: 'v1.other.example.com',
   },
   {
     entry: [

@@ -1,6 +1,6 @@
-// Upstream's kube-proxy by the suite of our back ends: the same services and endpoints, in the same
-// namespaces, and the same results. Its objects come from an API server of ours. Set KUBE_PROXY to
-// the program (1.36); test/conformance/go.mod has its version.
+// Runs the suite of our back ends on upstream's kube-proxy: the same services and endpoints, in the
+// same namespaces, and the same results. Its objects come from our API server. KUBE_PROXY names the
+// program (1.36); test/conformance/go.mod has its version.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ proxyConformance({
     });
     const { client } = cluster;
     const { port } = new URL(cluster.url ?? '');
-    // Namespaces share files: a socket in the file system leads from one to the other.
+    // Namespaces share files, so a socket in the file system leads from one to the other.
     const path = join(dir, 'api.sock');
     const relay: Server = createServer((near) => {
       const far = connect(Number(port), '127.0.0.1');
@@ -117,7 +117,7 @@ proxyConformance({
           const seenEndpoints = await metric('sync_proxy_rules_endpoint_changes_total');
           const serviceWrites = await applyServices(wantedServices);
           const sliceWrites = await applySlices(wantedSlices);
-          // Services are counted for each family, slices for their own.
+          // kube-proxy lists services for each family, and slices for their own.
           await until(
             async () =>
               (await metric('sync_proxy_rules_service_changes_total')) >=
@@ -165,7 +165,7 @@ proxyConformance({
                 ...present,
                 spec: { ...present.spec, ...CLEARED, ...spec },
               });
-        // A write that changes nothing is no event.
+        // A write without a change causes no event.
         if (written.metadata.resourceVersion !== present?.metadata.resourceVersion) changes++;
         if ((status.loadBalancer.ingress ?? []).length > 0) {
           const balanced = { status: { loadBalancer: { ingress: [LOAD_BALANCER] } } };
@@ -224,7 +224,7 @@ proxyConformance({
   },
 });
 
-/** Fields of a service that a test leaves out when it does not want them. */
+/** Fields of a service that a test leaves out to clear them. */
 const CLEARED = {
   externalTrafficPolicy: undefined,
   internalTrafficPolicy: undefined,

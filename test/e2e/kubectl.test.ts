@@ -1,5 +1,5 @@
-// What people do with kubectl, on simulated nodes, with the oldest and the newest kubectl at hand.
-// The output is compared as it is printed, but for ages and generated names.
+// The usual work with kubectl, on simulated nodes, with the oldest and the newest kubectl
+// installed. The printed output is compared, without ages and generated names.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import {
 } from './harness.ts';
 import { replicaSet } from './manifests.ts';
 
-/** Ages, generated suffixes, addresses and columns' widths differ from run to run. */
+/** Replaces ages, generated suffixes, addresses and column widths, which differ between runs. */
 const shape = (text: string): string =>
   text
     .replace(/\b(\d+[smhd])+\b/g, 'AGE')
@@ -65,7 +65,8 @@ describe
         'NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME',
       );
       expect(shape(await kubectl.run('get ns'))).toBe(
-        'NAME STATUS AGE\ndefault Active AGE\nkube-node-lease Active AGE\nkube-public Active AGE\nkube-system Active AGE\n',
+        'NAME STATUS AGE\ndefault Active AGE\nkube-node-lease Active AGE\nkube-public Active ' +
+          'AGE\nkube-system Active AGE\n',
       );
       const services = shape(await kubectl.run('get svc'));
       expect(services).toBe(
@@ -161,7 +162,7 @@ describe
       );
     });
 
-    test('lists what is served', async () => {
+    test('lists the served resources', async () => {
       const resources = await kubectl.run('api-resources');
       expect(resources).toMatch(/^pods +po +v1 +true +Pod$/m);
       expect(resources).toMatch(/^replicasets +rs +apps\/v1 +true +ReplicaSet$/m);
@@ -242,7 +243,7 @@ describe
       ).toBe('replicaset.apps/replicatest condition met\n');
     });
 
-    test('knows who asks', async () => {
+    test('reports the requesting user', async () => {
       // kubectl before 1.28 asks for preview versions of the review, which Kubernetes 1.36 does not
       // serve either.
       const who = await kubectl.try('auth whoami');
@@ -253,7 +254,7 @@ describe
         expect(who.stdout).toMatch(/Groups +\[system:masters system:authenticated\]/);
       }
       expect(await kubectl.run('auth can-i create pods')).toBe('yes\n');
-      const other = await kubectl.try('auth can-i create pods --as=somebody');
+      const other = await kubectl.try('auth can-i create pods --as=other');
       expect(other.stdout).toBe('no\n');
     });
 

@@ -1,6 +1,6 @@
 // Manifests that several end-to-end tests use.
 
-/** A ReplicaSet of busybox pods that print a line a second. */
+/** Returns a ReplicaSet of busybox pods that print a line a second. */
 export const replicaSet = (
   name: string,
   replicas: number,

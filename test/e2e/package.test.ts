@@ -1,5 +1,5 @@
-// What `npm pack` puts into the package works where it is installed, with nothing of the source
-// tree: the command and the import.
+// The package from `npm pack` works where it is installed, without the source tree: the command and
+// the import.
 
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,7 +34,7 @@ beforeAll(() => {
   // `npm test` builds without declarations.
   const types = join(root, 'dist', 'types');
   if (!existsSync(types)) emitDeclarations(types);
-  const told = execFileSync(
+  const output = execFileSync(
     'npm',
     ['pack', '--json', '--ignore-scripts', '--pack-destination', folder],
     {
@@ -43,10 +43,11 @@ beforeAll(() => {
       stdio: ['ignore', 'pipe', 'ignore'],
     },
   );
-  const [{ filename }] = JSON.parse(told) as [{ filename: string }];
+  const [{ filename }] = JSON.parse(output) as [{ filename: string }];
   mkdirSync(installed, { recursive: true });
   execFileSync('tar', ['-xzf', join(folder, filename), '-C', installed, '--strip-components=1']);
-  // The one dependency, Node's types for compilers, and the commands: npm would install them here.
+  // Copies the one dependency, Node's types for compilers, and the commands, as npm would install
+  // them.
   for (const name of ['@photostructure/sqlite', '@types/node', 'undici-types']) {
     mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
@@ -61,7 +62,7 @@ const compiled = (): string[] =>
 const node = async (...args: string[]): Promise<string> =>
   (await run(process.execPath, args, { cwd: folder })).stdout;
 
-/** Starts a cluster, waits until it is ready, stops it. Answers what it said. */
+/** Starts a cluster, waits until it is ready, and stops it. Returns its output. */
 async function upAndDown(...flags: string[]): Promise<string> {
   const cox = join(installed, 'bin', 'cox.js');
   const args = [
@@ -91,7 +92,7 @@ async function upAndDown(...flags: string[]): Promise<string> {
 const READY = /^cluster ready in [\d.]+ s\nstatus 0$/;
 
 describe('the package as it is published', () => {
-  test('runs clusters inside a program, and writes nothing', async () => {
+  test('runs clusters inside a program, and writes no files', async () => {
     const program = `
       import { startCluster } from 'coxswain';
       import { configMaps } from 'coxswain/api/core/v1';
@@ -109,11 +110,12 @@ describe('the package as it is published', () => {
   test('can be loaded by require, and is the same module as for import', async () => {
     const program = `
       const client = require('coxswain/client');
-      import('coxswain/client').then((module) => console.log(client.errors === module.errors, typeof require('coxswain').startCluster));`;
+      import('coxswain/client').then((module) =>
+        console.log(client.errors === module.errors, typeof require('coxswain').startCluster));`;
     expect(await node('--eval', program)).toBe('true function\n');
   });
 
-  test('has the entries that package.json names, and no others can be imported', async () => {
+  test('has the entries of package.json, and no others can be imported', async () => {
     const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
       exports: unknown;
     };
@@ -124,7 +126,8 @@ describe('the package as it is published', () => {
     const names = Object.keys(packageExports()).map((subpath) => `coxswain${subpath.slice(1)}`);
     const program = `
       for (const name of ${JSON.stringify(names)}) await import(name);
-      for (const name of ['dist/program.js', 'dist/types/cluster/cluster.js', 'api/core/v1/types', 'src/cluster/index.ts'])
+      for (const name of ['dist/program.js', 'dist/types/cluster/cluster.js', 'api/core/v1/types', \
+'src/cluster/index.ts'])
         await import('coxswain/' + name).then(() => console.log(name), (error) => console.log(error.code));`;
     expect(await node('--input-type=module', '--eval', program)).toBe(
       'ERR_PACKAGE_PATH_NOT_EXPORTED\n'.repeat(4),
@@ -189,7 +192,7 @@ export const run = async (): Promise<number | undefined> => {
     expect(apiReport(declarations)).toBe(readFileSync(REPORT, 'utf8'));
   });
 
-  test('has source maps with sources, and the licences of what is bundled', () => {
+  test('has source maps with sources, and the licences of bundled packages', () => {
     const dist = join(installed, 'dist');
     const map = JSON.parse(readFileSync(join(dist, 'program.js.map'), 'utf8')) as {
       sources: string[];
@@ -205,7 +208,7 @@ export const run = async (): Promise<number | undefined> => {
     expect(stdout).toMatch(/^coxswain 0\.1\.0\nKubernetes v1\.36\.3\n/);
   });
 
-  test('shows the places of errors in the sources, if Node is asked to', async () => {
+  test("shows the places of errors in the sources, with Node's flag for that", async () => {
     const program =
       "(await import('coxswain')).startCluster({ podCidr: 'none' }).catch((err) => console.log(err.stack))";
     expect(await node('--input-type=module', '--eval', program)).toMatch(
@@ -215,21 +218,21 @@ export const run = async (): Promise<number | undefined> => {
     expect(mapped).toMatch(/src\/cluster\/network-ranges\.ts:\d+:\d+/);
   });
 
-  test('starts clusters, keeps what it compiled for the next one, and stores what is durable', async () => {
+  test('starts clusters, keeps the compiled code for the next one, and stores data durably', async () => {
     expect(await upAndDown('--store', 'embedded')).toMatch(READY);
     expect(compiled()).toHaveLength(1);
     expect(await upAndDown('--store', 'embedded')).toMatch(READY);
     expect(compiled()).toHaveLength(1);
   });
 
-  test('compiles ahead of time for the flags that Node has, and for none', async () => {
+  test('compiles ahead of time for the flags of bin/cox.js, and for no flags', async () => {
     rmSync(join(installed, 'dist', compiled()[0] as string));
-    const told = await node(
+    const output = await node(
       '--max-semi-space-size=64',
       join(installed, 'bin', 'cox.js'),
       'compile',
     );
-    expect(told.match(/^compiled: .*\/dist\/program-[0-9a-f]{8}\.compiled$/gm)).toHaveLength(2);
+    expect(output.match(/^compiled: .*\/dist\/program-[0-9a-f]{8}\.compiled$/gm)).toHaveLength(2);
     expect(compiled()).toHaveLength(2);
   });
 });

@@ -1,4 +1,4 @@
-// Pods as host processes: no containerd, no isolation, but the same life.
+// Pods as host processes: no containerd and no isolation, but the same lifecycle.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -32,11 +32,13 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
   });
   const marker = (): string => `marker-${dir.path.slice(-6)}`;
   let running = 0;
-  /** Host processes of the ReplicaSet below, those that look after them included. */
+  /**
+   * Returns the number of host processes of the ReplicaSet below, with those that supervise them.
+   */
   const processes = async (): Promise<number> =>
     Number((await run('pgrep', ['-fc', marker()])).stdout.trim());
 
-  test('says so', () => {
+  test('reports that', () => {
     expect(cluster.output).toMatch(/runtime +host processes/);
   });
 
@@ -60,7 +62,7 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
     expect(running).toBeGreaterThanOrEqual(2);
   });
 
-  test('kill -9 of the cluster: the processes go on, and none is started twice', async () => {
+  test('kill -9 of the cluster: the processes run on, and none is started twice', async () => {
     const ids = () =>
       kubectl.run(
         'get pods -l app=host -o jsonpath={.items[*].status.containerStatuses[*].containerID}',

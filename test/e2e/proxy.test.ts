@@ -1,5 +1,5 @@
 // Services of a real node: from a pod by cluster IP, from the host by node port, through a rolling
-// update under load, and what is left of the rules after a restart and a reset.
+// update under load, and the rules that remain after a restart and a reset.
 
 import { get } from 'node:http';
 import { networkInterfaces } from 'node:os';
@@ -56,7 +56,8 @@ spec:
         - name: web
           image: busybox
           imagePullPolicy: Never
-          command: [sh, -c, 'mkdir -p /tmp/www; echo "${version} $(hostname)" > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www']
+          command: [sh, -c, 'mkdir -p /tmp/www; echo "${version} $(hostname)" > \
+/tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www']
           readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 }
           lifecycle: { preStop: { sleep: { seconds: 3 } } }
 `;
@@ -100,7 +101,7 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
       request.on('error', reject);
       request.on('timeout', () => request.destroy(new Error('no answer')));
     });
-  /** Tables of clusters: of the proxies alone, or all. */
+  /** Returns the number of nftables tables of clusters: of the proxies alone, or all. */
   const tables = async (pattern = /coxswain-[0-9a-f]{10}$/gm): Promise<number> =>
     ((await run('nft', ['list', 'tables'])).stdout.match(pattern) ?? []).length;
   const ALL = /coxswain-/g;
@@ -181,7 +182,7 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
       await kubectl.run('rollout status deployment/web --timeout=120s');
       for (const { status, stdout } of await Promise.all(loads)) {
         expect(status, stdout).toBe(0);
-        // These lines are there only if there is something to count.
+        // These lines appear only if their count is not 0.
         expect(stdout).not.toMatch(/Socket errors|Non-2xx/);
         expect(Number(/(\d+) requests in/.exec(stdout)?.[1])).toBeGreaterThan(100);
       }
@@ -210,7 +211,7 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
     await eventually('it withdrawn', () => Promise.resolve(holdersOf(ip).length === 0));
   });
 
-  test('rules serve while the cluster is down, and are adopted by the next start', async () => {
+  test('rules work while the cluster is down, and the next start adopts them', async () => {
     await cluster.stop();
     expect(await fetch()).toMatch(/^two web-/);
     expect(await tables()).toBe(before + 2);

@@ -1,5 +1,5 @@
-// Leaving: what `cox down` says, and what `cox reset` removes, after an orderly stop and after a
-// crash of everything.
+// The output of `cox down`, and the files and processes that `cox reset` removes, after an orderly
+// stop and after a crash of everything.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -43,7 +43,10 @@ const mounts = (): readonly string[] =>
     .split('\n')
     .map((line) => line.split(' ')[4] ?? '')
     .filter((point) => point.startsWith(`${dir}/`));
-/** Processes with the data directory in their command line, environment or root file system. */
+/**
+ * Returns the processes with the data directory in their command line, environment or root file
+ * system.
+ */
 const processes = (): readonly number[] =>
   hostProcesses()
     .filter(
@@ -57,7 +60,7 @@ const processes = (): readonly number[] =>
     )
     .map(({ pid }) => pid);
 
-/** Its cache is outside of the data directory. */
+/** Returns a kubectl whose cache is outside of the data directory. */
 const kubectlOf = (running: RunningCluster): Kubectl =>
   new Kubectl(running.kubectl().path, running.kubeconfig, dir);
 
@@ -80,7 +83,7 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
     return kubectlOf(cluster);
   };
 
-  test('down says what still runs; reset asks, and removes it without following links or mounts', async () => {
+  test('down reports what still runs; reset asks, and removes it without following links or mounts', async () => {
     const kubectl = await up();
     await kubectl.run('apply -f -', { input: replicaSet('left', 1) });
     await ready(kubectl, 'left');
@@ -145,7 +148,7 @@ test('reset --stop stops the cluster first', async () => {
   expectNothingLeft();
 });
 
-test('a directory that no cluster has made is not touched', async () => {
+test('a directory that no cluster has made is not changed', async () => {
   mkdirSync(join(data(), 'pki'), { recursive: true });
   writeFileSync(join(data(), 'pki', 'ca.key'), 'of another cluster');
   const reset = await cox('reset', '--yes');

@@ -1,5 +1,5 @@
-// The roles apart: two API servers on one etcd, two controller managers, a scheduler and a node,
-// each a process of its own.
+// The roles in separate processes: two API servers on one etcd, two controller managers, a
+// scheduler and a node.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { get } from 'node:https';
@@ -34,7 +34,7 @@ import {
 const missing = missingKubectl ?? (hasEtcd() ? undefined : ETCD_HINT);
 
 interface Role {
-  /** What it said when it was ready. */
+  /** The role's ready line. */
   readonly description: string;
   readonly process: ChildProcess;
   readonly stderr: () => string;
@@ -49,7 +49,7 @@ const cox = async (...args: string[]): Promise<string> => {
   return stdout;
 };
 
-/** Resolves when it is ready. */
+/** Resolves when the role is ready. */
 async function startRole(name: string, ...flags: string[]): Promise<Role> {
   const child = spawn(process.execPath, [...coxArgs, name, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
   }
 
   const startManager = async (index: number): Promise<Role> => {
-    // Shorter than the defaults, so that nobody waits long.
+    // Shorter times than the defaults, so that the tests are quick.
     const election = [
       '--leader-elect-lease-duration=3s',
       '--leader-elect-renew-deadline=2s',
@@ -195,7 +195,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     return lease?.spec.holderIdentity ?? '';
   };
 
-  test('200 services made through both servers at once have 200 addresses and 200 ports', async () => {
+  test('200 services created through both servers at once have 200 addresses and 200 ports', async () => {
     const make = (client: Client, name: string) =>
       client
         .resource(services)
@@ -211,7 +211,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(new Set(made.map(({ spec }) => spec.clusterIP)).size).toBe(200);
     expect(new Set(made.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(200);
     const held = await clients[1]?.resource(ipAddresses).list();
-    // With that of the Service kubernetes.
+    // The 200 and the address of the Service kubernetes.
     expect(held?.items).toHaveLength(201);
     await Promise.all(
       clients.map((client) =>
@@ -225,7 +225,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(left?.items.map(({ metadata }) => metadata.name)).toEqual(['10.96.0.1']);
   });
 
-  test('pods are told of both servers', async () => {
+  test('pods get the addresses of both servers', async () => {
     const ports = servers.map((url) => new URL(url).port).toSorted((a, b) => Number(a) - Number(b));
     expect(
       await kubectl.run(
@@ -247,7 +247,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(fields).toContain('kube-controller-manager');
   });
 
-  test('what the scheduler has counted is for who may see it', async () => {
+  test("the scheduler's metrics are readable only for authorized users", async () => {
     const port = /port (\d+)/.exec(scheduler.description)?.[1];
     const ask = async (
       path: string,
@@ -255,7 +255,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     ): Promise<{ code: number | undefined; text: string }> => {
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
       return new Promise((resolve, reject) => {
-        // Nobody has signed its certificate.
+        // The certificate is self-signed.
         get(
           { host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent: false },
           (response) => {
@@ -281,10 +281,10 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(text).toMatch(/^scheduler_schedule_attempts_total\{.*result="scheduled".*\} [1-9]/m);
   });
 
-  test('one controller manager leads; when it is killed the other goes on', async () => {
+  test('one controller manager leads; when it is killed, the other one takes over', async () => {
     const before = await leader();
     expect(before).toMatch(/_[0-9a-f-]{36}$/);
-    // The first that was started, since it stood alone for a while.
+    // The first manager leads, since it ran alone for a while.
     const [first] = managers;
     first?.process.kill('SIGKILL');
     await first?.ended;
@@ -297,14 +297,14 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(transitions).toBe('1');
   });
 
-  test('each stops when it is told to, and gives its lease back', async () => {
+  test('each stops at SIGTERM, and releases its lease', async () => {
     const [, second] = managers;
     second?.process.kill('SIGTERM');
     expect(await second?.ended).toBe(0);
     expect(await leader()).toBe('');
   });
 
-  test('what waits for a server that is not there can be stopped', async () => {
+  test('a process that waits for an unreachable server can be stopped', async () => {
     const config = join(dir.path, 'nowhere.conf');
     await cox(
       'certs',
@@ -356,7 +356,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(await ended).toBe(1);
   });
 
-  test('flags that cannot be are refused in a line', async () => {
+  test('invalid flags are refused with one line', async () => {
     const refused = async (...args: string[]): Promise<string> => {
       const { status, stderr } = await run(process.execPath, [...coxArgs, ...args]);
       expect(status).toBe(1);
@@ -377,13 +377,13 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       await refused(
         'certs',
         'kubeconfig',
-        'nobody',
+        'missing',
         '--cert-dir',
         certDir,
         '--server',
         'https://a',
       ),
-    ).toMatch(/no role "nobody"/);
+    ).toMatch(/no role "missing"/);
     expect(await refused('certs', 'node', 'n', '--cert-dir', join(dir.path, 'nowhere'))).toMatch(
       /certs init/,
     );
@@ -433,7 +433,7 @@ test.skipIf(missingKubectl !== undefined)(
       await kubectl.run(`run there --image=nginx --overrides='${overrides}'`);
       await kubectl.run('wait --for=condition=Ready pod/there --timeout=30s');
       await kubectl.run('logs there');
-      // The node has a range of the cluster's, and the pod an address of that.
+      // The node has a range of the cluster's addresses, and the pod an address of that range.
       expect(await kubectl.run('get node worker -o jsonpath={.spec.podCIDRs}')).toBe(
         '["10.244.1.0/24"]',
       );

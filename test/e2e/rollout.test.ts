@@ -1,5 +1,5 @@
-// Rollouts as kubectl does them: history, undo, pause, resume, restart and scale, with the oldest
-// and the newest kubectl at hand.
+// Rollouts with kubectl: history, undo, pause, resume, restart and scale, with the oldest and the
+// newest kubectl installed.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -69,7 +69,7 @@ describe
       dir.remove();
     });
 
-    /** Waits as people do. Answers the last line. */
+    /** Waits with `kubectl rollout status`. Returns the last line. */
     const finished = async (what: string) =>
       (await kubectl.run(`rollout status ${what} --timeout=30s`)).trimEnd().split('\n').at(-1);
     const image = (what: string) =>
@@ -150,7 +150,7 @@ describe
       );
     });
 
-    test('all of them are scaled, unless they are not as somebody thought', async () => {
+    test('all of them are scaled, unless the expected size differs', async () => {
       await kubectl.run('scale deploy/web sts/db rc/rc rs/rs --replicas=4');
       await finished('deploy/web');
       await finished('sts/db');

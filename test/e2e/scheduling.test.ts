@@ -1,4 +1,4 @@
-// The scheduler's configuration by file.
+// The scheduler's configuration from a file.
 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -50,7 +50,9 @@ profiles:
     const kubectl = cluster.kubectl();
     for (const scheduler of ['default-scheduler', 'by-chance']) {
       await kubectl.run('create -f -', {
-        input: `apiVersion: v1\nkind: Pod\nmetadata: {name: ${scheduler}}\nspec: {schedulerName: ${scheduler}, containers: [{name: c, image: busybox, command: [sleep, "3600"]}]}`,
+        input:
+          `apiVersion: v1\nkind: Pod\nmetadata: {name: ${scheduler}}\nspec: {schedulerName: ` +
+          `${scheduler}, containers: [{name: c, image: busybox, command: [sleep, "3600"]}]}`,
       });
       await kubectl.run(`wait --for=condition=Ready pod/${scheduler} --timeout=20s`);
     }
@@ -64,7 +66,8 @@ profiles:
     );
     await kubectl.run('create -f -', {
       input:
-        'apiVersion: v1\nkind: Pod\nmetadata: {name: huge}\nspec: {containers: [{name: c, image: busybox, resources: {requests: {cpu: "1000"}}}]}',
+        'apiVersion: v1\nkind: Pod\nmetadata: {name: huge}\nspec: {containers: [{name: c, ' +
+        'image: busybox, resources: {requests: {cpu: "1000"}}}]}',
     });
     await eventually('FailedScheduling', async () =>
       /FailedScheduling .* default-scheduler +0\/3 nodes are available: 3 Insufficient cpu\./.test(
@@ -73,11 +76,12 @@ profiles:
     );
   });
 
-  test('a plugin that there is not', async () => {
+  test('a plugin that does not exist', async () => {
     const config = writeManifest(
       dir.path,
       'scheduler.yaml',
-      'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {score: {enabled: [{name: Fortune}]}}}]\n',
+      'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n' +
+        'profiles: [{plugins: {score: {enabled: [{name: Fortune}]}}}]\n',
     );
     const result = await run(process.execPath, [
       ...coxArgs,

@@ -1,6 +1,6 @@
-// Machines that join a cluster by the commands of docs/running-apart.md, as they stand there but
-// for addresses and names: one on the first machine's link, and one behind a router. Network
-// namespaces are the machines; containers are real.
+// Machines that join a cluster by the commands of docs/running-apart.md, with other addresses and
+// names: one on the first machine's link, and one behind a router. Network namespaces stand for the
+// machines; containers are real.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const guide = readFileSync(
   'utf8',
 );
 
-/** The commands of the guide for one more node, by the words that they begin with. */
+/** Returns the commands of the guide for one more node, by their first words. */
 function command(beginning: string): string {
   const section = guide.slice(
     guide.indexOf('## One more node'),
@@ -79,12 +79,12 @@ describe.skipIf(missing !== undefined)(
     let far: LabMachine;
 
     const folder = (machine: LabMachine): string => join(dir.path, machine.address);
-    /** Not `ip netns exec`: containers are not to have a mount namespace of this command. */
+    /** Not `ip netns exec`: containers must not inherit a mount namespace from the command. */
     const inside = (machine: LabMachine): string[] => [
       'nsenter',
       `--net=/run/netns/${machine.inside.at(-1) as string}`,
     ];
-    /** The command with the addresses and names of this test. */
+    /** Returns the command with the addresses and names of this test. */
     const adapted = (line: string, name: string, machine: LabMachine): string[] => [
       ...coxArgs,
       ...splitWords(
@@ -159,7 +159,7 @@ describe.skipIf(missing !== undefined)(
       await importBusybox(join(to, '.coxswain-node'));
     }
 
-    /** Not wget, which the image's static libc cannot run. */
+    /** Returns a request command. wget does not work in the image, since its libc is static. */
     const request = (
       from: string,
       address: string,
@@ -175,7 +175,7 @@ describe.skipIf(missing !== undefined)(
       (await request(from, address, port, '/cgi-bin/client'))
         .trim()
         .replace(/^\[::ffff:(.*)\]$/, '$1');
-    /** Nothing is done if it was done before. */
+    /** Resets the machine, unless that was done before. */
     async function reset(machine: LabMachine): Promise<void> {
       const data = join(folder(machine), machine === first ? '.coxswain' : '.coxswain-node');
       if (!existsSync(join(data, 'cox.tag'))) return;
@@ -275,12 +275,12 @@ describe.skipIf(missing !== undefined)(
       );
     });
 
-    test('pods have the size of packets that the network takes', async () => {
+    test('pods have the MTU that the network supports', async () => {
       const mtu = await kubectl('exec', 'on-worker-3', '--', 'cat', '/sys/class/net/eth0/mtu');
       expect(mtu.trim()).toBe('1450');
     });
 
-    test('a node that is gone leaves nothing on the others', async () => {
+    test('a removed node leaves no rules or routes on the others', async () => {
       await kubectl('delete', 'pod', 'on-worker-3', '--timeout=30s');
       const kubelet = children.at(-2);
       kubelet?.process.kill('SIGTERM');
@@ -296,7 +296,7 @@ describe.skipIf(missing !== undefined)(
       );
     });
 
-    test('after a reset nothing is left on a machine', async () => {
+    test('a reset leaves no process, mount or interface on a machine', async () => {
       await kubectl('delete', 'pod', 'on-worker-2', '--timeout=30s');
       for (const { process: child, ended } of children.slice(1, 3)) {
         child.kill('SIGTERM');

@@ -1,5 +1,5 @@
-// Simulated nodes as clients see them: logs, exec and cp through the shell in simulated containers,
-// and the kubelets' own API, through the API server and at the address that the node announces.
+// Simulated nodes from the clients' view: logs, exec and cp through the shell in simulated
+// containers, and the kubelets' own API, through the API server and at the node's address.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -51,7 +51,7 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
     expect(stderr).toContain('exec: "nothere": executable file not found in $PATH');
   });
 
-  test('logs -f of a container that is silent ends with the container', async () => {
+  test('logs -f of a silent container ends with the container', async () => {
     let ended = false;
     const following = kubectl.spawn('logs -f quiet');
     const exit = new Promise<void>((resolve) => {
@@ -60,7 +60,7 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
         resolve();
       });
     });
-    // Enough requests for the log request to have come and gone, if it did not wait.
+    // If the log request did not wait, it would end during these requests.
     for (let i = 0; i < 5; i++) await kubectl.run('get pod quiet');
     expect(ended).toBe(false);
     await kubectl.run('delete pod quiet --now');
@@ -110,7 +110,7 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
     }
   });
 
-  test('each node listens at the address and port that it announces', async () => {
+  test('each node listens at its announced address and port', async () => {
     await kubectl.run('create serviceaccount scraper');
     await kubectl.run('create clusterrole scraper --verb=get --resource=nodes/metrics');
     await kubectl.run(
@@ -118,7 +118,9 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
     );
     const token = (await kubectl.run('create token scraper')).trim();
     const format =
-      '{range .items[*]}{.metadata.name} {.status.addresses[0].type} {.status.addresses[0].address} {.status.daemonEndpoints.kubeletEndpoint.Port}{"\\n"}{end}';
+      '{range .items[*]}{.metadata.name} {.status.addresses[0].type} ' +
+      '{.status.addresses[0].address} ' +
+      '{.status.daemonEndpoints.kubeletEndpoint.Port}{"\\n"}{end}';
     const lines = (await kubectl.run(`get nodes -o jsonpath='${format}'`)).trim().split('\n');
     const ca = readFileSync(join(cluster.dataDir, 'pki', 'ca.crt'));
     const ports = new Set<string>();
@@ -128,7 +130,7 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
       const get = (authorization?: string): Promise<{ code: number; body: string }> =>
         new Promise((resolve, reject) => {
           const options = {
-            // A machine without any address but loopback announces its name alone.
+            // A machine with loopback addresses alone announces only its name.
             host: type === 'InternalIP' ? address : '127.0.0.1',
             port,
             path: '/metrics',

@@ -1,5 +1,5 @@
-// Encryption at rest, turned on and its key changed with secrets in the store: a storage version
-// migration writes them again, so that neither plain text nor the old key is needed any more.
+// Encryption at rest: it is turned on, and its key is changed, with secrets in the store. A storage
+// version migration rewrites them, so that neither plain text nor the old key is needed any more.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ describe.skipIf(missingKubectl !== undefined)(
       dir.remove();
     });
 
-    test('turns encryption on for what is there, and takes an old key out of use', async () => {
+    test('encrypts the existing objects, and makes an old key unnecessary', async () => {
       let kubectl = await start();
       await kubectl.run('create secret generic login --from-literal=password=sesame');
       const sesame = Buffer.from('sesame').toString('base64');
@@ -88,17 +88,17 @@ describe.skipIf(missingKubectl !== undefined)(
       expect(await password(kubectl)).toBe(sesame);
       await migrate(kubectl, 'encrypt');
 
-      // Plain text is not read any more.
+      // This server does not read plain text any more.
       kubectl = await start(...SERVED, ...encryption(dir.path, [{ aesgcm: { keys: [two, one] } }]));
       expect(await password(kubectl)).toBe(sesame);
       await migrate(kubectl, 'rotate');
 
-      // Nor is what the first key has encrypted.
+      // This server does not have the first key any more.
       kubectl = await start(...encryption(dir.path, [{ aesgcm: { keys: [two] } }]));
       expect(await password(kubectl)).toBe(sesame);
     });
 
-    test('what cannot be served is said before anything runs', async () => {
+    test('a configuration that cannot be served is reported before anything runs', async () => {
       const other = temporaryDir();
       const up = [
         'up',
@@ -119,7 +119,8 @@ describe.skipIf(missingKubectl !== undefined)(
       other.remove();
       expect(status).toBe(1);
       expect(stderr).toContain(
-        'cox: --runtime-config: apps/v2=true: group version apps/v2 that has not been registered: this server does not have it',
+        'cox: --runtime-config: apps/v2=true: group version apps/v2 that has not been ' +
+          'registered: this server does not have it',
       );
     });
   },

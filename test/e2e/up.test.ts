@@ -1,4 +1,4 @@
-// `cox up` and `cox down` as a person uses them.
+// `cox up` and `cox down` from a user's view.
 
 import { createServer } from 'node:net';
 import { statSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ describe('cox up', () => {
   };
   const cox = (...args: string[]) => run(process.execPath, [...coxArgs, ...args]);
 
-  test('says when it is ready and what to do next; stops cleanly on SIGTERM with status 0', async () => {
+  test('reports when it is ready and what to do next; stops cleanly on SIGTERM with status 0', async () => {
     const cluster = await start(simulated);
     const lines = cluster.output.split('\n');
     expect(lines[0]).toMatch(/^cluster ready in \d+\.\d\d s$/);
@@ -68,7 +68,7 @@ describe('cox up', () => {
     expect(second.stderr).not.toContain('    at ');
   });
 
-  test('says so when the port is in use', async () => {
+  test('reports a port that is in use', async () => {
     const blocker = createServer();
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
     const { port } = blocker.address() as { port: number };
@@ -113,11 +113,12 @@ describe('cox up', () => {
     expect(again.stderr).toBe(`cox: no cluster runs on ${dir.path}\n`);
   });
 
-  test("the user's own kubeconfig is touched only with --merge-kubeconfig", async () => {
+  test("changes the user's own kubeconfig only with --merge-kubeconfig", async () => {
     const own = join(dir.path, 'own-config');
     writeFileSync(
       own,
-      'apiVersion: v1\nkind: Config\nclusters: [{name: work, cluster: {server: https://work}}]\ncurrent-context: work\n',
+      'apiVersion: v1\nkind: Config\nclusters: [{name: work, cluster: {server: ' +
+        'https://work}}]\ncurrent-context: work\n',
     );
     const before = readFileSync(own, 'utf8');
     await (await start(simulated, { env: { KUBECONFIG: own } })).stop();
@@ -172,7 +173,7 @@ describe('cox up', () => {
   test('--help shows examples', async () => {
     const result = await cox('up', '--help');
     expect(result.status).toBe(0);
-    // In a checkout the command has another name than in an installed package.
+    // In a checkout, the command has another name than in an installed package.
     expect(result.stdout).toMatch(/^ {2}\$ \S*cox(\.js)? up --runtime simulated --nodes 20/m);
   });
 });

@@ -1,5 +1,5 @@
-// Claims of the default class on a real node: the directory is made, keeps what is written while
-// pods come and go, and is removed. And images as volumes of real containers.
+// Claims of the default class on a real node: the directory is created, keeps its data while pods
+// come and go, and is removed. Images as volumes of real containers, too.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -76,7 +76,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
       expect(statSync(join(volumes(), volume)).mode & 0o777).toBe(0o777);
     });
 
-    test('what was written is there for the next pod, also in a part of the volume', async () => {
+    test('the data is there for the next pod, also in a part of the volume', async () => {
       await kubectl.run('delete pod writer');
       await kubectl.run('apply -f -', { input: pod('reader', 'cat $COXSWAIN_ROOT/data/file') });
       await kubectl.run('apply -f -', {
@@ -92,7 +92,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
       expect(readFileSync(join(volumes(), volume, 'sub/part/file'), 'utf8')).toBe('more\n');
     });
 
-    test('the claim stays for its pods; with it go the volume and the directory', async () => {
+    test('the claim stays for its pods; the volume and the directory are deleted with it', async () => {
       await kubectl.run('delete pvc data --wait=false');
       expect(await kubectl.run('get pvc data -o jsonpath={.metadata.deletionTimestamp}')).not.toBe(
         '',
@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)(named('volumes of containers', missing), 
     dir.remove();
   });
 
-  test('belong to the group of the pod, and are only read where that is asked for', async () => {
+  test('belong to the group of the pod, and can be mounted read-only', async () => {
     await kubectl.run('apply -f -', {
       input: `
 apiVersion: v1
@@ -167,7 +167,7 @@ spec:
     expect(
       await kubectl.run('get pvc owner-v -o jsonpath={.metadata.ownerReferences[0].name}'),
     ).toBe('owner');
-    // The claim goes with its pod, the volume with its claim.
+    // The claim is deleted with its pod, the volume with its claim.
     await kubectl.run('delete pod owner --timeout=60s');
     await eventually(
       'the volume to be gone',
@@ -176,7 +176,7 @@ spec:
     expect(readdirSync(volumes)).toEqual([]);
   });
 
-  test('images are volumes, whole or a part of them, for all containers of a pod, and go with it', async () => {
+  test('images are volumes, completely or in part, for all containers of a pod, and are removed with it', async () => {
     await kubectl.run('apply -f -', {
       input: `
 apiVersion: v1
@@ -193,7 +193,7 @@ spec:
     - name: part
       image: busybox
       imagePullPolicy: Never
-      command: [sh, -c, 'grep nobody /config/passwd; sleep 3600']
+      command: [sh, -c, 'grep 65534 /config/passwd; sleep 3600']
       volumeMounts: [{name: v, mountPath: /config, subPath: etc}]
   volumes: [{name: v, image: {reference: busybox, pullPolicy: Never}}]
 `,
@@ -220,7 +220,7 @@ spec:
         .split('\n')
         .filter((line) => line.includes('coxswain/'));
     };
-    // A containerd that mounts images itself leaves these two as they are: nothing there.
+    // A containerd that mounts images itself does not use these two directories.
     const before = readFileSync('/proc/mounts', 'utf8').split(`${images}/`).length - 1;
     expect([before, (await views()).length]).toEqual(existsSync(images) ? [1, 1] : [0, 0]);
     await kubectl.run('delete pod viewer --timeout=60s');

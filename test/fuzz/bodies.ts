@@ -1,5 +1,5 @@
-// Sends an API server bodies that are wrong in every way, in every encoding and as every kind of
-// patch: what it answers must blame the client, come soon, and leave the server as it was.
+// Sends invalid bodies to an API server, in every encoding and as every kind of patch. Each
+// response must blame the client and come soon, and the server must stay unchanged.
 
 import { stringify } from 'yaml';
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
@@ -19,13 +19,13 @@ export interface BodiesOptions {
 }
 
 export interface BodiesResult {
-  /** How many answers had each code. */
+  /** The number of responses by code. */
   readonly codes: ReadonlyMap<number, number>;
   /** The longest turn of the event loop. */
   readonly slowestMs: number;
-  /** Its request. */
+  /** The request of the longest turn. */
   readonly slowest: string;
-  /** What should not have been, with all that it takes to see it again. Empty: none. */
+  /** Problems, each with everything that is needed to reproduce it. Empty: none. */
   readonly problems: readonly string[];
 }
 
@@ -36,7 +36,7 @@ interface Shot {
   readonly body: Uint8Array;
 }
 
-/** A turn of the event loop, on a machine as fast as budgets are for. */
+/** The limit of a turn of the event loop, on the machine that budgets are for. */
 const LONGEST_TURN_MS = 50;
 const ATTEMPTS = 3;
 const MOST_PROBLEMS = 20;
@@ -69,7 +69,7 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
       const { method, path, type, body } = shot;
       let answer: RawResponse | undefined;
       let ms = Infinity;
-      // What is slow is sent again: code may not have been compiled yet, and other processes use
+      // A slow request is sent again: code may not have been compiled yet, and other processes use
       // this machine, too.
       for (let attempt = 0; attempt < ATTEMPTS && ms > budgetMs; attempt++) {
         const { longestTurnMs } = await loopUse(async () => {
@@ -107,7 +107,10 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
   return { codes, slowestMs, slowest, problems };
 }
 
-/** One wrong request about a resource: create, replace, delete, or a patch of one that is there. */
+/**
+ * Returns one wrong request about a resource: create, replace, delete, or a patch of an existing
+ * object.
+ */
 async function aim(
   random: SeededRandom,
   server: TestServer,
@@ -116,7 +119,9 @@ async function aim(
 ): Promise<Shot> {
   const { group, version, resource, kind, namespaced } = type;
   const apiVersion = group === '' ? version : `${group}/${version}`;
-  const collection = `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? '/namespaces/default' : ''}/${resource}`;
+  const collection =
+    `${group === '' ? '/api' : `/apis/${group}`}/${version}` +
+    `${namespaced ? '/namespaces/default' : ''}/${resource}`;
   const message = messageOf(apiVersion, kind);
   if (message === undefined) throw new Error(`the schema has no ${apiVersion} ${kind}`);
   const name = `x${serial}`;
@@ -221,7 +226,10 @@ const SUBJECTS: readonly {
   },
 ];
 
-/** An object that is there, as it is now. One that a patch made an end of is made anew. */
+/**
+ * Returns an existing object in its current state. An object that a patch has removed is created
+ * again.
+ */
 async function patched({ server }: TestServer, random: SeededRandom): Promise<Existing> {
   const { collection, object } = pick(random, SUBJECTS);
   const path = `${collection}/${object.metadata.name}`;
@@ -252,17 +260,21 @@ function patch(
   });
   if (random.int(4) === 0) return shot(wrongBytes(random, Buffer.from(JSON.stringify(object))));
   if (type === 'application/json-patch+json') return shot(jsonPatch(random, object));
-  // What belongs to another kind, under the names of this one, or what is there with wrong values.
+  // The body is an object of another kind under this kind's names, or the existing object with
+  // wrong values.
   return shot(
     random.int(3) === 0 ? JSON.stringify({ ...other, metadata: {} }) : wrongValues(random, object),
   );
 }
 
 function described({ method, path, type, body }: Shot, problem: string): string {
-  return `${method} ${path} (${type}) ${problem}\n  body, base64: ${Buffer.from(body).toString('base64').slice(0, 4000)}`;
+  return (
+    `${method} ${path} (${type}) ${problem}\n` +
+    `  body, base64: ${Buffer.from(body).toString('base64').slice(0, 4000)}`
+  );
 }
 
-/** What the prototypes of all objects have. */
+/** Returns the members of the prototypes of all objects. */
 function prototypes(): string {
   return [Object.prototype, Array.prototype, Function.prototype, String.prototype]
     .map((prototype) => Reflect.ownKeys(prototype).map(String).sort().join(' '))

@@ -4,13 +4,13 @@ import { expect, test } from 'vitest';
 import { sendBodies } from './bodies.ts';
 import { roundTrips } from './round-trips.ts';
 
-test('bodies that are wrong in every way are the fault of who sent them', async () => {
+test('invalid bodies of every kind are errors of the client', async () => {
   const { codes, problems } = await sendBodies({ count: 2000, seed: 'short' });
   expect(problems).toEqual([]);
   expect(codes.get(400)).toBeGreaterThan(300);
 }, 120_000);
 
-test('every kind, filled at random, comes back the same from JSON, protobuf and conversion', () => {
+test('every kind with random values is unchanged after JSON, protobuf and conversion', () => {
   const { kinds, problems } = roundTrips({ fills: 3, seed: 'short' });
   expect(problems).toEqual([]);
   expect(kinds).toBeGreaterThan(100);

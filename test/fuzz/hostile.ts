@@ -1,11 +1,10 @@
-// Bodies that nobody should send: what is right, changed at random in its structure or in its
-// bytes.
+// Invalid bodies: valid ones with random changes of their structure or their bytes.
 
 import type { SeededRandom } from '#machinery/random.ts';
 
 type Path = readonly (string | number)[];
 
-/** Text of values that do not belong where they are put. JSON, but for the last ones. */
+/** Texts of values that do not fit the fields that get them. All but the last ones are JSON. */
 const VALUES = [
   'null',
   'true',
@@ -40,7 +39,7 @@ const VALUES = [
   "'x'",
 ] as const;
 
-/** Pieces that have a meaning in JSON, YAML or in JavaScript. */
+/** Pieces that have a meaning in JSON, YAML or JavaScript. */
 const PIECES = [
   '{',
   '}',
@@ -68,9 +67,9 @@ export function pick<T>(random: SeededRandom, values: readonly T[]): T {
   return values[random.int(values.length)] as T;
 }
 
-/** The object as JSON, with one to three of its values replaced. */
+/** Returns the object as JSON, with one to three of its values replaced. */
 export function wrongValues(random: SeededRandom, object: unknown): string {
-  // A string that is nowhere else stands for the value, since some values are no JSON.
+  // A unique string stands for the value at first, since some values are no JSON.
   const marks: string[] = [];
   const paths = pathsOf(object);
   let changed = object;
@@ -110,8 +109,8 @@ function replaced(value: unknown, [first, ...rest]: Path, by: unknown): unknown 
 }
 
 /**
- * Bytes changed, left out, doubled or put in. `from`: what is before it stays (the envelope of
- * protobuf).
+ * Returns the bytes with some of them changed, left out, doubled or inserted. Bytes before `from`
+ * (the envelope of protobuf) stay.
  */
 export function wrongBytes(random: SeededRandom, bytes: Uint8Array, from = 0): Buffer {
   let body = Buffer.from(bytes);
@@ -134,7 +133,7 @@ export function wrongBytes(random: SeededRandom, bytes: Uint8Array, from = 0): B
   return body;
 }
 
-/** A JSON patch whose operations, paths and values may be anything. */
+/** Returns a JSON patch with arbitrary operations, paths and values. */
 export function jsonPatch(random: SeededRandom, object: unknown): string {
   const paths = pathsOf(object);
   const pointer = (): string =>

@@ -1,5 +1,5 @@
-// `npm run fuzz`: random objects through every encoding, and bodies that are wrong in every way
-// through the API server. Prints what was found; fails if that is anything.
+// `npm run fuzz`: sends random objects through every encoding, and invalid bodies through the API
+// server. Prints the problems; fails if there are any.
 
 import { parseArgs } from 'node:util';
 import { sendBodies } from './bodies.ts';
@@ -46,7 +46,8 @@ const trips = roundTrips({
 });
 progress('');
 console.log(
-  `${trips.objects} objects of ${trips.kinds} kinds, ${trips.conversions} conversions: ${trips.problems.length} came back changed`,
+  `${trips.objects} objects of ${trips.kinds} kinds, ${trips.conversions} conversions: ` +
+    `${trips.problems.length} came back changed`,
 );
 for (const problem of trips.problems) console.log(problem);
 
@@ -60,7 +61,8 @@ const codes = [...bodies.codes]
   .sort(([a], [b]) => a - b)
   .map(([code, times]) => `${code}: ${times}`);
 console.log(
-  `bodies answered with ${codes.join(', ')}; the longest turn took ${bodies.slowestMs.toFixed(0)} ms; ${bodies.problems.length} problems`,
+  `bodies answered with ${codes.join(', ')}; the longest turn took ` +
+    `${bodies.slowestMs.toFixed(0)} ms; ${bodies.problems.length} problems`,
 );
 for (const problem of bodies.problems) console.log(problem);
 
@@ -75,7 +77,8 @@ const texts = await sendLongTexts({
 });
 progress('');
 console.log(
-  `${texts.sent} long texts and lists${texts.isPartial ? ', not all' : ''}; the longest turn took ${texts.slowestMs.toFixed(0)} ms; ${texts.problems.length} problems`,
+  `${texts.sent} long texts and lists${texts.isPartial ? ', not all' : ''}; the longest turn ` +
+    `took ${texts.slowestMs.toFixed(0)} ms; ${texts.problems.length} problems`,
 );
 
 process.exitCode =

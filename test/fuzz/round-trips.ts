@@ -1,5 +1,5 @@
-// Fills every kind with random values and sends it through every encoding and conversion: it must
-// come back the same.
+// Fills every kind with random values and sends it through every encoding and conversion: the
+// result must equal the input.
 
 import { decodeObject, encodeObject } from '#api/machinery/codec/index.ts';
 import {
@@ -14,7 +14,7 @@ import { fuzzObject, settlesFirst } from '#api/testing/fuzz.ts';
 import { SeededRandom } from '#machinery/random.ts';
 
 export interface RoundTripsOptions {
-  /** So many random objects of each kind. */
+  /** The number of random objects of each kind. */
   readonly fills: number;
   readonly seed: string;
   readonly progress?: (kind: string) => void;
@@ -80,7 +80,10 @@ export function roundTrips({ fills, seed, progress }: RoundTripsOptions): RoundT
   return { kinds: kinds.length, objects, conversions, problems };
 }
 
-/** Tables and discovery documents have no numbers in upstream's protobuf. */
+/**
+ * Returns whether upstream's protobuf has the message: tables and discovery documents are not in
+ * it.
+ */
 function inProtobuf(message: MessageDescriptor): boolean {
   return !message.fields.every(({ number }) => number === 0);
 }

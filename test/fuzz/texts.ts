@@ -1,5 +1,5 @@
-// Long texts and long lists in every field of every kind: whatever a server does with them must
-// take time in proportion to their length.
+// Puts long texts and long lists into every field of every kind: the server's time must grow in
+// proportion to their length.
 
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';
@@ -19,22 +19,25 @@ export interface TextsResult {
 }
 
 export interface TextsOptions {
-  /** One field of so many is tried, for a short run. Default: 1. */
+  /** A short run tries every n-th field. Default: 1. */
   readonly every?: number;
   readonly progress?: (sent: number) => void;
   /** Called with each problem when it is found. */
   readonly onProblem?: (problem: string) => void;
-  /** Ends the run after so many milliseconds. Default: no limit. */
+  /** Ends the run after this time in milliseconds. Default: no limit. */
   readonly limitMs?: number;
 }
 
 const LENGTH = 60_000;
 const ITEMS = 6000;
-/** Two hundred times as long as linear work takes, and a tenth of what quadratic work does. */
+/**
+ * The limit is two hundred times the duration of linear work, and a tenth of that of quadratic
+ * work.
+ */
 const BUDGET_MS = 150;
 const MAX_DEPTH = 9;
 
-/** Texts on which expressions that search, or go back, take long. */
+/** Texts that take long in regular expressions that search or backtrack. */
 const TEXTS = [
   'a!',
   '1x',
@@ -130,7 +133,7 @@ function collectionOf({ type: { group, version, resource, namespaced } }: Kind):
   return `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? '/namespaces/default' : ''}/${resource}`;
 }
 
-/** Each field of each message once, wherever it is met first. */
+/** Yields each field of each message once, at its first occurrence. */
 function* fieldsOf(
   message: MessageDescriptor,
   path: readonly string[],
@@ -206,7 +209,7 @@ function emptyOf(type: TypeRef): unknown {
   return type.kind === 'scalar' && TEXT_SCALARS.has(type.scalar) ? '' : 0;
 }
 
-/** With a name of its own, and each other text of its own, too. */
+/** Returns an object whose names, and all other texts, are unique. */
 function filledOf(type: TypeRef, index: number): unknown {
   if (type.kind !== 'message')
     return type.kind === 'scalar' && TEXT_SCALARS.has(type.scalar)
@@ -218,7 +221,7 @@ function filledOf(type: TypeRef, index: number): unknown {
   return Object.fromEntries(texts.slice(0, 4).map(({ name }) => [name, `value-${index}`]));
 }
 
-/** The object with the value at the path; what is on the way there is made. */
+/** Returns the object with the value at the path; creates missing objects on the way. */
 function withValue(object: unknown, path: readonly string[], value: unknown): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return value;

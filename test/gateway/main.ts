@@ -1,5 +1,5 @@
-// `npm run gateway`: the conformance suite of the Gateway API against a cluster of our own.
-// README.md beside this has the flags.
+// `npm run gateway`: the conformance suite of the Gateway API against a cluster of our own. The
+// README beside this file describes the flags.
 
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -32,7 +32,7 @@ const usage = `usage: npm run gateway -- [flags]
   --output DIR       where logs and the report go (default .cache/gateway)
   --if-built         do nothing, and say so, where the suite has not been built yet
 `;
-/** Addresses of loopback: Gateways of the suite share ports, so each needs one of its own. */
+/** Addresses of loopback: Gateways of the suite share ports, so each needs its own address. */
 const FLAGS = `--runtime containerd --pod-cidr 10.203.0.0/24 --service-cidr 10.213.0.0/16 --no-dns
   --ingress --ingress-address 127.203.0.1 --gateway-addresses 127.203.1.0/24 --verbose`.split(
   /\s+/,
@@ -120,7 +120,7 @@ function kubectl(kubeconfig: string, ...args: readonly string[]): string {
   return stdout;
 }
 
-/** The class is made by the controller when it finds the definitions. */
+/** Waits until the class is accepted. The controller creates it when it finds the definitions. */
 async function accepted(kubeconfig: string): Promise<void> {
   const deadline = systemClock.monotonic() + READY_MS;
   for (;;) {
@@ -142,7 +142,7 @@ async function accepted(kubeconfig: string): Promise<void> {
   }
 }
 
-/** `npm run up` until it is ready; the function stops it. */
+/** Runs `npm run up` and waits until it is ready. Returns a function that stops it. */
 async function startCluster(dataDir: string, logFile: string): Promise<() => Promise<void>> {
   writeFileSync(logFile, '');
   const args = [
@@ -170,7 +170,7 @@ async function startCluster(dataDir: string, logFile: string): Promise<() => Pro
   });
   const ended = new Promise<void>((resolveEnded) => child.once('close', () => resolveEnded()));
   const stop = async (): Promise<void> => {
-    // The whole process group: npm does not always pass a signal on.
+    // The signal goes to the whole process group: npm does not always pass it on.
     if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
     await ended;
   };
@@ -190,7 +190,7 @@ async function startCluster(dataDir: string, logFile: string): Promise<() => Pro
   return stop;
 }
 
-/** Reports whether every test has passed. */
+/** Runs the suite. Returns whether every test has passed. */
 async function runSuite(
   { suite, version }: GatewayPrograms,
   kubeconfig: string,

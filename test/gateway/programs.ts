@@ -1,4 +1,4 @@
-// The files that the suite needs, built and copied from Go's module proxy: the suite itself, the
+// Builds and copies the files that the suite needs from Go's module proxy: the suite itself, the
 // server that its pods run, and the definitions.
 
 import { spawnSync } from 'node:child_process';
@@ -31,7 +31,7 @@ export function requiredVersion(goMod = readFileSync(join(moduleDir, 'go.mod'), 
 }
 
 function programsOf(version: string): GatewayPrograms {
-  // COXSWAIN_GATEWAY_CACHE moves it.
+  // COXSWAIN_GATEWAY_CACHE moves the folder.
   const dir = join(
     process.env['COXSWAIN_GATEWAY_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'gateway'),
     version,
@@ -44,7 +44,7 @@ function programsOf(version: string): GatewayPrograms {
   };
 }
 
-/** undefined where they have not been built. */
+/** Returns undefined if the programs have not been built. */
 export function builtPrograms(): GatewayPrograms | undefined {
   const programs = programsOf(requiredVersion());
   return [programs.suite, programs.image, programs.definitions].every((path) => existsSync(path))
@@ -52,7 +52,7 @@ export function builtPrograms(): GatewayPrograms | undefined {
     : undefined;
 }
 
-/** Builds what is missing. Throws a UserError where Go is missing or a build fails. */
+/** Builds the missing programs. Throws a UserError if Go is missing or a build fails. */
 export function ensurePrograms(progress: (text: string) => void): GatewayPrograms {
   const built = builtPrograms();
   if (built !== undefined) return built;
@@ -101,7 +101,7 @@ export function ensurePrograms(progress: (text: string) => void): GatewayProgram
  */
 const IMAGES = 'registry\\.k8s\\.io/(gateway-api/echo-basic|coredns/coredns):[A-Za-z0-9._-]+';
 
-/** The names under which the suite's manifests ask for the image. */
+/** Returns the names of the image in the suite's manifests. */
 function imageNames(version: string): readonly string[] {
   const { Dir } = JSON.parse(
     go(['mod', 'download', '-json', `${MODULE}/conformance@${version}`]),

@@ -1,4 +1,4 @@
-// The outcomes of the suite's tests, from its output.
+// Reads the outcomes of the suite's tests from its output.
 
 export interface GatewayResult {
   readonly name: string;

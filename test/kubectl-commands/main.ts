@@ -1,5 +1,5 @@
 // `npm run kubectl-commands`: runs upstream's test-cmd.sh, unchanged, with `cox` in the place of
-// its servers. README.md beside this has the flags.
+// its servers. The README beside this file describes the flags.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -63,7 +63,7 @@ async function main(): Promise<void> {
 }
 
 /**
- * Runs the script; resolves with its exit status. Its own output goes to OUTPUT/script.log and, one
+ * Runs the script. Resolves with its exit status. Its output goes to OUTPUT/script.log and, one
  * line per function, to the terminal.
  */
 function runScript(tree: string, output: string, focus: string): Promise<number> {
@@ -77,13 +77,14 @@ function runScript(tree: string, output: string, focus: string): Promise<number>
     RESULTS_DIR: output,
     FUNCTIONS: focus,
     SERVICE_ACCOUNT_KEY: join(temporary, 'service-account.key'),
-    // The kubeadm part of the script asks for the program before `make` is called.
+    // The kubeadm part of the script needs the program before it calls `make`.
     KUBEADM_PATH: '/bin/true',
-    // kubectl and the servers are not built from one commit, which --match-server-version asks for.
+    // The flag --match-server-version requires kubectl and servers of one commit, which these are
+    // not.
     ALLOW_SKEW: '1',
   };
-  // Variables of the shell alone: etcd takes variables of its environment that begin with ETCD_ for
-  // flags. Any etcd from 3.4 on will do.
+  // These are variables of the shell alone: etcd takes environment variables that begin with ETCD_
+  // for flags. Any etcd from 3.4 on works.
   const variables = `ETCD_VERSION=3.4.0 ETCD_LOGFILE='${output}/etcd.log'`;
   const command = `exec >'${output}/script.log' 2>&1; ${variables}; . hack/make-rules/test-cmd.sh`;
   const child = spawn('bash', ['-c', command], {
@@ -101,8 +102,7 @@ function runScript(tree: string, output: string, focus: string): Promise<number>
 }
 
 /**
- * Prints one line per function and sets the exit status: 1 where the outcome is not the recorded
- * one.
+ * Prints one line per function. Sets the exit status to 1 if an outcome is not the recorded one.
  */
 function report(output: string, status: number, complete: boolean): void {
   const file = join(output, 'results.tsv');

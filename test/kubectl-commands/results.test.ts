@@ -11,7 +11,7 @@ describe('judge', () => {
     expect(judge(results, causes, { scriptStatus: 1, complete: true })).toEqual([]);
   });
 
-  test('reports a failure without a cause, and a cause that no longer holds', () => {
+  test('reports a failure without a cause, and a cause without a failure', () => {
     expect(
       judge(results, parseCauses('run_a_tests\tnone\n'), { scriptStatus: 1, complete: true }),
     ).toEqual([

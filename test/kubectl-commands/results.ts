@@ -1,4 +1,4 @@
-// Results of test-cmd.sh's functions, and how they compare with the recorded causes of failures.
+// Reads results of test-cmd.sh's functions, and compares them with the recorded causes of failures.
 
 export interface FunctionResult {
   readonly name: string;
@@ -34,9 +34,8 @@ const rows = (text: string): string[] =>
   text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 /**
- * Returns what is wrong with a run, a line each; empty where every outcome is the expected one.
- * `complete`: every function was meant to run, on our own servers, so that recorded causes must
- * still hold.
+ * Returns the problems of a run, a line each. Empty: every outcome is the expected one. `complete`:
+ * the run included every function, on our own servers, so recorded causes must still hold.
  */
 export function judge(
   results: readonly FunctionResult[],
@@ -56,8 +55,8 @@ export function judge(
   }
   if (results.every(({ outcome }) => outcome === 'skipped'))
     problems.push('no function was run; see script.log');
-  // The script ends with 1 where a function failed. Without one, something outside of the functions
-  // did.
+  // The script ends with 1 if a function failed. Without a failed function, the error was outside
+  // of the functions.
   else if (scriptStatus !== 0 && failed.length === 0)
     problems.push(`the script ended with ${scriptStatus} outside of a function`);
   return problems;

@@ -1,5 +1,5 @@
-// The part of upstream's source tree that test-cmd.sh needs, with the programs that it would build
-// put in place.
+// Copies the part of upstream's source tree that test-cmd.sh needs, with the built programs in
+// place.
 
 import { chmodSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,13 +23,13 @@ export interface TreeConfig {
   readonly tree: string;
   readonly kubectl: string;
   readonly kubectlConvert: string;
-  /** Shell commands that start the servers; the script's flags follow. */
+  /** Shell commands that start the servers; the script appends its flags. */
   readonly apiServer: string;
   readonly controllerManager: string;
 }
 
 /**
- * Copies what the script needs to `tree`. Files of Go's module cache are read-only and have lost
+ * Copies the files of the script to `tree`. Files of Go's module cache are read-only and have lost
  * their modes: both are restored.
  */
 export function makeTree({
@@ -54,7 +54,7 @@ export function makeTree({
   symlinkSync(kubectlConvert, join(bin, 'kubectl-convert'));
   writeProgram(join(bin, 'kube-apiserver'), `exec ${apiServer} "$@"`);
   writeProgram(join(bin, 'kube-controller-manager'), `exec ${controllerManager} "$@"`);
-  // Everything is built already, and kubeadm's part of the script is not about a server.
+  // Everything is built already, and the kubeadm part of the script is not about a server.
   writeProgram(join(bin, 'make'), 'exit 0');
 }
 

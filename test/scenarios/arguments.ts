@@ -1,21 +1,21 @@
-// A command line of a transcript: words, key=value options, and -l style flags that kubectl's users
-// know.
+// Parses a command line of a transcript: words, key=value options, and -l style flags as in
+// kubectl.
 
 export interface Arguments {
   readonly name: string;
   readonly words: readonly string[];
-  /** Throws when it is not given. */
+  /** Throws if the word is missing. */
   word(index: number): string;
   option(name: string): string | undefined;
   flag(name: string): boolean;
   /**
-   * Everything after the first argument as it stands, for commands such as label, whose arguments
-   * look like options.
+   * Returns everything after the first argument unchanged, for commands such as label, whose
+   * arguments look like options.
    */
   rest(): readonly string[];
   /**
-   * Throws if something was given that the command did not look at: a transcript must not ask for
-   * what is ignored.
+   * Throws if the command did not read an argument: a transcript must not contain ignored
+   * arguments.
    */
   finish(): void;
 }

@@ -1,5 +1,5 @@
-// Bad values of flags: for every flag of every command one line that names it, whatever the command
-// has to do to find out.
+// Bad values of flags: for every flag of every command, the error is one line that names the flag,
+// however late the value is checked.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { initCertificates, nodeCertificate, roleKubeconfig } from '#cluster/cert
 
 let dir: string;
 beforeAll(async () => {
-  // Each command that begins to start listens for signals, and for errors of its output.
+  // Each started command listens for signals, and for errors of its output.
   for (const emitter of [process, process.stdout, process.stderr]) emitter.setMaxListeners(0);
   dir = mkdtempSync(join(tmpdir(), 'cox-flags-'));
   writeFileSync(join(dir, 'bad'), 'neither: [YAML nor PEM');
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** What a command needs beside the flag that is tried. */
+/** Returns the arguments that each command needs beside the tested flag. */
 const baseArguments = (): Readonly<Record<string, readonly string[]>> => ({
   up: [
     '--data-dir',
@@ -61,7 +61,7 @@ const baseArguments = (): Readonly<Record<string, readonly string[]>> => ({
 });
 
 const missing = '/dev/null/missing';
-/** Bad values by what the help calls the value. */
+/** Bad values, by the placeholder of the value in the help text. */
 const badValues: Readonly<Record<string, readonly string[]>> = {
   '<file>': [missing, 'BAD'],
   '<dir>': [missing],
@@ -85,7 +85,7 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<modes>': ['x', 'ABAC', 'Node,Node'],
   '<mode>': ['x', 'RBAC', ''],
 };
-/** Flags whose values are arbitrary text, or are checked by somebody else: the reason. */
+/** Flags whose values are arbitrary text, or are checked by another program, with the reason. */
 const unchecked: Readonly<Record<string, string>> = {
   '<prefix>': 'any text',
   '<prefixes>': 'any text',
@@ -101,7 +101,7 @@ const unchecked: Readonly<Record<string, string>> = {
   '<domain>': 'any text',
   '<hosts>': 'any text',
 };
-/** Files and directories that are made, or may be missing. */
+/** Flags for files and directories that are created, or may be missing. */
 const lenient = new Set([
   '--cert-dir',
   '--data-dir',
@@ -151,7 +151,7 @@ const cases = commands.flatMap((command: Command) =>
   }),
 );
 
-test('every kind of value has bad ones, or a reason', () => {
+test('every kind of value has bad values, or a reason', () => {
   const kinds = new Set(cases.map(({ placeholder }) => placeholder));
   expect(
     [...kinds].filter((kind) => badValues[kind] === undefined && unchecked[kind] === undefined),
@@ -202,7 +202,7 @@ test.each([
   expect(status).toBe(1);
 });
 
-test('an error that nobody expected shows no line of the program', () => {
+test('an unexpected error shows no line of the program', () => {
   const error = new Error(`broken${'x'.repeat(100_000)}`);
   error.stack = `${'y'.repeat(100_000)}\n${error.stack}`;
   const { text, status } = describeError(error);

@@ -1,4 +1,4 @@
-// Which resource a word of a transcript means: 'rs', 'replicasets' and 'ReplicaSet' are one.
+// Resolves the resource names of transcripts: 'rs', 'replicasets' and 'ReplicaSet' are one.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -6,7 +6,7 @@ import { allSchemas } from '#api/all-schemas.ts';
 
 export type AnyResource = ResourceType<KubeObject>;
 
-/** The first one wins: of two groups' events those of the core are meant, as with kubectl. */
+/** The first resource wins: `events` are those of the core group, as with kubectl. */
 const byWord = new Map<string, AnyResource>();
 for (const type of allSchemas.resources() as AnyResource[]) {
   for (const word of [type.resource, type.singular, ...type.shortNames])
@@ -19,14 +19,14 @@ export function resourceNamed(word: string): AnyResource {
   return type;
 }
 
-/** 'rs/web', with the resource and the name. */
+/** Parses 'rs/web' into the resource and the name. */
 export function objectNamed(word: string): { readonly type: AnyResource; readonly name: string } {
   const slash = word.indexOf('/');
   if (slash < 0) throw new Error(`${word}: KIND/NAME is needed`);
   return { type: resourceNamed(word.slice(0, slash)), name: word.slice(slash + 1) };
 }
 
-/** 'replicaset.apps/web', as kubectl names what it has changed. */
+/** Returns 'replicaset.apps/web', as kubectl prints changed objects. */
 export function displayName(type: AnyResource, name: string): string {
   return `${type.singular}${type.group === '' ? '' : `.${type.group}`}/${name}`;
 }

@@ -1,6 +1,5 @@
-// A metrics API for autoscalers, as far as a transcript needs one: it says what pods use of the
-// CPU, as the transcript wants it. The API server has none of its own, so the autoscalers'
-// controller runs here, on a client that asks this instead.
+// Serves a metrics API for autoscalers: it reports the CPU usage that a transcript sets. The API
+// server has no such API, so the autoscalers' controller runs here, on a client that uses this one.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
@@ -17,7 +16,7 @@ const PODS = /^\/apis\/metrics\.k8s\.io\/v1beta1\/namespaces\/([^/]+)\/pods$/;
 
 export class MetricsSource {
   readonly #cluster: EmbeddedCluster<VirtualClock>;
-  /** By label selector: what all pods that it selects use together, in thousandths of a CPU. */
+  /** The total usage of the pods that a label selector selects, in thousandths of a CPU. */
   readonly #loads = new Map<string, number>();
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -57,7 +56,10 @@ export class MetricsSource {
     });
   }
 
-  /** `cpu`: a quantity, of all pods that the selector selects together; each has its part. */
+  /**
+   * Sets the CPU usage of all pods of the selector together, as a quantity; each pod has an equal
+   * part.
+   */
   set(selector: string, cpu: string): void {
     this.#loads.set(selector, parseQuantity(cpu).milliValue());
   }

@@ -1,8 +1,9 @@
-// Values inside an object by a path such as '.status.conditions[*].type' or '.metadata.labels.app'.
+// Reads values inside an object by a path such as '.status.conditions[*].type' or
+// '.metadata.labels.app'.
 
 /**
- * What the path leads to; nothing where a step has nowhere to go. A dot inside a key is written
- * '\.'.
+ * Returns the values at the path. Empty: a step does not exist in the object. A dot inside a key is
+ * written '\.'.
  */
 export function valuesAt(object: unknown, path: string): unknown[] {
   let values: unknown[] = [object];
@@ -18,7 +19,7 @@ export function valuesAt(object: unknown, path: string): unknown[] {
   return values;
 }
 
-/** For a cell or a line: text as it is, everything else as JSON. */
+/** Returns a value for a cell or a line: text unchanged, everything else as JSON. */
 export function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

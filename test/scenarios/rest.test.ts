@@ -1,5 +1,5 @@
-// A cluster that has what it wants leaves its store alone: with a thousand objects of all the kinds
-// that controllers look after, nothing is written for hours but what nodes say of themselves.
+// A cluster in its desired state does not write to its store: with a thousand objects of all kinds
+// that controllers look after, only nodes write (their leases and statuses) for hours.
 
 import { expect, test } from 'vitest';
 import { type EmbeddedCluster, startCluster } from '#cluster/index.ts';
@@ -19,7 +19,7 @@ const workload = (app: string, replicas: number) => ({
   template: template(app),
 });
 
-/** What one namespace has. */
+/** Returns the objects of one namespace. */
 function objects(namespace: string): object[] {
   const many = (count: number, make: (name: string, index: number) => object): object[] =>
     Array.from({ length: count }, (_, index) => make(`n${index}`, index));
@@ -168,7 +168,7 @@ test('a thousand objects at rest are left alone', { timeout: 240_000 }, async ()
   });
   try {
     for (const namespace of NAMESPACES) await cluster.apply(objects(namespace));
-    // Until what was told while it came to rest has been forgotten, too.
+    // Waits until the events of the start have expired, too.
     await cluster.clock.advance('90m');
     expect(await countAll(cluster)).toBeGreaterThan(1000);
     const counter = await WriteCounter.start(cluster.client);

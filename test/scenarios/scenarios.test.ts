@@ -1,5 +1,5 @@
-// Runs every transcript of this folder, and those in the documentation, and compares them with what
-// is written there. To take over today's answers: UPDATE=1 npx vitest run --project scenarios, and
+// Runs every transcript of this folder and of the documentation, and compares the answers with the
+// recorded ones. To record the current answers: UPDATE=1 npx vitest run --project scenarios, and
 // then read the diff.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { formatStep, parseTranscript } from './transcript.ts';
 const folder = import.meta.dirname;
 const docs = join(folder, '../../docs');
 const update = process.env['UPDATE'] === '1';
-/** A simulated day takes some seconds, more on a machine that has other things to do. */
+/** A simulated day takes some seconds, and more on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
 async function replay(text: string): Promise<string> {

@@ -1,5 +1,5 @@
-// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything
-// goes through the API, as the administrator's kubectl would, but for the commands that act on the
+// Runs the commands of one transcript, in order, against one cluster on a virtual clock. All
+// commands use the API, as the administrator's kubectl would, except those that act on the
 // cluster's machines.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -23,8 +23,8 @@ const DEFAULT_NAMESPACE = 'default';
 const CASCADES = { background: 'Background', foreground: 'Foreground', orphan: 'Orphan' } as const;
 
 /**
- * Commands that change nothing take no time. Of all others the answer includes what follows from
- * them at once.
+ * Commands that change nothing take no time. The answers of all others include their immediate
+ * effects.
  */
 const READS: ReadonlySet<string> = new Set([
   'cluster',
@@ -45,8 +45,8 @@ export class Session {
   readonly #watches: TableWatch[] = [];
 
   /**
-   * The answer of one command; what the API refuses is an answer too. Throws if the transcript
-   * itself is wrong.
+   * Returns the answer of one command; an error of the API is an answer, too. Throws if the
+   * transcript itself is wrong.
    */
   async run(line: string, input: string): Promise<string> {
     const args = parseArguments(line);
@@ -109,13 +109,13 @@ export class Session {
     },
 
     /**
-     * watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every answer from now on ends with the
+     * watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every later answer ends with the
      * changes.
      */
     watch: async (args) => {
       const request = this.#listRequest(args);
       const list = await this.#table(request);
-      // Otherwise the server ends it after half an hour or more.
+      // Without a timeout, the server ends the watch after half an hour or more.
       const query = {
         ...request.query,
         resourceVersion: list.metadata.resourceVersion,
@@ -173,7 +173,7 @@ export class Session {
       return formatRows([[...(all ? ['NAMESPACE'] : []), ...names], ...rows]);
     },
 
-    /** show rs/web .status: the value as JSON, the elements of a list a line each. */
+    /** show rs/web .status: the value as JSON, with the elements of a list on a line each. */
     show: async (args) => {
       const { type, name } = objectNamed(args.word(0));
       const object = await this.#resource(type, args).get(name);
@@ -238,7 +238,7 @@ export class Session {
       return outcomes.join('\n');
     },
 
-    /** create, with YAML: fails if it is there; takes generateName. */
+    /** create, with YAML: fails if the object exists; accepts generateName. */
     create: async (_args, input) => {
       const names: string[] = [];
       for (const manifest of parseYamlDocuments(input) as KubeObject[]) {
@@ -316,9 +316,7 @@ export class Session {
       return `${displayName(type, name)} deleted`;
     },
 
-    /**
-     * load web 900m: what the pods with the label app=web use of CPUs from now on, all together.
-     */
+    /** load web 900m: sets the CPU usage of all pods with the label app=web together. */
     load: (args) => {
       if (this.#metrics === undefined)
         throw new Error('load: the cluster was not started with metrics=true');
@@ -327,7 +325,8 @@ export class Session {
     },
 
     /**
-     * drain node-1: cordons it and tries once to evict each of its pods but those of DaemonSets.
+     * drain node-1: cordons it, and tries once to evict each of its pods, without those of
+     * DaemonSets.
      */
     drain: async (args) => {
       const node = args.word(0);
@@ -361,7 +360,7 @@ export class Session {
     cordon: (args) => this.#setUnschedulable(args.word(0), true),
     uncordon: (args) => this.#setUnschedulable(args.word(0), false),
 
-    /** The node's kubelet is silent from now on. */
+    /** Silences the node's kubelet. */
     'node-down': async (args) => {
       await this.#up.stopNode(args.word(0));
       return '';

@@ -1,5 +1,4 @@
-// A watch whose events are kept until they are asked for, each a row with the time at which it
-// came.
+// A watch that keeps its events until they are read, each as a row with its time.
 
 import type { WatchEvent } from '#client/transport.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
@@ -9,7 +8,7 @@ import { formatRows, selectColumns, type Table } from './table.ts';
 export interface TableWatchConfig {
   readonly events: WatchStream<WatchEvent<Table>>;
   readonly clock: VirtualClock;
-  /** Default: those that kubectl shows. */
+  /** Default: the columns that kubectl shows. */
   readonly columns: readonly string[] | undefined;
 }
 
@@ -23,7 +22,7 @@ export class TableWatch {
     this.#gather(clock, columns).catch((error: unknown) => (this.#failure = error));
   }
 
-  /** What has happened since this was called last; '' if nothing has. */
+  /** Returns the events since the last call; '' if there are none. */
   take(): string {
     if (this.#failure !== undefined) throw this.#failure;
     const rows = this.#rows;
@@ -38,7 +37,7 @@ export class TableWatch {
   async #gather(clock: VirtualClock, columns: readonly string[] | undefined): Promise<void> {
     let indexes: readonly number[] | undefined;
     for await (const { type, object: table } of this.#events) {
-      // Only the first event tells the columns.
+      // Only the first event has the column definitions.
       indexes ??= selectColumns(table, { columns }).indexes;
       const time = new Date(clock.now()).toISOString().slice(11, 19);
       for (const { cells } of table.rows)

@@ -1,5 +1,5 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-// The server's Tables as text, the way kubectl prints them.
+// Formats the server's Tables as text, like kubectl.
 
 export interface Table {
   readonly metadata: { readonly resourceVersion: string };
@@ -11,14 +11,14 @@ export interface Table {
 
 export interface TableOptions {
   /**
-   * Column names in the order wanted, whatever their priority. Default: those of priority 0, all if
-   * `wide`.
+   * Column names in their order, whatever their priority. Default: the columns of priority 0, or
+   * all if `wide`.
    */
   readonly columns?: readonly string[];
   readonly wide?: boolean;
 }
 
-/** Which cells of a row are shown. Throws if a column is asked for that is not there. */
+/** Returns the indexes of the cells to show. Throws if a requested column does not exist. */
 export function selectColumns(
   table: Table,
   { columns, wide = false }: TableOptions,
@@ -43,7 +43,7 @@ export function selectColumns(
   };
 }
 
-/** Columns with three blanks between them, and none at the ends of lines. */
+/** Formats columns with three blanks between them, and no blanks at the ends of lines. */
 export function formatRows(rows: readonly (readonly unknown[])[]): string {
   const texts = rows.map((row) =>
     row.map((cell) => (cell === null || cell === undefined ? '' : String(cell))),

@@ -22,7 +22,7 @@ three
 ----
 `;
 
-  test('is taken apart and put together again', () => {
+  test('is parsed, and formatted to the same text', () => {
     const { steps, end } = parseTranscript(text);
     expect(steps.map(({ command, input }) => [command, input])).toEqual([
       ['one a', ''],
@@ -35,14 +35,14 @@ three
     ).toBe(text);
   });
 
-  test('shows what has changed', () => {
+  test('shows changed answers', () => {
     const [step] = parseTranscript('get pods\n----\nold\n').steps;
     expect(formatStep(step as NonNullable<typeof step>, 'new\nand more')).toBe(
       'get pods\n----\nnew\nand more\n',
     );
   });
 
-  test('must say where a command ends', () => {
+  test('must mark the end of a command', () => {
     expect(() => parseTranscript('# comment\nget pods\n')).toThrow(
       'line 2: "get pods" has no ---- after it',
     );
@@ -62,14 +62,14 @@ describe('a command line', () => {
     expect(() => args.finish()).not.toThrow();
   });
 
-  test('may not ask for what is ignored', () => {
+  test('may not contain ignored arguments', () => {
     const args = parseArguments('scale rs/web 3 cascade=orphan');
     args.word(1);
     expect(() => args.finish()).toThrow('scale: not understood: cascade');
     expect(() => parseArguments('get').word(0)).toThrow('get: argument 1 is missing');
   });
 
-  test('tells numbers below zero from flags', () => {
+  test('distinguishes negative numbers from flags', () => {
     expect(parseArguments('scale rs/web -1').words).toEqual(['rs/web', '-1']);
   });
 });

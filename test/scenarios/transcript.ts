@@ -1,16 +1,23 @@
-// Transcripts: what was asked of a cluster, and what it answered. A file is a list of steps, each
+// Transcripts: requests to a cluster, and its answers. A file is a list of steps, each
+//
+//
 //
 //   # why
+//
 //   command arguments
+//
 //   input lines, if any
+//
 //   ----
+//
 //   the answer, up to a blank line
 //
-// Running one makes the same text again with the answers of today, so that one diff tells the whole
-// story.
+//
+//
+// Running one produces the same text with the current answers, so that one diff shows all changes.
 
 export interface Step {
-  /** What stands before the command: comments and blank lines. */
+  /** The comments and blank lines before the command. */
   readonly preamble: readonly string[];
   readonly command: string;
   readonly input: string;
@@ -18,7 +25,7 @@ export interface Step {
 
 export interface Transcript {
   readonly steps: readonly Step[];
-  /** What stands after the last step. */
+  /** The comments and blank lines after the last step. */
   readonly end: readonly string[];
 }
 
@@ -49,8 +56,8 @@ export function parseTranscript(text: string): Transcript {
 }
 
 /**
- * One step with its answer, as the file has it. Blank lines would end the answer, so those in it
- * are shown as a dot.
+ * Returns one step with its answer in the form of the file. Blank lines would end the answer, so
+ * those in it are shown as a dot.
  */
 export function formatStep(step: Step, output: string): string {
   const answer = output === '' ? [] : output.split('\n').map((line) => line.trimEnd() || '.');

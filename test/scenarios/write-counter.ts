@@ -1,5 +1,5 @@
-// Counts what is written while time passes: by a watch on everything there is, checked against how
-// far the revision has grown, so that no write goes unseen.
+// Counts the writes while time passes: a watch on everything, checked against the growth of the
+// revision, so that no write is missed.
 
 import { namespaces } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -68,7 +68,7 @@ export class WriteCounter {
     }
   }
 
-  /** A line for each resource and type of event. */
+  /** Stops. Returns a line for each resource and type of event. */
   async stop(): Promise<string> {
     const total = (await this.#revision()) - this.#since;
     for (const watch of this.#watches) watch.stop();

@@ -112,7 +112,9 @@ describe.each(NAMES)('the name %s', (name) => {
   test('is plain data in data, labels and annotations', async () => {
     const valid = /^[A-Za-z]/.test(name);
     const labels = valid ? member(name, '"v"') : '{}';
-    const body = `{"metadata":{"name":"n-${object}","labels":${labels},"annotations":${labels}},"data":${member(name, '"polluted"')}}`;
+    const body =
+      `{"metadata":{"name":"n-${object}","labels":${labels},"annotations":${labels}},` +
+      `"data":${member(name, '"polluted"')}}`;
     const answer = await create(body);
     expect(answer.code).toBe(201);
     expect(answer.text).toContain(`${JSON.stringify(name)}:"polluted"`);
@@ -126,7 +128,9 @@ describe.each(NAMES)('the name %s', (name) => {
   });
 
   test('is an unknown field elsewhere', async () => {
-    const body = `{"metadata":{"name":"u-${object}",${member(name, '{"polluted":"yes"}').slice(1, -1)}},${member(name, '{"polluted":"yes"}').slice(1)}`;
+    const body =
+      `{"metadata":{"name":"u-${object}",${member(name, '{"polluted":"yes"}').slice(1, -1)}` +
+      `},${member(name, '{"polluted":"yes"}').slice(1)}`;
     const strict = await cluster.request({
       method: 'POST',
       path: `${CONFIG_MAPS}?fieldValidation=Strict`,

@@ -1,10 +1,12 @@
-// Attack: a certificate signing request that admission reads in one way and that becomes a
-// certificate which others read in another way. With a subject string in BMPString the group
-// system:masters once passed CertificateSubjectRestriction.
+// Attack: a certificate signing request that admission reads in one way, and whose certificate
+// other programs read in another way. With a subject string in BMPString, the group system:masters
+// once passed CertificateSubjectRestriction.
 //
-// Each request that the reader accepts is signed here, and OpenSSL (by Node, as the API server
-// authenticates clients) and @peculiar/x509 must find in the certificate exactly what the reader
-// has found in the request.
+//
+//
+// The test signs each request that our reader accepts. OpenSSL (by Node, as the API server
+// authenticates clients) and @peculiar/x509 must read from the certificate exactly the names that
+// our reader read from the request.
 
 import 'reflect-metadata';
 import {
@@ -27,7 +29,7 @@ import { startTestCluster, type TestCluster } from '#controllers/testing/test-cl
 import { SeededRandom } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
 
-// Minimal DER.
+// Returns minimal DER.
 const tlv = (tag: number, ...values: readonly Uint8Array[]): Buffer => {
   const value = Buffer.concat(values);
   const { length } = value;
@@ -57,7 +59,7 @@ const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const publicKey = keys.publicKey.export({ type: 'spki', format: 'der' });
 const ECDSA_SHA256 = tlv(0x30, oid('2a8648ce3d040302'));
 
-/** A request for this subject, signed. `subject`: the DER of the sets of a name. */
+/** Returns a signed request for this subject. `subject`: the DER of the sets of a name. */
 function requestInfo(subject: readonly Buffer[], alternativeNames?: readonly Buffer[]): Buffer {
   const extension = (names: readonly Buffer[]): Buffer =>
     tlv(
@@ -86,7 +88,7 @@ const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('b
 const NOW = Date.UTC(2026, 0, 1);
 const authority = await makeAuthority(NOW);
 
-/** Returns the problem, or what the reader has found. */
+/** Returns the request that our reader reads, or the error's message. */
 function read(der: Buffer): CertificateRequest | string {
   try {
     return parseCertificateRequest(base64(pem(der)));
@@ -96,8 +98,8 @@ function read(der: Buffer): CertificateRequest | string {
 }
 
 /**
- * Signs the request and returns how the readers of its certificate differ from the reader of the
- * request.
+ * Signs the request. Returns the differences between the readers of its certificate and our reader
+ * of the request.
  */
 function differences(request: CertificateRequest): readonly string[] {
   const certificate = makeCertificate(authority, {
@@ -203,7 +205,7 @@ describe('the subject', () => {
 
   test('has one encoding', () => {
     const good = requestInfo([set(utf8(O, 'a')), set(utf8(CN, 'joe'))]);
-    // The length of the organization in two bytes, in three, and without an end.
+    // The length of the organization in two bytes, in three, and in the indefinite form.
     for (const [bytes, problem] of [
       ['0c810161', 'asn1: structure error: non-minimal length'],
       ['0c82000161', 'asn1: structure error: superfluous leading zeros in length'],
@@ -269,7 +271,7 @@ describe('the subject', () => {
         if (found.length > 0) wrong.push(`${info.toString('hex')}: ${found.join('; ')}`);
       }
       expect(wrong).toEqual([]);
-      // Otherwise the test proves nothing.
+      // With fewer accepted requests the test would prove nothing.
       expect(accepted).toBeGreaterThan(200);
     },
   );
@@ -317,7 +319,7 @@ describe('the PEM text', () => {
     );
   });
 
-  test('takes time that grows with its length only', () => {
+  test('takes time that is linear in its length', () => {
     for (const line of [
       '-----BEGIN A-----\n',
       '\n-----END A-----\n',
@@ -390,7 +392,7 @@ describe('a cluster', () => {
     expect(new X509Certificate(Buffer.from(certificate ?? '', 'base64')).subject).toBe('CN=joe');
   });
 
-  test('fails a request once that was stored under other rules and cannot be read any more', async () => {
+  test('fails a stored request once if the rules have changed and it cannot be read any more', async () => {
     const valid = pem(signedRequest(requestInfo([tlv(0x31, utf8(CN, 'joe'))])));
     await create('valid', valid);
     const request = await requests().get('valid');

@@ -13,13 +13,13 @@ export interface RequestOptions {
   /** An object is sent as JSON. */
   readonly body?: string | Buffer | object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A bearer token takes the place of the administrator's certificate. */
+  /** A bearer token, instead of the administrator's certificate. */
   readonly token?: string;
   /** `null`: no credentials at all. */
   readonly credentials?: { readonly cert: string; readonly key: string } | null;
 }
 
-/** The members of answers that tests look at, of objects, lists and `Status` alike. */
+/** The members of answers that tests read, of objects, lists and `Status` alike. */
 export interface AnswerBody {
   readonly kind: string;
   readonly reason?: string;
@@ -39,9 +39,9 @@ export interface Answer {
   readonly code: number;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly text: string;
-  /** The body as JSON. Throws where it is something else. */
+  /** The body as JSON. Throws if it is not JSON. */
   readonly json: AnswerBody;
-  /** The status code with the message of a `Status`: what a table of expectations compares. */
+  /** The status code with the message of a `Status`, for tables of expectations. */
   readonly summary: string;
 }
 
@@ -66,7 +66,7 @@ export class SecuredCluster {
     };
   }
 
-  /** Sends one request over TLS. Rejects where the connection fails. */
+  /** Sends one request over TLS. Rejects if the connection fails. */
   request({
     method = 'GET',
     path,
@@ -84,7 +84,7 @@ export class SecuredCluster {
         {
           host: this.url.hostname,
           port: this.url.port,
-          // As it is given: `new URL` would remove `..` from it.
+          // The path is unchanged: `new URL` would remove `..` from it.
           path,
           method,
           ca: this.caCertificate,
@@ -125,7 +125,7 @@ export class SecuredCluster {
     });
   }
 
-  /** Creates the namespace unless it is there. */
+  /** Creates the namespace unless it exists. */
   async namespace(name: string): Promise<void> {
     try {
       await this.cluster.client.resource(namespaces).create({ metadata: { name } });
@@ -135,7 +135,8 @@ export class SecuredCluster {
   }
 
   /**
-   * Creates an account in a namespace, binds ClusterRoles to it there, and returns a token of it.
+   * Creates an account in a namespace, and binds ClusterRoles to it there. Returns a token of the
+   * account.
    */
   async account(
     namespace: string,

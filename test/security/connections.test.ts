@@ -1,5 +1,5 @@
-// Connections that prove nothing, ask nothing, or stop halfway: for each state, when the API server
-// closes it. Times are virtual.
+// Connections without credentials, without requests, or with incomplete requests: for each state,
+// the time when the API server closes the connection. Times are virtual.
 
 import { once } from 'node:events';
 import { connect as http2Connect } from 'node:http2';
@@ -147,7 +147,7 @@ const HALF_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 
 interface HalfOpen {
   /** Brings a connection into the state. */
   readonly open: () => Promise<Socket>;
-  /** As the listener sees it. */
+  /** The state from the listener's view. */
   readonly state: ConnectionState;
   /** Seconds until it is closed. */
   readonly seconds: number;
@@ -293,7 +293,7 @@ describe('is closed by the server', () => {
       await clock.advance((seconds - 2) * 1000);
       await inState(state);
     }
-    // Closed at first, and destroyed if the client does not close its side.
+    // The server closes it at first, and destroys it if the client does not close its side.
     await clock.advance(4000);
     await clock.advance(4000);
     const connections = (): number =>
@@ -355,13 +355,13 @@ test('at the limit, connections that wait make room for new ones, and the log ha
   const stillOpen = (): number =>
     waiting.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length;
   await expect.poll(stillOpen, { timeout: 20_000, interval: 2 }).toBeLessThan(20);
-  // A client with a certificate is served nevertheless, and what was in flight goes on.
+  // A client with a certificate is served nevertheless, and requests in flight continue.
   expect(await ask(await tls('http/1.1'))).toContain('200');
   expect(listener.connections.active).toBe(1);
   expect(warnings).toEqual(['too many connections, closing those that wait longest']);
 });
 
-test('a certificate that expires while its connection lasts is no certificate any more', async () => {
+test('a certificate that expires while its connection lasts is not valid any more', async () => {
   for (const protocol of ['http/1.1', 'h2'] as const) {
     const socket = await tls(protocol);
     const session =
@@ -374,7 +374,7 @@ test('a certificate that expires while its connection lasts is no certificate an
       return String(headers[':status']);
     };
     expect(await code()).toContain('200');
-    // The connection lasts through days of virtual time, as one that is in use does.
+    // The connection lasts through days of virtual time, like a connection in use.
     const later = NOW + 25 * 3600 * 1000;
     clock.now = () => later;
     expect(await code()).toContain('401');

@@ -1,4 +1,4 @@
-// Ways from few rights to many: through roles and bindings, through nodes, through tokens, through
+// Privilege escalation: through roles and bindings, through nodes, through tokens, and through
 // pods.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const group = 'rbac.authorization.k8s.io';
 
 let cluster: SecuredCluster;
-/** Admin of the namespace `tenant`, by a RoleBinding to the ClusterRole admin. */
+/** Token of an admin of the namespace `tenant`, by a RoleBinding to the ClusterRole admin. */
 let tenant: string;
 beforeAll(async () => {
   cluster = await startSecuredCluster({ nodes: 2 });
@@ -231,7 +231,7 @@ describe('roles and bindings of an administrator of one namespace', () => {
     expect([403, 404, 422, 400], text).toContain(code);
   });
 
-  test('hold what the administrator has', async () => {
+  test('have the rights of the administrator', async () => {
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];
     await cluster.expect(201, {
       method: 'POST',

@@ -1,5 +1,5 @@
-// Requests of up to 3 MiB that are as expensive as they may be: none may occupy the event loop for
-// more than 50 ms at a time, nor take more than 20 times its size in memory.
+// The most expensive requests of up to 3 MiB: none may occupy the event loop for more than 50 ms at
+// a time, nor take more than 20 times its size in memory.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -11,7 +11,7 @@ import { loopUse, machineFactor } from './loop-meter.ts';
 
 const BUDGET_MS = 50;
 const ATTEMPTS = 12;
-/** Garbage of short lives is collected when the young generation is full, not before. */
+/** Short-lived garbage is collected when the young generation is full, not before. */
 const YOUNG_GENERATION = 64 * 1024 * 1024;
 
 let server: TestServer;
@@ -27,7 +27,7 @@ test.each(cases)('$name', async ({ request, before }) => {
   expect(length).toBeLessThan(MAX_BODY + 2048);
   let shortest = Infinity;
   let least = Infinity;
-  // The least of several attempts: the first runs code that is not compiled yet, and other
+  // The least of several attempts counts: the first runs code that is not compiled yet, and other
   // processes use this machine, too.
   for (
     let attempt = 0;
@@ -39,8 +39,7 @@ test.each(cases)('$name', async ({ request, before }) => {
       const { code, text } = await send(server.server, raw);
       expect(code, text.slice(0, 500)).toBeLessThan(500);
     });
-    // How fast the machine is depends on what else it does at the moment, so it is measured right
-    // after the attempt.
+    // The machine's speed depends on its other work, so it is measured right after the attempt.
     shortest = Math.min(
       shortest,
       longestTurnMs > BUDGET_MS ? longestTurnMs / machineFactor() : longestTurnMs,

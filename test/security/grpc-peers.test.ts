@@ -1,13 +1,13 @@
-// etcd and containerd are reached through grpc-js. A peer that resets, closes, stalls or sends
-// garbage at every byte of the connection's beginning, and within a response, fails the call and
-// raises no uncaught error.
+// Peers of grpc-js, which connects to etcd and containerd. A peer that resets, closes, stalls or
+// sends garbage at every byte of the connection's beginning, and within a response, fails the call
+// and raises no uncaught error.
 
 import { Client, credentials } from '@grpc/grpc-js';
 import { createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** The bytes that a server sends in a call, captured from one that answers. */
+/** The bytes of a server in a call, captured from a server that responds. */
 let recorded: Buffer;
 const uncaught: unknown[] = [];
 const onUncaught = (error: unknown): void => void uncaught.push(error);
@@ -23,7 +23,7 @@ const listen = async (server: {
 function call(port: number): Promise<string> {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
     'grpc.enable_retries': 0,
-    // A connection for each call.
+    // Each call has a connection of its own.
     'grpc.use_local_subchannel_pool': 1,
   });
   const same = (bytes: Buffer): Buffer => bytes;
@@ -93,7 +93,7 @@ test.each(Object.entries(FAILURES))(
       socket.once('data', () => socket.write(recorded.subarray(0, length), () => fail(socket)));
     });
     const port = await listen(server);
-    // What stalls costs the deadline of a call: a few lengths do.
+    // A stalled call takes until its deadline, so only some lengths are tried.
     const step = name === 'stalls' ? 16 : 1;
     const calls: Promise<string>[] = [];
     for (let length = 0; length < recorded.length - 1; length += step) calls.push(call(port));

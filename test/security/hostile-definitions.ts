@@ -1,4 +1,4 @@
-// Definitions of custom resources that are as expensive as their sender can make them.
+// The most expensive definitions of custom resources.
 
 import type { RawRequest } from '#apiserver/testing/requests.ts';
 
@@ -45,7 +45,7 @@ const whole = (schema: unknown, more: Json = {}): Json => definition([version(sc
 const fields = (properties: Json): Json =>
   whole({ type: 'object', properties: { spec: { type: 'object', properties } } });
 
-/** `depth` schemas, one in the other. */
+/** Returns `depth` schemas, one inside the other. */
 function nested(depth: number, wrap: (inner: Json) => Json): Json {
   let schema: Json = text;
   for (let level = 0; level < depth; level++) schema = wrap(schema);

@@ -1,13 +1,13 @@
-// Requests of up to 3 MiB that are as expensive as their sender can make them.
+// The most expensive requests of up to 3 MiB.
 
 import type { RawRequest } from '#apiserver/testing/requests.ts';
 import { definitionCases } from './hostile-definitions.ts';
 
 export interface HostileRequest {
   readonly name: string;
-  /** Made only when it is needed: bodies are large. */
+  /** Makes the request. Requests are made when they are sent, since their bodies are large. */
   request(): RawRequest;
-  /** Requests that come before it. */
+  /** Requests that are sent before it. */
   readonly before?: readonly (() => RawRequest)[];
 }
 
@@ -19,7 +19,7 @@ const REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 const PODS = '/api/v1/namespaces/default/pods';
 
-/** `count` pieces, one after the other. */
+/** Returns `count` pieces, one after the other. */
 const join = (count: number, piece: (index: number) => string, separator = ''): string =>
   Array.from({ length: count }, (_, index) => piece(index)).join(separator);
 
@@ -136,7 +136,8 @@ export const cases: readonly HostileRequest[] = [
   ...yaml(
     'a ConfigMap',
     () =>
-      `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: applied\ndata:\n${join(30_000, (i) => `  key${i}: value of this key ${i}\n`)}`,
+      'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: applied\ndata:\n' +
+      `${join(30_000, (i) => `  key${i}: value of this key ${i}\n`)}`,
   ),
 
   jsonPatch(
@@ -493,7 +494,8 @@ export const cases: readonly HostileRequest[] = [
     '49,000 fields twice',
     CONFIG_MAPS,
     () =>
-      `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},${join(48_000, (i) => `"a${i % 24_000}":1`, ',')}}`,
+      '{"kind":"ConfigMap","apiVersion":"v1",' +
+      `"metadata":{"name":"x"},${join(48_000, (i) => `"a${i % 24_000}":1`, ',')}}`,
   ),
   json('numbers', CONFIG_MAPS, () => `{"a":[${join(49_000, () => '1', ',')}]}`),
   json('brackets', CONFIG_MAPS, () => '['.repeat(3_000_000)),

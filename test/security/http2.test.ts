@@ -1,6 +1,6 @@
 // Abuse of HTTP/2: streams that are reset at once, frames that cost the server more than the
-// client, headers without end. The connection is ended or the flood is absorbed; other clients are
-// served meanwhile.
+// client, headers without end. The server ends the connection or absorbs the flood; other clients
+// are served meanwhile.
 
 import { connect as tlsConnect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const until = (condition: () => boolean): Promise<void> =>
     Promise.resolve(condition()),
   );
 
-/** A frame: length, type, flags, stream, payload (RFC 9113, 4.1). */
+/** Returns a frame: length, type, flags, stream, payload (RFC 9113, 4.1). */
 function frame(
   type: number,
   flags: number,
@@ -60,7 +60,7 @@ async function open(): Promise<TLSSocket> {
   await new Promise<void>((resolve, reject) =>
     socket.once('secureConnect', resolve).once('error', reject),
   );
-  // The server ends it, which may be an error here.
+  // The server ends the connection, which may be an error here.
   socket.on('error', () => undefined);
   socket.write(PREFACE);
   return socket;
@@ -138,7 +138,7 @@ describe.each<[string, { readonly reads: boolean; readonly ends: boolean }, () =
       while (!socket.destroyed && sent < LIMIT) {
         const drained = socket.write(batch);
         sent += batch.length;
-        // A server that has stopped reading, or that has ended the connection, is noticed here.
+        // Ends the flood when the server has stopped reading, or has ended the connection.
         if (!drained)
           await Promise.race([
             new Promise((resolve) => socket.once('drain', resolve)),

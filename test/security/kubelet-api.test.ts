@@ -17,7 +17,7 @@ import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 
-/** Method, path and the subresources of nodes of which each grants it. */
+/** Routes by method and path, with the subresources of nodes that each grant access. */
 const ROUTES: readonly (readonly [
   method: string,
   path: string,
@@ -47,7 +47,7 @@ const ROUTES: readonly (readonly [
   ['GET', '/debug/pprof/heap', ['proxy']],
   ['GET', '/statusz', ['statusz']],
   ['GET', '/flagz', ['configz']],
-  // Ways around the table above.
+  // Attempts to evade the table above.
   ['GET', '/metrics/../exec/kube-system/x/y', ['proxy']],
   ['GET', '/metrics%2f..%2fexec/kube-system/x/y', ['metrics']],
   ['GET', '/%65xec/kube-system/x/y', ['proxy']],
@@ -143,7 +143,7 @@ function ask(
   });
 }
 
-/** A token of a ServiceAccount with `rules`. */
+/** Returns a token of a ServiceAccount with rights to the subresources of nodes. */
 async function tokenWith(name: string, ...subresources: readonly string[]): Promise<Credentials> {
   const { client } = cluster;
   const subject = { kind: 'ServiceAccount', name, namespace: 'default' };
@@ -169,7 +169,7 @@ async function tokenWith(name: string, ...subresources: readonly string[]): Prom
 }
 
 describe('the kubelet API', () => {
-  test('serves nothing without a valid identity', async () => {
+  test('serves no route without a valid identity', async () => {
     const foreign = await Pki.open({ clock: systemClock, random: systemRandom });
     const masters = { commonName: 'admin', organizations: ['system:masters'] };
     const serving = await pki.sign({ ...masters, usage: 'server' });
@@ -210,7 +210,7 @@ describe('the kubelet API', () => {
     }
   });
 
-  test('a right to read is no right to run commands', async () => {
+  test('a right to read grants no right to run commands', async () => {
     const { client } = cluster;
     const identity = await tokenWith('reader');
     await client.resource(clusterRoles).create({
@@ -256,7 +256,7 @@ describe('the kubelet API', () => {
   });
 });
 
-test('a kubelet of a cluster for this machine serves this machine only', async () => {
+test('a kubelet of a cluster for this machine serves only clients on this machine', async () => {
   expect(isOwnAddress('127.0.0.1')).toBe(true);
   expect(isOwnAddress('::ffff:127.0.0.1')).toBe(true);
   expect(isOwnAddress('192.0.2.250')).toBe(false);

@@ -1,5 +1,5 @@
-// Half-open connections to a kubelet's port: for each state, when the kubelet closes it. Times are
-// virtual.
+// Half-open connections to a kubelet's port: for each state, the time when the kubelet closes the
+// connection. Times are virtual.
 
 import { once } from 'node:events';
 import { connect as tcpConnect, type Socket } from 'node:net';
@@ -94,7 +94,7 @@ const HALF_OPEN: Readonly<Record<string, () => Promise<Socket>>> = {
 
 test.each(Object.entries(HALF_OPEN))('%s is closed', async (_name, make) => {
   const socket = await make();
-  // The kubelet may not have seen yet how far the client is.
+  // The kubelet may not have received all bytes of the client yet.
   for (let minutes = 0; !socket.closed && minutes < 60; minutes++) {
     await clock.advance('1m');
     await new Promise((resolve) => setTimeout(resolve, 2));

@@ -1,5 +1,5 @@
-// Measures for how long work keeps the event loop of this process from anything else, and how much
-// memory it takes meanwhile.
+// Measures how long work occupies the event loop of this process, and how much memory the work
+// takes.
 
 import { getHeapStatistics } from 'node:v8';
 
@@ -7,16 +7,16 @@ export interface LoopUse {
   /** The longest turn of the event loop, in milliseconds of work. */
   readonly longestTurnMs: number;
   /**
-   * How much more memory (heap and buffers) was in use at its most, in bytes. Garbage counts until
-   * it is collected.
+   * The peak of additional memory in use (heap and buffers), in bytes. Garbage counts until it is
+   * collected.
    */
   readonly peakBytes: number;
 }
 
 /**
  * Runs `work` and measures the turns of the event loop meanwhile. A turn counts as the smaller of
- * its wall time and of the CPU time of the process: other processes make only the one longer, other
- * threads only the other.
+ * its wall time and the CPU time of the process: other processes lengthen only the wall time, other
+ * threads only the CPU time.
  */
 export async function loopUse(work: () => Promise<unknown>): Promise<LoopUse> {
   const before = memory();
@@ -52,14 +52,14 @@ export async function loopUse(work: () => Promise<unknown>): Promise<LoopUse> {
 }
 
 function memory(): number {
-  // Without the resident size, which takes far longer to find out.
+  // Leaves out the resident size, which takes far longer to read.
   const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
   return heap + external;
 }
 
 /**
- * How long the work of `machineFactor` takes on the machine for which budgets are, in milliseconds
- * of CPU time, when nothing else runs.
+ * The duration of the work of `machineFactor` on the machine that budgets are for, in milliseconds
+ * of CPU time, when the machine is idle.
  */
 const NOMINAL_MS = 50;
 
@@ -69,9 +69,10 @@ const TEXT = JSON.stringify(
 const KEYS = Array.from({ length: 49_000 }, (_, i) => `key-${i}`);
 
 /**
- * Returns by how much this machine is slower at this moment than the one for which budgets are: 1
- * if it is as fast or faster. Measured with what expensive requests do most: reading and writing
- * JSON, and copying maps with many keys, which is bound by the memory that all processes share.
+ * Returns how many times slower this machine is at this moment than the machine that budgets are
+ * for: 1 if it is as fast or faster. Measured with the main work of expensive requests: reading and
+ * writing JSON, and copying maps with many keys, which is bound by the memory bandwidth that all
+ * processes share.
  */
 export function machineFactor(): number {
   let best = Infinity;

@@ -11,11 +11,11 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 
-/** May do everything that is authorized in the namespace 'tenant'. */
+/** A user with all rights in the namespace 'tenant'. */
 const TENANT: UserInfo = { name: 'tenant', groups: [] };
-/** May read everything. */
+/** A user with the right to read everything. */
 const READER: UserInfo = { name: 'reader', groups: [] };
-/** May do everything with objects that have the name of their resource. */
+/** A user with all rights for objects that have the name of their resource. */
 const NAMED: UserInfo = { name: 'named', groups: [] };
 
 const READING: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
@@ -38,10 +38,10 @@ function mayDo({ user, isResourceRequest, namespace, verb, name, resource }: Att
   }
 }
 
-/** In an annotation of every object that is not in the namespace 'tenant'. */
+/** The text in an annotation of every object outside the namespace 'tenant'. */
 const MARK = 'outside-of-the-tenant';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-/** Written by the server itself when it creates a Service. */
+/** Resources that the server itself writes when it creates a Service. */
 const ALLOCATIONS = [
   '/registry/ipaddresses/',
   '/registry/ranges/',
@@ -65,7 +65,7 @@ beforeAll(async () => {
     const marked = { ...manifest, metadata: { ...metadata, annotations: { mark: MARK } } };
     if (served.type.namespaced) {
       await create(collection(served, 'victim'), inNamespace(marked, 'victim'));
-      // A quota would keep the tenant from creating others.
+      // A quota would keep the tenant from creating other objects.
       if (resource !== 'resourcequotas')
         await create(collection(served, 'tenant'), inNamespace(manifest, 'tenant'));
     } else await create(collection(served), marked);
@@ -109,7 +109,7 @@ function collection(served: Kind, namespace?: string): string {
   return `${root(served)}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${served.type.resource}`;
 }
 
-/** Paths of a resource as they should be and as they should not be. */
+/** Yields valid and manipulated paths of a resource. */
 function* pathsOf(served: Kind): Generator<string> {
   const { resource } = served.type;
   const name = resource === 'namespaces' ? 'victim' : nameOf(resource);
@@ -190,10 +190,10 @@ function requestOf(
   }
 }
 
-/** The code and the whole text of an answer; of a watch its initial events. */
+/** Returns the code and the whole text of an answer; for a watch, its initial events. */
 async function answerOf(raw: RawRequest): Promise<{ code: number; text: string }> {
   if (!raw.path.includes('watch')) return api(raw);
-  // A watch of nothing would have no end without the bookmark.
+  // A watch without events would have no end without the bookmark.
   const path = raw.path.includes('sendInitialEvents')
     ? raw.path
     : `${raw.path}${raw.path.includes('?') ? '&' : '?'}${INITIAL_EVENTS}`;
@@ -214,7 +214,7 @@ async function answerOf(raw: RawRequest): Promise<{ code: number; text: string }
   }
 }
 
-/** The revision of every stored object that is not the tenant's. */
+/** Returns the revision of every stored object that is not the tenant's. */
 async function outside(): Promise<ReadonlyMap<string, number>> {
   const { items } = await server.storage.list('/');
   const theirs = items.filter(
@@ -224,7 +224,7 @@ async function outside(): Promise<ReadonlyMap<string, number>> {
   return new Map(theirs.map(({ key, modRevision }) => [key, modRevision]));
 }
 
-/** Sends everything of `user` and returns what reached beyond its right. */
+/** Sends all requests as `user`. Returns those that reached beyond the user's rights. */
 async function violations(
   user: UserInfo,
   methods: readonly string[],
@@ -242,7 +242,7 @@ async function violations(
         for (const query of queriesOf(method)) {
           const answer = await answerOf(requestOf(served, method, path, query, user));
           sent++;
-          // There are no kubelets and no backends of services behind this server.
+          // This server has no kubelets and no back ends of services.
           if (answer.code >= 500 && answer.code !== 503 && !answer.text.includes('dial'))
             found.push(`${method} ${path}${query}: ${answer.code} ${answer.text}`);
           if (isViolation(answer))
@@ -260,15 +260,15 @@ async function violations(
   return { found, sent };
 }
 
-describe('what is authorized in one namespace', () => {
-  test('reads and writes nothing outside of it', async () => {
+describe('a user with rights in one namespace', () => {
+  test('reads and writes no object outside of it', async () => {
     const { found, sent } = await violations(TENANT, METHODS, ({ text }) => text.includes(MARK));
     expect(found).toEqual([]);
     expect(sent).toBeGreaterThan(5000);
   }, 60_000);
 });
 
-test('a right to read writes nothing, at whatever path', async () => {
+test('a right to read does not allow writes, at whatever path', async () => {
   const { found } = await violations(
     READER,
     ['POST', 'PUT', 'PATCH', 'DELETE'],
@@ -277,7 +277,7 @@ test('a right to read writes nothing, at whatever path', async () => {
   expect(found.filter((text) => !/ 400 .*parameter invalid/.test(text))).toEqual([]);
 }, 60_000);
 
-test('a right to one name does not include others of a collection', async () => {
+test('a right to one name does not include other objects of a collection', async () => {
   for (const name of ['configmaps', 'it2']) {
     await create('/api/v1/namespaces/victim/configmaps', {
       metadata: { name, annotations: { its: `name-is-${name}` } },
@@ -297,7 +297,7 @@ test('a right to one name does not include others of a collection', async () => 
   }
 });
 
-describe('paths that are of no scope', () => {
+describe('paths without a scope', () => {
   test('cluster-scoped kinds are not served in namespaces', async () => {
     const wrong: string[] = [];
     for (const served of resources.filter(({ type }) => !type.namespaced)) {
@@ -321,7 +321,7 @@ describe('paths that are of no scope', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('one object of a namespaced kind, and writes of many, need the namespace', async () => {
+  test('one object of a namespaced kind, and writes to collections, need the namespace', async () => {
     const wrong: string[] = [];
     for (const served of resources.filter(({ type }) => type.namespaced)) {
       for (const method of METHODS) {

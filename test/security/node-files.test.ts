@@ -1,7 +1,7 @@
-// Files that a pod puts where the kubelet looks: FIFO, socket, device, links (relative, absolute,
-// dangling, in a circle, to an endless device), directory, huge sparse file. Wherever they are, the
-// kubelet goes on within a bound, nothing outside of the volume is changed, and libuv's thread pool
-// stays free for others.
+// Files that a pod puts where the kubelet reads: FIFO, socket, device, links (relative, absolute,
+// dangling, in a circle, to an endless device), directory, huge sparse file. For each, the kubelet
+// returns within a bound, changes no file outside of the volume, and leaves libuv's thread pool
+// free for other calls.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -48,7 +48,8 @@ import { systemRandom } from '#machinery/random.ts';
 
 const isRoot = process.getuid?.() === 0;
 /**
- * A FIFO and a device, which are linked to where they are needed: no program is started for each.
+ * The directory of a FIFO and a device. Links lead to them, so that no program is started for each
+ * use.
  */
 let samples: string;
 beforeAll(() => {
@@ -66,7 +67,7 @@ beforeEach(() => {
   writeFileSync(join(dir, 'outside/secret'), 'secret', { mode: 0o600 });
 });
 afterEach(async () => {
-  // No thread is left behind in a call that does not return.
+  // No thread is left in a call that does not return.
   expect(await poolIsAlive(10_000)).toBe(true);
   expect(readFileSync(join(dir, 'outside/secret'), 'utf8')).toBe('secret');
   expect(readdirSync(join(dir, 'outside'))).toEqual(['secret']);
@@ -138,7 +139,7 @@ const statusOf = (hostPath: string, logPath: string): ContainerStatus =>
     logPath,
   });
 
-test('termination logs, all at once and more than the pool has threads', async () => {
+test('termination logs, all at once, more than the threads of the pool', async () => {
   const reads: Promise<string>[] = [];
   await forEachKind(async (kind, place) => {
     for (let i = 0; i < 4; i++) {
@@ -158,7 +159,7 @@ test('termination logs, all at once and more than the pool has threads', async (
   }
 });
 
-test('container logs: read, followed, of the end, as a termination message, rotated', async () => {
+test('container logs: read, followed, from the end, as a termination message, rotated', async () => {
   await forEachKind(async (kind, place) => {
     const path = join(dir, `logs/${kind}.log`);
     await place(path);
@@ -176,7 +177,7 @@ test('container logs: read, followed, of the end, as a termination message, rota
       };
       const next = readLogs(source, options, abort.signal).next();
       if (kind === 'a huge sparse file') {
-        // It has nothing to show, for a very long time: whoever asked may leave.
+        // This file has no content for a very long time: the client aborts.
         abort.abort();
         expect((await bounded(next)).done).toBe(true);
       } else expect(await outcome(next), kind).toMatch(/rejected: .* is a .*, not a regular file/);
@@ -196,7 +197,7 @@ test('container logs: read, followed, of the end, as a termination message, rota
   });
 });
 
-test('a log that becomes something else while it is followed', async () => {
+test('a log that is replaced while it is followed', async () => {
   await forEachKind(async (kind, place) => {
     const path = join(dir, `followed/${kind}`);
     mkdirSync(dirname(path), { recursive: true });
@@ -303,7 +304,7 @@ describe('volumes of API objects', () => {
     });
   });
 
-  test('a link of the kubelet’s that leads outside is not followed when the old files are removed', async () => {
+  test("a kubelet's link that leads outside is not followed when old files are removed", async () => {
     const directory = join(dir, 'volume');
     mkdirSync(directory);
     for (const target of ['../outside', join(dir, 'outside'), '..', '.', '..data', 'other']) {
@@ -315,7 +316,7 @@ describe('volumes of API objects', () => {
   });
 });
 
-test('a volume that is given to a group', async () => {
+test('a volume with a group as its owner', async () => {
   const volume = join(dir, 'volume');
   mkdirSync(volume);
   await forEachKind((kind, place) => place(join(volume, kind, 'inner')));
@@ -339,11 +340,11 @@ test('subPath: as the last and as a middle part', async () => {
   });
 });
 
-test('subPath: a container that exchanges links meanwhile has nothing made outside', async () => {
+test('subPath: for a container that swaps links meanwhile, nothing is created outside', async () => {
   const volumePath = join(dir, 'volume');
   mkdirSync(join(volumePath, 'a'), { recursive: true });
-  // As fast as it can: 'a' is a directory, then a link to the outside. Each step works from
-  // whatever is there.
+  // The worker swaps as fast as it can: 'a' is a directory, then a link to the outside. Each step
+  // works with any state.
   const swapper = new Worker(
     `const { existsSync, renameSync, mkdirSync, rmSync, symlinkSync, unlinkSync } = require('node:fs');
      const { volume, outside } = require('node:worker_threads').workerData;
@@ -363,7 +364,8 @@ test('subPath: a container that exchanges links meanwhile has nothing made outsi
   let made = 0;
   try {
     for (let round = 0; round < 60; round++) {
-      // Several at once: more of them are between looking and making when the link comes.
+      // Several attempts run at once, so that more of them are between check and creation when the
+      // link appears.
       const prepared = Array.from({ length: 10 }, (_, i) => {
         const subPath = `a/${round}-${i}/x`;
         return outcome(
@@ -413,8 +415,8 @@ test('hostPath types', async () => {
       'CharDevice',
       'BlockDevice',
     ]) {
-      // A dangling link would have its target made: that is upstream's, too, and a hostPath is a
-      // right over the host.
+      // The target of a dangling link would be created. Upstream does that, too, and a hostPath is
+      // a right over the host.
       if (kind === 'a dangling link' && type.endsWith('OrCreate')) continue;
       const result = await outcome(checkHostPath(path, type));
       expect(result, `${kind} ${type}`).toMatch(
@@ -428,7 +430,7 @@ test('manifests of static pods: the others run', async () => {
   const path = join(dir, 'manifests');
   mkdirSync(path);
   for (const kind of kinds) {
-    // In the first and last places of the list.
+    // The names sort before and after all others in the list.
     await KINDS[kind]!(join(path, `0 ${kind}`));
     await KINDS[kind]!(join(path, `z ${kind}`));
   }

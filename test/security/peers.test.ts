@@ -1,6 +1,6 @@
-// Every exchange that the API server has with a peer (kubelets, pods, endpoints of services),
-// against peers that reset, close, stall, or send garbage at every byte of the response. Each
-// exchange must settle, leave no connection open, and raise no uncaught error.
+// Every exchange of the API server with a peer (kubelets, pods, endpoints of services), against
+// peers that reset, close, stall, or send garbage at every byte of the response. Each exchange must
+// settle, leave no connection open, and raise no uncaught error.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { once } from 'node:events';
@@ -62,11 +62,11 @@ const find: Find = <T extends KubeObject>(
   name: string,
 ) => Promise.resolve(OBJECTS[`${resource}/${name}`] as T | undefined);
 
-/** Plays the peer on each connection. */
+/** The peer's behaviour on each connection. */
 let script: Script;
 let peer: Server;
 let port: number;
-/** The peer's ends of connections that are open. */
+/** The peer's ends of open connections. */
 const open = new Set<Socket>();
 let clock: VirtualClock;
 const uncaught: unknown[] = [];
@@ -77,7 +77,7 @@ beforeAll(async () => {
   process.on('unhandledRejection', onUncaught);
   peer = createServer((socket) => {
     open.add(socket);
-    // Reads everything, so that the end of the other side is seen.
+    // The peer reads everything, so that it sees the end of the other side.
     socket.on('error', () => undefined).on('data', () => undefined);
     socket.once('close', () => open.delete(socket));
     script(socket);
@@ -174,8 +174,8 @@ interface Ask {
 }
 
 /**
- * Asks, and reads the whole response as a client would. Resolves with its code, or with the error's
- * message.
+ * Sends a request, and reads the whole response as a client would. Resolves with its code, or with
+ * the error's message.
  */
 async function ask(
   which: string,
@@ -233,7 +233,10 @@ const UPGRADED =
 const responseOf = (which: string): string =>
   EXCHANGES[which]?.upgrade === true ? UPGRADED : RESPONSE;
 
-/** After the request arrived, sends the first bytes of the response and then does `next`. */
+/**
+ * Returns a peer that, after the request arrived, sends the first bytes of the response and then
+ * does `next`.
+ */
 const after =
   (which: string, bytes: number, next: Script): Script =>
   (socket) =>
@@ -276,7 +279,7 @@ describe.each(names)('%s', (which) => {
     }
   });
 
-  test('with a peer that stalls: the exchange ends by a time limit of its own', async () => {
+  test('with a peer that stalls: a time limit ends the exchange', async () => {
     const { length } = responseOf(which);
     const outcomes: Promise<unknown>[] = [];
     for (const bytes of [0, 1, 20, length - 5, length - 1]) {
@@ -319,7 +322,7 @@ describe.each(names)('%s', (which) => {
   });
 });
 
-describe('a peer that changes the protocol without being asked', () => {
+describe('a peer that switches the protocol without a request', () => {
   test.each(names.filter((name) => EXCHANGES[name]?.upgrade === false))(
     'of %s fails the request',
     async (which) => {
@@ -351,14 +354,14 @@ describe('bodies of requests', () => {
     expect(body.destroyed).toBe(true);
   });
 
-  test.each(proxies)('%s: a client that breaks off in the middle of its body', async (which) => {
+  test.each(proxies)('%s: a client that disconnects in the middle of its body', async (which) => {
     const body = endless();
     body.push('x');
     script = (socket) => void socket.once('data', () => body.destroy(new Error('reset')));
     expect(await ask(which, { method: 'POST', body: streamed(() => body) })).toBe('reset');
   });
 
-  test.each(proxies)('%s: 32 MiB go through as they come, with back-pressure', async (which) => {
+  test.each(proxies)('%s: 32 MiB are streamed, with back-pressure', async (which) => {
     const SIZE = 32 * 1024 * 1024;
     const chunk = Buffer.alloc(64 * 1024);
     let produced = 0;

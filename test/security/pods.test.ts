@@ -1,5 +1,5 @@
 // Pods that a namespace's pod security level forbids, in every list of containers and on every path
-// that changes a pod; and admission policies that must see each of these paths, too.
+// that changes a pod; and admission policies, which must see each of these paths, too.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
@@ -26,7 +26,7 @@ afterAll(() => cluster.stop());
 
 type Spec = Readonly<Record<string, unknown>>;
 
-/** What the level restricted asks for. */
+/** A security context that the level restricted allows. */
 const SAFE = {
   allowPrivilegeEscalation: false,
   runAsNonRoot: true,
@@ -49,7 +49,7 @@ const create = (level: string, body: Spec): Promise<number> =>
     .request({ method: 'POST', path: `/api/v1/namespaces/${level}/pods`, body })
     .then(({ code }) => code);
 
-/** What is wrong, as a container's security context and as other fields of the container. */
+/** A violation: its name, the container's security context, and other fields of the container. */
 type Violation = [what: string, context: Spec, more?: Spec];
 
 const BASELINE: readonly Violation[] = [
@@ -91,7 +91,10 @@ const OF_PODS: readonly (readonly [string, Spec])[] = [
   ['a path of the host', { volumes: [{ name: 'v', hostPath: { path: '/' } }] }],
   ['an unsafe sysctl', { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } }],
 ];
-/** Probes and hooks do not exist there. */
+/**
+ * Returns whether the list's containers may have these fields: init and ephemeral ones have no
+ * probes and hooks.
+ */
 const usable = (list: string, more: Spec = {}): boolean =>
   list === 'containers' ||
   !(
@@ -104,7 +107,7 @@ describe.each<[string, readonly Violation[]]>([
   ['baseline', BASELINE],
   ['restricted', RESTRICTED],
 ])('the level %s', (level, violations) => {
-  test('admits a pod that keeps to it', async () => {
+  test('admits a pod that complies', async () => {
     expect(await create(level, pod())).toBe(201);
   });
 
@@ -152,7 +155,7 @@ describe.each<[string, readonly Violation[]]>([
       expect([403, 422]).toContain(
         (await cluster.request({ method: 'PATCH', path, body: patch, headers })).code,
       );
-      // An update of the pod itself cannot add one either.
+      // An update of the pod itself cannot add an ephemeral container either.
       const direct = await cluster.request({
         method: 'PATCH',
         path: path.replace('/ephemeralcontainers', ''),
@@ -217,7 +220,8 @@ describe('an admission policy', () => {
           validations: [
             {
               expression:
-                "request.operation == 'CREATE' || oldObject == null || !has(oldObject.metadata.labels) || !('locked' in oldObject.metadata.labels)",
+                "request.operation == 'CREATE' || oldObject == null || " +
+                "!has(oldObject.metadata.labels) || !('locked' in oldObject.metadata.labels)",
               message: 'it is locked',
             },
             { expression: "request.operation != 'CONNECT'", message: 'no connections' },
@@ -256,7 +260,7 @@ describe('an admission policy', () => {
       path: '/api/v1/namespaces/default/pods',
       body: { ...body, metadata: { name: 'locked', labels } },
     });
-    // A policy acts as soon as the server has seen it.
+    // A policy is in force as soon as the server has seen it.
     await wait.pollImmediately(
       { clock: systemClock, intervalMs: 20, timeoutMs: 20_000 },
       async () => {

@@ -1,5 +1,5 @@
 // Peers of probes and hooks that reset, stall, send garbage or never end, at every stage of the
-// exchange. Whatever a pod answers, a probe has an outcome by its deadline, and a container is
+// exchange. A probe has an outcome by its deadline whatever the pod answers, and a container is
 // stopped when its grace period ends.
 
 import { setMaxListeners } from 'node:events';
@@ -42,7 +42,7 @@ const TIMEOUT =
 const BROKEN =
   /^Get "http:\/\/127\.0\.0\.1:\d+\/": net\/http: HTTP\/1\.x transport connection broken: /;
 
-/** What the peer does, and the outcome of a probe. */
+/** The peers, each with the outcome of a probe. */
 const PEERS: Readonly<Record<string, readonly [Peer, ProbeOutcome['result'], RegExp?]>> = {
   'resets at once': [
     (socket) => void socket.resetAndDestroy(),
@@ -195,7 +195,7 @@ const unused = new Proxy({} as RuntimeService, { get: () => () => stuck() });
 const container = makeContainer('main');
 const target = { container, containerId: 'c1', podIP: '127.0.0.1' };
 const never = new AbortController().signal;
-// Many calls share it here.
+// Many calls share the signal here.
 setMaxListeners(0, never);
 const runner = new ProbeRunner({
   runtime: unused,
@@ -213,7 +213,7 @@ const hooks = new HookRunner({
 const settled = <T>(work: Promise<T>): Promise<T> =>
   withTimeout(systemClock, 30_000, never, () => work);
 
-/** The outcome with each peer, all at once. */
+/** Returns the outcome with each peer; all peers run at once. */
 async function withEachPeer<T>(act: (port: number) => Promise<T>): Promise<Record<string, T>> {
   const outcomes = [...ports].map(
     async ([name, port]) => [name, await settled(act(port))] as const,
@@ -222,7 +222,7 @@ async function withEachPeer<T>(act: (port: number) => Promise<T>): Promise<Recor
 }
 
 describe('peers of every kind', () => {
-  test('an HTTP probe has the outcome that upstream gives it', async () => {
+  test('an HTTP probe has the same outcome as in upstream', async () => {
     const outcomes = await withEachPeer((port) =>
       runner.run({ httpGet: { port, path: '/' }, timeoutSeconds: 3 }, target, never),
     );
@@ -251,7 +251,7 @@ describe('peers of every kind', () => {
       runner.run({ tcpSocket: { port }, timeoutSeconds: 3 }, target, never),
     );
     for (const [name, { result }] of Object.entries(outcomes)) {
-      // The reset may come before anything else.
+      // The reset may come before the connection is established.
       if (name !== 'resets at once') expect(result, name).toBe('success');
     }
   });
@@ -272,13 +272,13 @@ describe('peers of every kind', () => {
     for (const name of Object.keys(PEERS)) expect(stopped[name], name).toEqual(['c1']);
   });
 
-  test('a postStart hook ends when its pod is to go', async () => {
+  test('a postStart hook ends when its pod is deleted', async () => {
     await withEachPeer(async (port) => {
       const abort = new AbortController();
       const handler = { httpGet: { port, path: '/' } };
       const running = hooks.run(makePod(), container, 'c1', '127.0.0.1', handler, abort.signal);
       const late = systemClock.setTimer(500, () => abort.abort(new Error('the pod goes')));
-      // Some of the peers make it succeed, some make it fail before that.
+      // Some of the peers make the hook succeed, others make it fail earlier.
       await running.catch((error: Error) =>
         expect(error.message).toMatch(/the pod goes|HTTP lifecycle hook/),
       );
@@ -322,7 +322,7 @@ const sandboxOf = (ip: string) => ({
   hostNetwork: false,
 });
 
-describe('a runtime that does not answer', () => {
+describe('a runtime that does not respond', () => {
   test.each(['exec', 'httpGet'])(
     'does not keep an %s hook longer than the grace period',
     async (kind) => {
@@ -356,7 +356,7 @@ describe('a runtime that does not answer', () => {
     },
   );
 
-  test('is not waited for by an exec probe', async () => {
+  test('an exec probe does not wait for it', async () => {
     const clock = new VirtualClock();
     const probing = new ProbeRunner({
       runtime: unused,
@@ -371,7 +371,7 @@ describe('a runtime that does not answer', () => {
     });
   });
 
-  test('is given up at the deadline of each call', async () => {
+  test('each call ends at its deadline', async () => {
     const clock = new VirtualClock();
     const { runtime, images } = withDeadlines(
       { name: 'stuck', runtime: unused, images: unused as never, close: stuck },
@@ -408,7 +408,7 @@ describe('a runtime that does not answer', () => {
     }
     await clock.advance(60_000);
     await settled(stopping);
-    // A caller that gives up is free at once.
+    // A call returns at once when its caller aborts.
     const abort = new AbortController();
     const given = expect(runtime.startContainer('c', { signal: abort.signal })).rejects.toThrow(
       'enough',

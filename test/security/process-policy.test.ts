@@ -1,5 +1,5 @@
-// Errors that nothing catches, from every component and every kind of callback: each is logged and
-// counted, its component is restarted, and the cluster goes on.
+// Uncaught errors from every component and every kind of callback: each is logged and counted, its
+// component is restarted, and the cluster continues.
 
 import { spawnSync } from 'node:child_process';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -60,10 +60,12 @@ beforeEach(() => {
 });
 afterEach(() => uninstall());
 
-/** An error as it is thrown from a function of this file of src/. */
+/** Returns an error whose stack begins in this file of src/. */
 function errorFrom(file: string, message = 'injected'): Error {
   const error = new Error(message);
-  error.stack = `Error: ${message}\n    at shared (/app/src/machinery/wait.ts:1:1)\n    at work (/app/src/${file}:1:1)\n    at run (node:internal/x:1:1)`;
+  error.stack =
+    `Error: ${message}\n    at shared (/app/src/machinery/wait.ts:1:1)\n    at work ` +
+    `(/app/src/${file}:1:1)\n    at run (node:internal/x:1:1)`;
   return error;
 }
 
@@ -138,7 +140,7 @@ describe('a cluster', () => {
     await stopping;
   });
 
-  /** A deployment needs the controllers, the scheduler and the kubelet. */
+  /** Waits for a Deployment's pod: it needs the controllers, the scheduler and the kubelet. */
   async function works(): Promise<void> {
     const name = `web-${count++}`;
     const labels = { app: name };
@@ -184,7 +186,7 @@ describe('a cluster', () => {
     });
   });
 
-  test('with an error that says nothing of its origin goes on, and nothing is restarted', async () => {
+  test('with an error of unknown origin continues, and no component is restarted', async () => {
     void Promise.reject(new Error('from nowhere'));
     void Promise.reject(undefined);
     await turn();
@@ -198,7 +200,7 @@ describe('a cluster', () => {
     expect(logged('restarting component')).toEqual([]);
   });
 
-  test('with an error in each request of the API server goes on', async () => {
+  test('with an error in each request of the API server continues', async () => {
     void Promise.reject(errorFrom('apiserver/http/listener.ts'));
     await turn();
     await turn();
@@ -209,7 +211,7 @@ describe('a cluster', () => {
   });
 });
 
-test('components that fail again and again wait longer each time', async () => {
+test('a component that fails repeatedly waits longer each time', async () => {
   const delays: unknown[] = [];
   const { keepRunning } = await import('#cluster/faults/index.ts');
   const stop = new AbortController();
@@ -237,7 +239,7 @@ test('a flood of errors is counted, and logged in part', async () => {
   expect(faults.metrics()).toContain('{component="scheduler"} 1001\n');
 });
 
-test('an error in the store is fatal: what it has acknowledged must be on the disk', async () => {
+test('an error in the store is fatal: acknowledged writes must be on the disk', async () => {
   void Promise.reject(errorFrom('storage/embedded/embedded-storage.ts', 'the index is damaged'));
   await turn();
   await turn();
@@ -287,12 +289,15 @@ test('a cluster inside a program leaves the uncaught errors of the program alone
   await cluster.stop();
 });
 
-test('a log that nobody reads any more ends the process, once', () => {
+test('a log without a reader ends the process, once', () => {
+  const urlOf = (path: string): string =>
+    JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
   const program = `
-    const { UncaughtErrors } = await import(${JSON.stringify(new URL('../../src/cluster/faults/index.ts', import.meta.url).href)});
-    const { systemClock } = await import(${JSON.stringify(new URL('../../src/machinery/clock.ts', import.meta.url).href)});
-    const { createLogger } = await import(${JSON.stringify(new URL('../../src/machinery/log.ts', import.meta.url).href)});
-    new UncaughtErrors({ clock: systemClock, logger: createLogger({ destination: process.stdout }), onFatal: () => undefined }).install();
+    const { UncaughtErrors } = await import(${urlOf('cluster/faults/index.ts')});
+    const { systemClock } = await import(${urlOf('machinery/clock.ts')});
+    const { createLogger } = await import(${urlOf('machinery/log.ts')});
+    const logger = createLogger({ destination: process.stdout });
+    new UncaughtErrors({ clock: systemClock, logger, onFatal: () => undefined }).install();
     setInterval(() => process.stdout.write('a line\\n'), 1);
   `;
   const tsx = new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url).href;

@@ -1,6 +1,6 @@
 // Containers of the process runtime against the runtime itself: their environment, mounts, output
-// and records. The runtime protects nothing of the host, but what runs with its rights is its own,
-// and no container ends it.
+// and records. The runtime does not protect the host, but its own privileged steps are safe from
+// containers, and no container ends the runtime.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -84,14 +84,16 @@ const env = (
 
 describe('the environment of a container', () => {
   test.skipIf(!isRoot)(
-    'chooses nothing that runs before the container’s user (needs root)',
+    "does not influence programs that run before the switch to the container's user (needs root)",
     async () => {
       const evil = join(dir, 'evil');
       const proof = join(dir, 'proof');
       mkdirSync(evil);
       writeFileSync(proof, '', { mode: 0o666 });
       chmodSync(proof, 0o666);
-      const code = `#!/bin/sh\nPATH=/usr/bin:/bin; id -u >> ${proof}; echo "$0" >> ${proof}.names\nexec "$(basename "$0")" "$@"\n`;
+      const code =
+        `#!/bin/sh\nPATH=/usr/bin:/bin; id -u >> ${proof}; echo "$0" >> ${proof}.names\nexec ` +
+        '"$(basename "$0")" "$@"\n';
       const names = [
         'setpriv',
         'mv',
@@ -144,12 +146,12 @@ describe('the environment of a container', () => {
         );
       }
       await runtime.runtime.stopContainer(id, 0);
-      // Whatever ran in the container ran as its user.
+      // Everything that ran in the container ran as the container's user.
       expect(readFileSync(proof, 'utf8').split('\n')).not.toContain('0');
     },
   );
 
-  test('reaches the program as it is, and nobody else', async () => {
+  test('reaches the program unchanged, and no other process', async () => {
     const variables = {
       PLAIN: 'a',
       QUOTED: `it's "so" \\ $HOME \`id\` $(id)`,
@@ -185,7 +187,7 @@ describe('the environment of a container', () => {
     );
   });
 
-  test('is in no arguments of a process that stays', async () => {
+  test('is in no arguments of a lasting process', async () => {
     const id = await start({
       ...sh('echo started; exec sleep 3600'),
       ...env({ SECRET: 'do-not-show' }),
@@ -212,7 +214,7 @@ describe('the environment of a container', () => {
 });
 
 /**
- * A library that notes the user of each process that loads it; undefined where there is no
+ * Builds a library that records the user of each process that loads it. Returns undefined without a
  * compiler.
  */
 function buildLibrary(where: string, proof: string): string | undefined {
@@ -220,7 +222,9 @@ function buildLibrary(where: string, proof: string): string | undefined {
   const library = join(where, 'preload.so');
   writeFileSync(
     source,
-    `#include <stdio.h>\n#include <unistd.h>\n__attribute__((constructor)) static void note(void) {\n  FILE *file = fopen("${proof}", "a");\n  if (file) { fprintf(file, "%d\\n", (int)getuid()); fclose(file); }\n}\n`,
+    '#include <stdio.h>\n#include <unistd.h>\n__attribute__((constructor)) static void ' +
+      `note(void) {\n  FILE *file = fopen("${proof}", "a");\n  if (file) { fprintf(file, ` +
+      '"%d\\n", (int)getuid()); fclose(file); }\n}\n',
   );
   try {
     execFileSync('cc', ['-shared', '-fPIC', '-o', library, source], { stdio: 'ignore' });
@@ -258,7 +262,7 @@ describe('the mounts of a container', () => {
     });
   });
 
-  test('are found inside others, in any order', async () => {
+  test('are created inside others, in any order', async () => {
     mkdirSync(join(dir, 'outer'));
     mkdirSync(join(dir, 'inner'));
     writeFileSync(join(dir, 'inner/file'), 'inner');
@@ -307,18 +311,19 @@ test('arguments without a command are the command, as with an image that has no 
 
 describe('the output of a container', () => {
   test.skipIf(!isRoot)(
-    'is dropped while the disk is full, and goes on after that (needs root)',
+    'is dropped while the disk is full, and continues after that (needs root)',
     async () => {
       const disk = join(dir, 'disk');
       mkdirSync(disk);
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
       try {
         const script =
-          'i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i+1)); done; while :; do echo 0123456789; sleep 0.05; done';
+          'i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i+1)); done; while :; do ' +
+          'echo 0123456789; sleep 0.05; done';
         const id = await start(sh(script), disk);
         await waitFor(() => logged().includes('container log not written, output is dropped'));
         expect((await status(id)).state).toBe('CONTAINER_RUNNING');
-        // As the kubelet's rotation removes old files.
+        // The kubelet's rotation removes old files, too.
         const log = join(disk, 'c.log');
         rmSync(log);
         await runtime.runtime.reopenContainerLog(id);
@@ -368,7 +373,7 @@ describe('a record that is damaged', () => {
     'an endless file': (path) => (rmSync(path), symlinkSync('/dev/zero', path)),
   };
 
-  test('of a container is set aside, and the container ended', async () => {
+  test('of a container is set aside, and the container is ended', async () => {
     const kept = await start(sh('echo kept; exec sleep 3600'));
     const lost = new Map<string, string>();
     for (const kind of Object.keys(damage))
@@ -385,7 +390,7 @@ describe('a record that is damaged', () => {
       [...lost.values()].map((id) => `${id}.json`).toSorted(),
     );
     expect(logged()).toContain('damaged record set aside');
-    // Nobody could stop them any more.
+    // A running process without a record could not be stopped any more.
     await waitFor(() => [...lost.keys()].every((kind) => !existsSync(`/proc/${pidOf(kind)}`)));
     await runtime.close();
     runtime = makeRuntime();
@@ -408,7 +413,7 @@ describe('a record that is damaged', () => {
     );
   });
 
-  test('a FIFO, device or directory in place of another file of a container keeps nobody waiting', async () => {
+  test('a FIFO, device or directory in place of another file of a container blocks no call', async () => {
     const replace: Readonly<Record<string, (path: string) => void>> = {
       fifo: (path) => execFileSync('mkfifo', [path]),
       device: (path) => symlinkSync('/dev/zero', path),
@@ -435,8 +440,7 @@ describe('a record that is damaged', () => {
 
 test('an exec ends at its deadline although the command has left its process group', async () => {
   const id = await start(sh('exec sleep 3600'));
-  // A shell with job control puts its background job into a group of its own, and does not end
-  // while it waits for it.
+  // A shell with job control puts its background job into a group of its own, and waits for it.
   const leaves = ['/bin/sh', '-c', 'set -m; sleep 3600 & wait'];
   await expect(runtime.runtime.execSync(id, leaves, { timeoutMs: 500 })).rejects.toMatchObject({
     reason: 'DeadlineExceeded',

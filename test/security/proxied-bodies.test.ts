@@ -1,6 +1,6 @@
 // Bodies of requests through the API server's proxies, over both versions of HTTP: of any size,
-// with back-pressure, and no connection to the backend outlives the request. And where nodes/proxy
-// goes, and whereto it lets a node redirect.
+// with back-pressure, and no connection to the backend outlives the request. Tests the targets of
+// nodes/proxy, and its redirects, too.
 
 import { once } from 'node:events';
 import { connect as http2Connect } from 'node:http2';
@@ -159,7 +159,7 @@ describe.each(Object.entries(over))('over %s', (_version, upload) => {
     await noneOpen();
   });
 
-  test('a client that leaves in the middle of its body leaves no connection open', async () => {
+  test('a client that disconnects in the middle of its body leaves no connection open', async () => {
     const source = new Readable({ read() {} });
     source.push(CHUNK);
     answer = (request) => void request.once('data', () => source.destroy());
@@ -167,7 +167,7 @@ describe.each(Object.entries(over))('over %s', (_version, upload) => {
     await noneOpen();
   });
 
-  test('a backend that reads nothing of the body does not have it all collected', async () => {
+  test('for a backend that reads no body, the server does not buffer the whole body', async () => {
     let produced = 0;
     const source = new Readable({
       read() {
@@ -175,7 +175,7 @@ describe.each(Object.entries(over))('over %s', (_version, upload) => {
         this.push(CHUNK);
       },
     });
-    // The buffers of the connections are filled, and then nothing moves.
+    // The buffers of the connections fill up, and then the transfer stops.
     let unread: IncomingMessage | undefined;
     answer = (request) => {
       unread = request;

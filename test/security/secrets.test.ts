@@ -1,4 +1,4 @@
-// Secrets and tokens must not reach the log, at any level, nor the metrics.
+// Secrets and tokens must not appear in the log, at any level, nor in the metrics.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '#machinery/log.ts';
@@ -19,7 +19,7 @@ afterAll(() => cluster.stop());
 
 const SECRETS = '/api/v1/namespaces/team/secrets';
 
-test('what users send and receive as secrets is neither logged nor counted', async () => {
+test('secrets in requests and responses are neither logged nor counted', async () => {
   const json = { 'content-type': 'application/json' };
   const merge = { 'content-type': 'application/merge-patch+json' };
   const send = (
@@ -32,8 +32,8 @@ test('what users send and receive as secrets is neither logged nor counted', asy
   await send('POST', SECRETS, { metadata: { name: 's' }, stringData: { password: PLAIN } });
   await send('PUT', `${SECRETS}/s`, { metadata: { name: 's' }, data: { password: ENCODED } });
   await send('PATCH', `${SECRETS}/s`, { data: { other: ENCODED } }, merge);
-  // Requests that fail with the secret in them: invalid names and types, wrong paths, bodies that
-  // are no JSON.
+  // Requests with the secret that fail: invalid names and types, wrong paths, bodies that are no
+  // JSON.
   await send('POST', SECRETS, { metadata: { name: 'NOT VALID' }, stringData: { password: PLAIN } });
   await send('POST', SECRETS, {
     metadata: { name: 't' },
@@ -46,7 +46,7 @@ test('what users send and receive as secrets is neither logged nor counted', asy
   await send('GET', `${SECRETS}/s?access_token=${token}`);
   await send('GET', `/api/v1/namespaces/other/secrets/s`);
   await send('DELETE', `${SECRETS}/s`, { preconditions: { uid: PLAIN } });
-  // A pod that has the secret in its environment, and is read by the kubelet.
+  // A pod with the secret in its environment, which the kubelet reads.
   await send('POST', SECRETS, { metadata: { name: 'used' }, stringData: { password: PLAIN } });
   await send('POST', '/api/v1/namespaces/team/pods', {
     metadata: { name: 'p' },

@@ -1,6 +1,6 @@
-// Attack: a token that was given to a client of the API server is shown to another service, which
-// asks by TokenReview whether the token is for itself. Each kind of token is for the audiences that
-// it was issued for, and for nothing else.
+// Attack: a client's token for the API server is sent to another service, which sends a TokenReview
+// to check whether the token is for itself. Each kind of token is valid for the audiences that it
+// was issued for, and for no others.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';

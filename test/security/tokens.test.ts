@@ -1,4 +1,4 @@
-// Tokens of ServiceAccounts that were changed, forged, or outlived what they belong to.
+// Tokens of ServiceAccounts that were changed, forged, or outlived their objects.
 
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ const status = async (bearer: string): Promise<number> =>
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-/** A token with these changes, signed by another key of the same kind. */
+/** Returns a token with these changes, signed by another key of the same kind. */
 function forged(header: Claims, payload: Claims): string {
   const text = `${encode({ ...parts().header, ...header })}.${encode({ ...parts().payload, ...payload })}`;
   const { alg } = { ...parts().header, ...header };
@@ -63,7 +63,9 @@ describe('is refused', () => {
     [
       'another payload with the same signature',
       () =>
-        `${encode(parts().header)}.${encode({ ...parts().payload, sub: 'system:serviceaccount:kube-system:default' })}.${parts().signature}`,
+        `${encode(parts().header)}.` +
+        `${encode({ ...parts().payload, sub: 'system:serviceaccount:kube-system:default' })}` +
+        `.${parts().signature}`,
     ],
     [
       'another header with the same signature',
@@ -120,7 +122,7 @@ describe('a token that the server issued is refused', () => {
     ).code;
 
   test('for another audience', async () => {
-    expect(await whoami(await tokenOf('robot', { audiences: ['somebody-else'] }))).toBe(401);
+    expect(await whoami(await tokenOf('robot', { audiences: ['other-audience'] }))).toBe(401);
   });
 
   test('after its pod is gone', async () => {
@@ -135,7 +137,7 @@ describe('a token that the server issued is refused', () => {
     await until(bound, 401);
   });
 
-  test('after its account is made again under the same name', async () => {
+  test('after its account is recreated under the same name', async () => {
     const old = await cluster.account('team', 'short-lived', ['view']);
     expect(await status(old)).toBe(200);
     const path = '/api/v1/namespaces/team/serviceaccounts';
@@ -160,7 +162,7 @@ describe('a token that the server issued is refused', () => {
   test('as a TokenReview of another audience', async () => {
     const path = '/apis/authentication.k8s.io/v1/tokenreviews';
     const { status: review } = await create(path, {
-      spec: { token, audiences: ['somebody-else'] },
+      spec: { token, audiences: ['other-audience'] },
     });
     expect(review.authenticated ?? false).toBe(false);
   });

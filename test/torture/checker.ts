@@ -1,10 +1,12 @@
-// Whether a history of operations on one key could have happened one at a time, each at some moment
-// between its call and its answer: linearizability.
+// Checks histories of operations on one key for linearizability: the operations could have happened
+// one at a time, each at some moment between its call and its return.
 //
-// The algorithm is Wing and Gong's search with Lowe's memory of what was tried («Testing for
-// linearizability», 2017), as Porcupine has it. Keys are independent, so each is checked alone
-// (Herlihy and Wing: linearizability is local), which keeps the search small. The state of a key is
-// the name of its value, unique to the write; '' where the key does not exist.
+//
+//
+// The algorithm is Wing and Gong's search with Lowe's cache of visited states («Testing for
+// linearizability», 2017), as in Porcupine. Keys are independent, so each is checked alone (Herlihy
+// and Wing: linearizability is local), which keeps the search small. The state of a key is the name
+// of its value, unique to the write; '' if the key does not exist.
 
 export type KeyInput =
   | { readonly type: 'get' }
@@ -15,8 +17,8 @@ export type KeyInput =
   | { readonly type: 'delete' };
 
 /**
- * What was answered; `read`: the value found (for a delete: the value deleted). Unknown: it may
- * have been done, or be done later.
+ * The answer to an operation; `read`: the value that was read (for a delete: the deleted value).
+ * Unknown: the operation may have been done, or may be done later.
  */
 export type KeyOutput =
   | { readonly type: 'done'; readonly read?: string }
@@ -28,12 +30,12 @@ export interface KeyOperation {
   readonly client: number;
   readonly input: KeyInput;
   readonly output: KeyOutput;
-  /** Moments, any that grow. An operation of unknown outcome never returned. */
+  /** Moments, in any unit that grows. An operation with an unknown outcome never returned. */
   readonly called: number;
   readonly returned: number;
 }
 
-/** The state after the operation; undefined if it could not have been answered so in this state. */
+/** Returns the state after the operation. Undefined: this answer is impossible in this state. */
 export function step(state: string, input: KeyInput, output: KeyOutput): string | undefined {
   const [holds, next] = effect(state, input);
   switch (output.type) {
@@ -61,13 +63,11 @@ function effect(state: string, input: KeyInput): [holds: boolean, next: string] 
   }
 }
 
-/**
- * A call or a return in the order of time, in a list from which they are taken out and put back.
- */
+/** A call or a return, in a list in the order of time. Entries are removed and inserted again. */
 interface Entry {
   readonly operation: KeyOperation;
   readonly index: number;
-  /** Of a call, its return. */
+  /** The return of a call. */
   readonly match: Entry | undefined;
   previous: Entry | undefined;
   next: Entry | undefined;
@@ -80,16 +80,16 @@ export function isLinearizable(operations: readonly KeyOperation[], initial = ''
   const head = listOf([...known, ...operations.filter(({ output }) => output.type === 'unknown')]);
   const taken = new Taken(known.length);
   let state = initial;
-  /** What was tried: which operations had taken effect, and the state after them. */
+  /** Visited states: the operations that had taken effect, and the state after them. */
   const seen = new Set<string>();
   const stack: { readonly entry: Entry; readonly state: string }[] = [];
   let entry = head.next;
-  // Operations of unknown outcome need not have taken effect.
+  // Operations with an unknown outcome need not have taken effect.
   while (taken.known < known.length) {
     if (entry?.match !== undefined) {
       const { operation, index } = entry;
       const next = step(state, operation.input, operation.output);
-      // One of unknown outcome that changes nothing need not be taken, now or ever.
+      // An operation with an unknown outcome that changes nothing can be left out.
       if (next !== undefined && !(next === state && operation.output.type === 'unknown')) {
         taken.add(index);
         const memory = `${taken.toString()} ${next}`;
@@ -106,8 +106,8 @@ export function isLinearizable(operations: readonly KeyOperation[], initial = ''
       entry = entry.next;
       continue;
     }
-    // A return, before which its call must take effect and cannot; or, with only unknown ones left,
-    // the end.
+    // The search has reached a return whose call cannot take effect before it, or the end, where
+    // only unknown operations are left.
     const last = stack.pop();
     if (last === undefined) return false;
     state = last.state;
@@ -119,19 +119,19 @@ export function isLinearizable(operations: readonly KeyOperation[], initial = ''
 }
 
 /**
- * Which operations have taken effect. Of those that were answered, in the order of their calls,
- * that is all up to some, and few of the next ones: as a text it is short, however long the
+ * The set of operations that have taken effect. Among the answered ones, in the order of their
+ * calls, it has all up to some index, and few of the next ones: its text is short, however long the
  * history.
  */
 class Taken {
   readonly #count: number;
   readonly #flags: boolean[] = [];
-  /** Of those that were answered, all before this one are taken. */
+  /** All answered operations before this index are in the set. */
   #low = 0;
   #unknown = 0n;
   known = 0;
 
-  /** The first `count` operations are those that were answered. */
+  /** The first `count` operations are the answered ones. */
   constructor(count: number) {
     this.#count = count;
   }
@@ -216,7 +216,7 @@ function unlink(entry: Entry): void {
   if (entry.next !== undefined) entry.next.previous = entry.previous;
 }
 
-/** In the opposite order, so that each finds its neighbours where they were. */
+/** The order is reversed, so that each entry has its former neighbours. */
 function unlift(call: Entry): void {
   for (const entry of [call.match as Entry, call]) {
     if (entry.previous !== undefined) entry.previous.next = entry;

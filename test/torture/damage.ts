@@ -1,7 +1,7 @@
-// Damage: a write that was torn at any offset, and any bit that flipped in any file of the store. A
-// store that was torn opens with all that was acknowledged; one that rotted opens with it too, or
-// is refused with a message that says what to do. No value that nobody wrote, and no older state,
-// is ever served.
+// Damage: writes that are torn at any offset, and any flipped bit in any file of the store. A torn
+// store opens with all acknowledged writes. A store with a flipped bit opens with them too, or is
+// refused with a message that names the next step. The store never serves a value that was not
+// written, nor an older state.
 
 import {
   cpSync,
@@ -24,9 +24,12 @@ import { buildServer, Server } from './server.ts';
 import { makeValue } from './values.ts';
 
 const KEYS = 10;
-/** Before the last writes are torn. */
+/** The number of writes before the last ones are torn. */
 const TORN_WRITES = 60;
-/** Before bits flip: what matters is there, and the log is short enough for every byte of it. */
+/**
+ * The number of writes before bits flip: every kind of record exists, and the log is short enough
+ * to flip every byte.
+ */
 const FLIPPED_WRITES = 24;
 const VALUE_BYTES = 300;
 const LOG_FILE = 'storage.db-wal';
@@ -37,15 +40,15 @@ export interface DamageResult {
 }
 
 export interface FlipResult extends DamageResult {
-  /** Stores that were refused. */
+  /** The number of refused stores. */
   readonly refused: number;
-  /** Stores that served something wrong. */
+  /** The number of stores that served wrong data. */
   readonly wrong: number;
 }
 
 /**
- * Cuts the writes of the last transactions at every `step`th offset, with nothing or with garbage
- * where the rest should be.
+ * Cuts the writes of the last transactions at every `step`th offset, and leaves out the rest or
+ * replaces it with garbage.
  */
 export async function tearWrites(options: {
   readonly step: number;
@@ -78,7 +81,7 @@ export async function tearWrites(options: {
           let bytes = content;
           for (const whole of torn.slice(0, i)) bytes = overlay(bytes, whole.offset, whole.data);
           bytes = overlay(bytes, last.offset, last.data.subarray(0, offset));
-          // What a disk had there before, or never finished.
+          // The garbage stands for old data of the disk, or for an incomplete sector.
           if (random.int(2) === 0)
             bytes = overlay(
               bytes,
@@ -107,8 +110,8 @@ export async function tearWrites(options: {
 }
 
 /**
- * Flips one bit, in about every `step`th byte of every file of a store that was killed and of one
- * that was closed; 1: in every byte.
+ * Flips one bit in about every `step`th byte of every file of a killed store and of a closed one;
+ * 1: in every byte.
  */
 export async function flipBits(options: {
   readonly step: number;
@@ -136,7 +139,7 @@ export async function flipBits(options: {
       );
       const files = new Map(names.map((name) => [name, readFileSync(join(source, name))]));
       for (const [name, bytes] of files) {
-        // The log is much the longest.
+        // The log is by far the longest file.
         const step = Math.max(1, Math.min(options.step, Math.ceil(bytes.length / 40)));
         for (
           let at = random.int(Math.min(step, bytes.length + 1));
@@ -156,7 +159,7 @@ export async function flipBits(options: {
             refused++;
             if (found.refused.reason !== 'Corrupt')
               unclear.push(
-                `bit ${bit} of byte ${at} of ${name} is not told as damage: ${found.refused.message}`,
+                `bit ${bit} of byte ${at} of ${name} is not reported as damage: ${found.refused.message}`,
               );
             continue;
           }
@@ -177,14 +180,16 @@ export async function flipBits(options: {
   };
 }
 
-/** Without the socket of the server that was killed, which is no data and cannot be copied. */
+/**
+ * Copies a store without the socket of the killed server, which is no data and cannot be copied.
+ */
 function copyStore(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: (path) => basename(path) !== SNAPSHOT_SOCKET });
 }
 
 /**
- * In memory, where there is such a place: what the disk does is not what is tested, and thousands
- * of stores are opened.
+ * Returns a new directory in memory if the system has one: the test does not depend on the disk,
+ * and opens thousands of stores.
  */
 function newDirectory(): string {
   const memory = '/dev/shm';
@@ -196,7 +201,7 @@ async function write(server: Server, random: Random, writes: number): Promise<vo
     throw new Error(`the server does not start: ${server.errors}`);
   for (let i = 0; i < writes; i++) {
     const key = `/t/${i % KEYS}`;
-    // The keys are there from their first round on.
+    // From their first round on, the keys exist.
     if (i > KEYS && random.int(8) === 0)
       await server.request({ op: 'delete', key: `/t/${(i - 1) % KEYS}` });
     await server.request({ op: 'put', key, value: makeValue(`${key}#${i}`, VALUE_BYTES) });
@@ -211,7 +216,7 @@ function isWriteTo(path: string) {
     operation.kind === 'write' && operation.path === path;
 }
 
-/** The file after these operations. */
+/** Returns the content of the file after these operations. */
 function replay(operations: readonly FileOperation[], path: string): Buffer {
   let bytes: Buffer = Buffer.alloc(0);
   for (const operation of operations) {

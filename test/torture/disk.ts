@@ -1,7 +1,7 @@
-// A disk that loses power: plays a trace, and says what may be found on it afterwards. What was
-// synced is there. Of everything else, each change may be there or not, in any combination, and a
-// write may be there in part, by sectors; a file that was created (or removed) may be there or not
-// until its directory was synced.
+// Simulates a disk that loses power: applies a trace, and computes what the disk may contain
+// afterwards. Synced data is there. Of all other changes, each may be there or not, in any
+// combination, and a write may be there in part, by sectors. A created (or removed) file may be
+// there or not until its directory was synced.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -13,14 +13,14 @@ const SECTOR_BYTES = 512;
 type Change = Extract<FileOperation, { readonly kind: 'write' | 'truncate' }>;
 
 interface File {
-  /** What a sync has made durable. */
+  /** The content that a sync has made durable. */
   durable: Content;
-  /** Since then, in order. */
+  /** The changes since then, in order. */
   pending: Change[];
 }
 
 export class Disk {
-  /** Files that are there for those who use them now. */
+  /** Files that running processes see. */
   readonly #files = new Map<string, File>();
   /** Files whose names are durable. */
   #named = new Map<string, File>();
@@ -48,7 +48,8 @@ export class Disk {
   }
 
   /**
-   * Writes what is left of the files in `from`, after a power loss now, to `to`, which is emptied.
+   * Writes the possible content after a power loss at this moment to `to`, which is emptied first.
+   * `from`: the directory of the trace.
    */
   lose(random: Random, from: string, to: string): void {
     rmSync(to, { recursive: true, force: true });
@@ -79,7 +80,7 @@ export class Disk {
   }
 }
 
-/** Nothing, everything, or any part of what was not synced. */
+/** Returns the file with nothing, everything, or any part of the changes that were not synced. */
 function remains(file: File, random: Random): Buffer {
   const content = file.durable.copy();
   const share = random.int(3) === 0 ? random.int(2) : random.float();
@@ -92,7 +93,7 @@ function remains(file: File, random: Random): Buffer {
 }
 
 function torn(change: Extract<Change, { readonly kind: 'write' }>, random: Random): Change {
-  // Up to a sector's end on the disk.
+  // A partial write ends at a sector's end on the disk.
   const sectors = Math.ceil(change.data.length / SECTOR_BYTES);
   const end = (Math.floor(change.offset / SECTOR_BYTES) + random.int(sectors + 1)) * SECTOR_BYTES;
   return {
@@ -101,7 +102,7 @@ function torn(change: Extract<Change, { readonly kind: 'write' }>, random: Rando
   };
 }
 
-/** Bytes that grow. */
+/** Bytes of growing length. */
 class Content {
   #bytes = Buffer.alloc(0);
   #length = 0;

@@ -1,6 +1,6 @@
-// The store on etcd while its members fail: clients of several servers work on a few keys, members
-// are killed, paused and cut off from each other, servers end between a write and its answer; and
-// what the clients were answered is judged like any history.
+// The store on etcd while its members fail. Clients of several servers work on a few keys; members
+// are killed, paused and disconnected from each other; servers end between a write and its answer.
+// The answers to the clients are checked like any history.
 
 import { execFileSync } from 'node:child_process';
 import { systemClock } from '#machinery/clock.ts';
@@ -23,10 +23,10 @@ const MEMBERS = 3;
 const SERVERS = 2;
 const CLIENTS = 8;
 const KEYS = 10;
-/** How long a member stays away. */
+/** How long a failed member stays away. */
 const AWAY_MS = 1500;
 const CALM_MS = 1000;
-/** A client that got no answer waits this long before it goes on. */
+/** A client without an answer waits this long before it continues. */
 const PAUSE_MS = 50;
 
 export type Disturbance = 'kill' | 'pause' | 'partition' | 'server' | 'deafen';
@@ -47,7 +47,7 @@ export function etcdMissing(): string | undefined {
   return hasEtcd() ? undefined : ETCD_HINT;
 }
 
-/** Whether network namespaces can be made here, which partitions need. */
+/** Returns whether network namespaces can be created here, which partitions need. */
 export function canPartition(): boolean {
   return (
     process.getuid?.() === 0 && succeeds('ip', 'netns', 'list') && succeeds('unshare', '-n', 'true')
@@ -58,7 +58,7 @@ export async function tortureEtcd(options: EtcdTortureOptions): Promise<EtcdTort
   const network = options.disturbances.includes('partition') ? new Network() : undefined;
   const members: EtcdProcess[] = [];
   try {
-    // Big enough an election time that a busy machine is not one more disturbance.
+    // The election timeout is long enough that a busy machine causes no elections.
     members.push(
       ...(await startEtcdCluster(MEMBERS, {
         places: network?.places,
@@ -83,9 +83,9 @@ class Run {
   readonly #members: readonly EtcdProcess[];
   readonly #network: Network | undefined;
   readonly #random: Random;
-  /** One for each server; one that has ended has another in its place. */
+  /** One storage per server; a new one replaces an ended one. */
   readonly #servers: Storage[] = [];
-  /** Before each member; servers reach it only through this. */
+  /** One proxy before each member; servers connect only to the proxies. */
   readonly #proxies: readonly LossyProxy[];
   readonly #history: { readonly key: string; readonly operation: KeyOperation }[] = [];
   readonly #written: { readonly key: string; readonly value: string; readonly revision: number }[] =
@@ -113,9 +113,9 @@ class Run {
     const observer = await this.#open(0);
     const begin = await observer.currentRevision();
     const stream = observer.watch('/t/', { afterRevision: begin });
-    const told: StorageEvent[] = [];
+    const received: StorageEvent[] = [];
     const watching = (async () => {
-      for await (const event of stream) told.push(event);
+      for await (const event of stream) received.push(event);
     })();
     const clients = Array.from({ length: CLIENTS }, (_, client) => this.#client(client));
     const disturbed: Record<string, number> = {};
@@ -127,14 +127,14 @@ class Run {
     await systemClock.sleep(CALM_MS);
     this.#done = true;
     await Promise.all(clients);
-    // After this write every event is there when its own is.
+    // When the event of this write has arrived, all earlier events have, too.
     const { modRevision: last } = await this.#patiently(() =>
       observer.create('/t/last', encode('last')),
     );
-    while ((told.at(-1)?.revision ?? 0) < last) await systemClock.sleep(20);
+    while ((received.at(-1)?.revision ?? 0) < last) await systemClock.sleep(20);
     stream.stop();
     await watching;
-    this.#judge(told);
+    this.#judge(received);
     await Promise.all([...this.#servers, observer].map((storage) => storage.close()));
     for (const proxy of this.#proxies) proxy.close();
     const unknown = this.#history.filter(
@@ -148,7 +148,10 @@ class Run {
     };
   }
 
-  /** Every server begins with another member; one has a cache, one has none. */
+  /**
+   * Opens a server's storage. Each server begins with another member; one has a cache, one has
+   * none.
+   */
   async #open(index: number): Promise<Storage> {
     const endpoints = this.#proxies.map(({ endpoint }) => endpoint);
     endpoints.unshift(...endpoints.splice(index % endpoints.length));
@@ -187,13 +190,13 @@ class Run {
         this.#network?.mend(index);
         break;
       case 'deafen': {
-        // The member does what it is told, and nobody hears of it: of all, since it is not known
-        // who is asked now.
+        // The member carries the requests out, but their answers are lost: at all members, since
+        // the test does not know which one gets the next request.
         for (const proxy of this.#proxies) proxy.losesAnswers = true;
         await systemClock.sleep(200);
         for (const proxy of this.#proxies) {
           proxy.losesAnswers = false;
-          // What was lost in the middle of a connection makes no sense of its rest.
+          // After lost bytes, the rest of a connection cannot be decoded.
           proxy.disconnect();
         }
         break;
@@ -201,7 +204,7 @@ class Run {
       case 'server': {
         const server = this.#random.int(SERVERS);
         const old = this.#servers[server] as Storage;
-        // Its writes are on their way; nobody hears what became of them.
+        // The server's writes are under way; their outcome is unknown.
         await old.close();
         this.#servers[server] = await this.#open(server);
         break;
@@ -217,14 +220,14 @@ class Run {
       const called = this.#moment++;
       const output = await this.#perform(this.#servers[client % SERVERS] as Storage, key, input);
       if (output.type === 'unknown') await systemClock.sleep(PAUSE_MS);
-      // A read without an answer says nothing.
+      // A read without an answer adds no constraint.
       if (output.type === 'unknown' && input.type === 'get') continue;
       this.#history.push({
         key,
         operation: { client, input, output, called, returned: this.#moment++ },
       });
       if (input.type === 'get' && output.type === 'done') seen.set(key, output.read ?? '');
-      // So many operations are plenty for the checker.
+      // The pause limits the number of operations for the checker.
       await systemClock.sleep(this.#random.int(20));
     }
   }
@@ -276,12 +279,12 @@ class Run {
     }
   }
 
-  #judge(told: readonly StorageEvent[]): void {
+  #judge(received: readonly StorageEvent[]): void {
     const values = new Set(
-      told.map((event) => (event.type === 'put' ? decode(event.kv.value) : '')),
+      received.map((event) => (event.type === 'put' ? decode(event.kv.value) : '')),
     );
-    // Whether a value that nobody was answered for was written is known from the watch, which is
-    // judged below.
+    // The watch, which is checked below, shows whether the value of an unanswered write was
+    // written.
     const was = ({ input, output }: KeyOperation): boolean =>
       output.type !== 'unknown' || !('value' in input) || values.has(input.value);
     for (let i = 0; i < KEYS; i++) {
@@ -294,12 +297,12 @@ class Run {
     const events = new Map<number, string>();
     const latest = new Map<string, string>();
     let before = 0;
-    for (const event of told) {
+    for (const event of received) {
       if (event.type === 'progress') continue;
       const key = event.type === 'put' ? event.kv.key : event.key;
       const value = event.type === 'put' ? decode(event.kv.value) : '';
       if (event.revision <= before)
-        this.#problems.push(`the watch told ${event.revision} after ${before}`);
+        this.#problems.push(`the watch sent ${event.revision} after ${before}`);
       if (decode(event.previous?.value) !== (latest.get(key) ?? ''))
         this.#problems.push(`the watch has a gap before ${event.revision}`);
       before = event.revision;
@@ -327,9 +330,9 @@ class Run {
 }
 
 /**
- * A network namespace for each member, with two links: one to us, one to a bridge that joins the
- * members. A cut takes the second down: the member still answers us, but knows nothing of the
- * others.
+ * A network namespace for each member, with two links: one to this process, one to a bridge between
+ * the members. A partition takes the second link down: the member still answers this process, but
+ * is disconnected from the other members.
  */
 class Network {
   readonly places: readonly EtcdPlace[];
@@ -350,7 +353,7 @@ class Network {
   }
 
   remove(): void {
-    // With a namespace go its links, and with these their other ends.
+    // Deleting a namespace deletes its links, with their other ends.
     for (const index of this.places.keys()) ip('netns', 'delete', this.#namespace(index));
     ip('link', 'delete', `cxb${this.#tag}`);
   }

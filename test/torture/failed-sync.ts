@@ -1,7 +1,6 @@
-// A sync that fails: the server acknowledges nothing any more, says why, and never tries the sync
-// again; when it is started again, what it had acknowledged is there. Where syncs work again at
-// once, as they do on Linux after they have failed once, a store that tried again would lose what
-// the first sync was for.
+// A sync that fails: the server acknowledges no more writes, reports why, and never repeats the
+// sync. After its restart all acknowledged writes are there. On Linux, the sync after a failed one
+// succeeds, so a store that repeats it would lose the data of the first sync.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +30,7 @@ export async function failSyncs(options: {
   const problems: string[] = [];
   let failures = 0;
   for (let round = 0; round < options.rounds; round++) {
-    // In turn one of the log, and one of the database itself.
+    // Odd and even rounds take turns: a sync of the log, a sync of the database itself.
     const file = round % 2 === 0 ? 'storage.db-wal' : 'storage.db';
     const before = await syncsOfStart(options.layer, file);
     const at = before + 1 + (file === 'storage.db' ? 0 : random.int(30));
@@ -42,7 +41,7 @@ export async function failSyncs(options: {
   return { failures, problems };
 }
 
-/** So many times the file is synced before the server serves. */
+/** Returns how often the file is synced before the server serves. */
 async function syncsOfStart(layer: FileLayer, file: string): Promise<number> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-sync-')));
   const trace = `${dir}.trace`;
@@ -98,7 +97,7 @@ async function failSync(
       return `writes were refused with ${refusal.reason}: ${refusal.message}`;
     if (server.failure?.reason !== 'Unavailable') return 'the store did not say that it failed';
     const acksThen = readFileSync(join(dir, 'acks'), 'utf8');
-    // It goes on to refuse.
+    // The server refuses later writes, too.
     const later = await server
       .request({ op: 'put', key: '/t/0', value: makeValue('/t/0#later', 10) })
       .catch((error: unknown) => error);

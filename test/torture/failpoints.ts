@@ -1,6 +1,6 @@
-// The places at which a server can be ended on the way of a write to the disk: before, in the
-// middle of and after every kind of operation that its commit path does on every one of its files,
-// found by watching a server under load.
+// Finds the points at which a server can be ended while it writes to the disk: before, in the
+// middle of, and after every kind of operation of its commit path on each of its files. A server
+// under load is watched to find them.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,10 +14,11 @@ export interface Failpoint {
   /** The end of the file's path. `/acks` stands for the moment between a commit and its answer. */
   readonly file: string;
   readonly when: 'before' | 'half' | 'after';
-  /** Only a server that makes a new store comes by. */
+  /** Only a server that creates a new store reaches the point. */
   readonly ofNewStore: boolean;
   /**
-   * How often a server came by, from its start on; without its start, if it also comes by later.
+   * How often a server reached the point, counted from its start; without the start, if it also
+   * reaches the point later.
    */
   readonly times: number;
 }
@@ -27,19 +28,19 @@ export function nameOfFailpoint({ kind, file, when }: Failpoint): string {
 }
 
 /**
- * What the file layer is to do: end the process there, when it comes by for the `nth` time (from
- * 1).
+ * Returns the order for the file layer: end the process at this point, when it is reached for the
+ * `nth` time (from 1).
  */
 export function endAt({ kind, file, when }: Failpoint, nth: number): string {
   return `point:${kind}:${when}:${nth}:${file}`;
 }
 
-/** What is done often is tried this often at most, counted from the start of a server. */
+/** The limit of attempts for frequent points, counted from the start of a server. */
 const MOST_TIMES = 300;
 
 /**
- * `load` brings the server to do everything that it ever does to its files. What is done under load
- * comes first.
+ * Returns the points, with those under load first. `load` makes the server do every kind of
+ * operation that it ever does on its files.
  */
 export async function findFailpoints(options: {
   readonly program: string;
@@ -79,7 +80,10 @@ export async function findFailpoints(options: {
   }
 }
 
-/** How often a server may come by before it ends there: not so often that it might not. */
+/**
+ * Returns after how many times at the point the server ends: few enough that the server surely
+ * reaches the point so often.
+ */
 export function someTime({ ofNewStore, times }: Failpoint, random: Random): number {
   return 1 + random.int(Math.min(ofNewStore ? times : Math.ceil(times / 2), MOST_TIMES));
 }

@@ -1,5 +1,5 @@
-// The test's own layer under the files of a process (file-layer.c): builds it, and reads the traces
-// that it writes.
+// The test's own layer under the files of a process (file-layer.c): builds it, and reads its
+// traces.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -7,21 +7,21 @@ import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where built things are kept between runs. */
+/** The directory for built files, which is kept between runs. */
 export const CACHE_DIR = fileURLToPath(new URL('../../.cache/torture', import.meta.url));
 
 export interface FileLayer {
-  /** The variables for a process whose files under `dir` are to be watched. */
+  /** Returns the environment of a process whose files under `dir` are watched. */
   env(options: {
     readonly dir: string;
     readonly trace?: string;
     readonly fail?: string;
-    /** While there is a file with this path, the disk is full. */
+    /** As long as a file with this path exists, the disk is full. */
     readonly full?: string;
   }): Record<string, string>;
 }
 
-/** Builds the layer if need be; a text says why it cannot be had here. */
+/** Builds the layer if needed. Returns a text with the reason if it cannot be built. */
 export function fileLayer(): FileLayer | string {
   if (process.platform !== 'linux')
     return 'the file layer is loaded with LD_PRELOAD, which needs Linux';
@@ -56,9 +56,7 @@ export function fileLayer(): FileLayer | string {
   };
 }
 
-/**
- * A change of a file, or a sync of one. Of a directory, a sync makes durable which files there are.
- */
+/** A change of a file, or a sync. A sync of a directory makes the names of its files durable. */
 export type FileOperation =
   | { readonly kind: 'create' | 'sync' | 'unlink'; readonly path: string }
   | {
@@ -71,7 +69,7 @@ export type FileOperation =
 
 const HEADER_BYTES = 16;
 
-/** What a process did, in order. A record that a kill cut off is left out. */
+/** Returns the operations of a process, in order. Leaves out a record that a kill has cut off. */
 export function readTrace(bytes: Buffer): FileOperation[] {
   const operations: FileOperation[] = [];
   for (let at = 0; at + HEADER_BYTES <= bytes.length;) {

@@ -1,7 +1,7 @@
-// A disk that is full, again and again, while clients write: writes are refused with NoSpace and
-// nothing else, reads go on, and as soon as there is room writes are made again, without a restart.
-// Some servers are killed while the disk is full, and the next one comes before there is room, and
-// after. Nothing that was acknowledged is lost, and nothing that was refused is there.
+// A disk that is full again and again while clients write. Writes are refused with NoSpace and no
+// other error, reads succeed, and writes succeed as soon as there is room, without a restart. Some
+// servers are killed while the disk is full; their successors start before there is room, and
+// after. No acknowledged write is lost, and no refused write is there.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,12 @@ import { makeValue } from './values.ts';
 
 const CLIENTS = 8;
 const KEYS = 20;
-/** Acknowledged while there is room. */
+/** The limit of acknowledged writes while there is room. */
 const MOST_WRITES = 400;
 const REFUSALS = 40;
 /**
- * A store that has written for long has room of its own, in which history makes place for what is
- * new: it need not grow.
+ * After this many rounds a new store is used: an old store has free space inside, from deleted
+ * history, so it need not grow.
  */
 const ROUNDS_OF_A_STORE = 6;
 const ENOUGH_ROOM_WRITES = 2000;
@@ -65,7 +65,7 @@ class Run {
   readonly #layer: FileLayer;
   readonly #program: string;
   readonly #dir: string;
-  /** While there is such a file, the disk is full. */
+  /** As long as this file exists, the disk is full. */
   readonly #flag: string;
   readonly #refusedNames = new Set<string>();
   server: Server | undefined;
@@ -101,7 +101,7 @@ class Run {
     if (killed) {
       await server.kill();
       this.server = undefined;
-      // It may serve, or say that there is no space; it must not take the store for damaged.
+      // The server may serve, or report that there is no space; it must not report damage.
       const early = await this.#start();
       if (early === undefined && this.#lastFailure !== 'NoSpace')
         this.problems.push(`on a full disk: ${this.#lastFailure}`);
@@ -113,7 +113,7 @@ class Run {
     if (server.errors !== '') this.problems.push(server.errors.slice(0, 500));
   }
 
-  /** There is room: writes are made, and on disk is what it should be. */
+  /** Makes room: writes succeed, and the disk has exactly the acknowledged writes. */
   async end(): Promise<void> {
     const server = this.server ?? (await this.#start());
     if (server === undefined)

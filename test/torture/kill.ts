@@ -1,10 +1,11 @@
-// kill -9 under load: clients write and watch, the server is killed at random moments and at every
-// point of the path that a write takes to the disk, is started again, and the clients go on where
-// they were.
+// kill -9 under load. Clients write and watch; the server is killed at random moments and at every
+// point of a write's path to the disk; it is started again, and the clients continue.
 //
-// What must hold: a write that was acknowledged is there, at its revision; whatever else is there
-// was asked for, once; and each watcher, resumed from the last revision that it saw, has been told
-// every revision exactly once, in order.
+//
+//
+// The requirements: an acknowledged write is there, at its revision. Every other write that is
+// there was requested, and is there once. Each watcher, resumed from the last revision that it saw,
+// receives every revision exactly once, in order.
 
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,16 +20,18 @@ import { makeValue, nameOf } from './values.ts';
 const CLIENTS = 8;
 const KEYS = 10;
 const WATCHERS = 3;
-/** So many writes are acknowledged before a kill at a random moment, at most. */
+/** The limit of acknowledged writes before a kill at a random moment. */
 const WRITES = 300;
 /**
- * Enough for the write-ahead log to be copied into the database. A server that does more without
- * coming by a failpoint never will.
+ * Enough writes for the write-ahead log to be copied into the database. A server that does more
+ * without reaching a failpoint never will reach it.
  */
 const PLENTY = 2500;
-/** One in so many operations of a client is a compaction. */
+/** One in this many operations of a client is a compaction. */
 const COMPACT_RATE = 100;
-/** History that is kept before what the last watcher has seen. */
+/**
+ * The number of revisions that stay uncompacted before the last one that every watcher has seen.
+ */
 const KEPT_REVISIONS = 50;
 
 export interface KillOptions {
@@ -40,24 +43,27 @@ export interface KillOptions {
 
 export interface KillResult {
   readonly kills: number;
-  /** Places at which every other kill was, in turn. */
+  /** The number of failpoints, which every other kill uses in turn. */
   readonly failpoints: number;
   readonly acknowledged: number;
   readonly problems: readonly string[];
 }
 
-/** A write, by the name of its value, from which all its bytes follow; undefined: a deletion. */
+/** A write, by the name of its value, which determines all its bytes. Undefined: a deletion. */
 interface Named {
   readonly revision: number;
   readonly key: string;
   readonly name: string | undefined;
 }
 
-/** A value that is not what its name says gets a name that nobody has asked for. */
+/**
+ * Returns the event with its value's name. A value whose bytes do not match its name gets a name
+ * that no client has written.
+ */
 function named({ revision, key, value }: ServedEvent): Named {
   if (value === undefined) return { revision, key, name: undefined };
   try {
-    // A string of its own: a piece of the value would keep all of it.
+    // The name is copied: a slice would keep the whole value in memory.
     return { revision, key, name: Buffer.from(nameOf(value)).toString() };
   } catch (error) {
     return { revision, key, name: String(error) };
@@ -75,7 +81,7 @@ export async function killRepeatedly(options: KillOptions): Promise<KillResult> 
 
 interface Killed {
   readonly problems: readonly string[];
-  /** The server ended where it was to end. */
+  /** Whether the server ended at the intended point. */
   readonly reached: boolean;
 }
 
@@ -92,9 +98,9 @@ class Run {
   readonly #dir: string;
   readonly #random: Random;
   readonly #acknowledged: Named[] = [];
-  /** Every value that was ever handed to the store, by its name. */
+  /** The name of every value that was ever handed to the store. */
   readonly #asked = new Set<string>();
-  readonly #told: Named[][] = Array.from({ length: WATCHERS }, () => []);
+  readonly #received: Named[][] = Array.from({ length: WATCHERS }, () => []);
   #serial = 0;
 
   constructor(options: KillOptions, program: string, dir: string) {
@@ -114,7 +120,7 @@ class Run {
             layer,
             load: (server) => this.#trialLoad(server),
           });
-    /** Those that were tried, and no server has come by. */
+    /** Failpoints that were tried, and that no server has reached. */
     const missed = new Map<Failpoint, boolean>();
     const result = (kills: number, problems: readonly string[]): KillResult => ({
       kills,
@@ -148,7 +154,7 @@ class Run {
     ]);
   }
 
-  /** Starts the server on what the one before has left, and loads it until it is killed. */
+  /** Starts the server on the store of the previous one, and loads it until it is killed. */
   async #untilKilled(failpoint: Failpoint | undefined): Promise<Killed> {
     const fail = failpoint && endAt(failpoint, someTime(failpoint, this.#random));
     const server = Server.start(this.#program, this.#dir, this.#layered(this.#dir, fail));
@@ -162,7 +168,7 @@ class Run {
       );
       if (revision < known)
         problems.push(`revision ${known} was acknowledged, the store is at ${revision}`);
-      for (const events of this.#told)
+      for (const events of this.#received)
         server.watch(events.at(-1)?.revision ?? 1, (event) => events.push(named(event)));
       const enough =
         this.#acknowledged.length +
@@ -180,7 +186,7 @@ class Run {
     return { problems, reached };
   }
 
-  /** Ends a server while it makes a store: whoever comes next finds none, or an empty one. */
+  /** Ends a server while it creates a store: the next server finds no store, or an empty one. */
   async #endedWhenNew(failpoint: Failpoint): Promise<Killed> {
     const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-new-')));
     try {
@@ -210,7 +216,7 @@ class Run {
       const key = `/t/${random.int(KEYS)}`;
       try {
         if (random.int(COMPACT_RATE) === 0) {
-          const seen = Math.min(...this.#told.map((events) => events.at(-1)?.revision ?? 1));
+          const seen = Math.min(...this.#received.map((events) => events.at(-1)?.revision ?? 1));
           if (seen > KEPT_REVISIONS)
             await server.request({ op: 'compact', revision: seen - KEPT_REVISIONS });
           continue;
@@ -234,7 +240,7 @@ class Run {
     }
   }
 
-  /** As the load of the clients, on a store of its own. */
+  /** Puts the load of the clients on a store of its own. */
   async #trialLoad(server: Server): Promise<void> {
     let left = PLENTY;
     const client = async (): Promise<void> => {
@@ -253,17 +259,17 @@ class Run {
     const revision = await server.ready;
     if (revision === undefined)
       return [`the store does not open: ${server.failure?.message ?? server.errors}`];
-    await Promise.all(this.#told.map((events) => watchUntil(server, events, revision)));
+    await Promise.all(this.#received.map((events) => watchUntil(server, events, revision)));
     const { items = [] } = await server.request({ op: 'list' });
     await server.kill();
-    return judge(this.#acknowledged, this.#asked, this.#told, items.map(named), revision);
+    return judge(this.#acknowledged, this.#asked, this.#received, items.map(named), revision);
   }
 }
 
 function watchUntil(server: Server, events: Named[], revision: number): Promise<void> {
   return new Promise((resolve, reject) => {
     if ((events.at(-1)?.revision ?? 1) >= revision) return resolve();
-    void server.ended.then(() => reject(new Error('the server ended before it told everything')));
+    void server.ended.then(() => reject(new Error('the server ended before it sent everything')));
     server.watch(events.at(-1)?.revision ?? 1, (event) => {
       events.push(named(event));
       if (event.revision >= revision) resolve();
@@ -274,12 +280,12 @@ function watchUntil(server: Server, events: Named[], revision: number): Promise<
 function judge(
   acknowledged: readonly Named[],
   asked: ReadonlySet<string>,
-  told: readonly (readonly Named[])[],
+  received: readonly (readonly Named[])[],
   items: readonly Named[],
   revision: number,
 ): string[] {
   const problems: string[] = [];
-  for (const [watcher, events] of told.entries()) {
+  for (const [watcher, events] of received.entries()) {
     const wrong = events.findIndex((event, i) => event.revision !== i + 2);
     if (wrong >= 0)
       problems.push(
@@ -288,8 +294,8 @@ function judge(
     if (events.length !== revision - 1)
       problems.push(`watcher ${watcher}: ${events.length} events up to revision ${revision}`);
   }
-  const [log = []] = told;
-  for (const [watcher, events] of told.entries()) {
+  const [log = []] = received;
+  for (const [watcher, events] of received.entries()) {
     const other = events.findIndex(
       (event, i) => event.key !== log[i]?.key || event.name !== log[i]?.name,
     );
@@ -309,7 +315,7 @@ function judge(
       continue;
     }
     if (!asked.has(event.name))
-      problems.push(`revision ${event.revision} has a value that nobody wrote`);
+      problems.push(`revision ${event.revision} has a value that was not written`);
     else if (seen.has(event.name)) problems.push(`${event.name} was written twice`);
     seen.add(event.name);
     state.set(event.key, event);

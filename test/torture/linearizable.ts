@@ -1,9 +1,11 @@
-// Clients at work on a store at the same time, and the judgement on what they were answered: every
-// key linearizable, every watch complete, ordered and unique, every list the state of its revision,
-// every acknowledged write among the events.
+// Runs concurrent clients on a store, and checks their answers: every key is linearizable; every
+// watch is complete, ordered and unique; every list is the state of its revision; every
+// acknowledged write is among the events.
 //
-// Some operations are slow to reach the store, and their client stops waiting: these may be done at
-// any later time, or never.
+//
+//
+// Some operations reach the store late, and their client stops waiting: they may be done at any
+// later time, or never.
 
 import { type Random, SeededRandom } from '#machinery/random.ts';
 import {
@@ -18,20 +20,20 @@ const CLIENTS = 8;
 const KEYS = 10;
 const WATCHERS = 3;
 /**
- * At most so many turns of the event loop pass before an operation reaches the store, and before
- * its answer is back.
+ * The limit of turns of the event loop before an operation reaches the store, and before its answer
+ * is back.
  */
 const DELAY_TURNS = 4;
-/** A slow one takes so many turns more. */
+/** Additional turns of a slow operation. */
 const SLOW_TURNS = 40;
 const SLOW_RATE = 40;
-/** Turns without any event after which no more is expected. */
+/** After this many turns without an event, no more events are expected. */
 const QUIET_TURNS = 400;
 
 export interface LinearizableOptions {
   readonly operations: number;
   readonly seed: string;
-  /** The store, empty; closed by whoever opened it. */
+  /** The store, empty at first. The caller closes it. */
   readonly storage: Storage;
 }
 
@@ -64,9 +66,9 @@ export async function exercise(options: LinearizableOptions): Promise<Linearizab
   const watches = Array.from({ length: WATCHERS }, () =>
     storage.watch('/t/', { afterRevision: 1 }),
   );
-  const told: StorageEvent[][] = watches.map(() => []);
+  const received: StorageEvent[][] = watches.map(() => []);
   const reading = watches.map(async (stream, i) => {
-    for await (const event of stream) told[i]?.push(event);
+    for await (const event of stream) received[i]?.push(event);
   });
   await Promise.all(
     Array.from({ length: CLIENTS }, (_, client) =>
@@ -77,10 +79,10 @@ export async function exercise(options: LinearizableOptions): Promise<Linearizab
   const last = await storage.currentRevision();
   for (
     let quiet = 0, before = -1;
-    quiet < QUIET_TURNS && told.some((events) => (events.at(-1)?.revision ?? 1) < last);
+    quiet < QUIET_TURNS && received.some((events) => (events.at(-1)?.revision ?? 1) < last);
     quiet++
   ) {
-    const now = told.reduce((sum, events) => sum + events.length, 0);
+    const now = received.reduce((sum, events) => sum + events.length, 0);
     if (now !== before) quiet = 0;
     before = now;
     await turns(1);
@@ -90,10 +92,10 @@ export async function exercise(options: LinearizableOptions): Promise<Linearizab
   await Promise.all(reading);
   const problems = [
     ...run.judgeKeys(),
-    ...told.flatMap((events, i) =>
+    ...received.flatMap((events, i) =>
       judgeEvents(events, last).map((problem) => `watcher ${i}: ${problem}`),
     ),
-    ...judgeLog(told[0] ?? [], run.written, [...run.lists, final]),
+    ...judgeLog(received[0] ?? [], run.written, [...run.lists, final]),
   ];
   const unknown = run.history.filter(({ operation }) => operation.output.type === 'unknown').length;
   return { operations: run.history.length, unknown, problems: problems.slice(0, 10) };
@@ -103,7 +105,7 @@ class Run {
   readonly history: { readonly key: string; readonly operation: KeyOperation }[] = [];
   readonly written: Written[] = [];
   readonly lists: ListResult[] = [];
-  /** Operations that nobody waits for any more. */
+  /** Operations whose clients have stopped waiting. */
   readonly late: Promise<unknown>[] = [];
   readonly #storage: Storage;
   readonly #random: Random;
@@ -116,7 +118,7 @@ class Run {
   }
 
   async client(client: number, count: number): Promise<void> {
-    /** What this client last saw of each key. */
+    /** The value of each key that this client saw last. */
     const seen = new Map<string, string>();
     for (let i = 0; i < count; i++) {
       if (this.#random.int(12) === 0) {
@@ -217,7 +219,7 @@ class Run {
     }
   }
 
-  /** A list is a read of every key at one moment; key by key it is checked as such. */
+  /** A list is a read of every key at one moment; it is checked key by key. */
   async #list(client: number): Promise<void> {
     const called = this.#moment++;
     await turns(this.#random.int(DELAY_TURNS));
@@ -244,7 +246,7 @@ function judgeEvents(events: readonly StorageEvent[], last: number): string[] {
 }
 
 /**
- * The events as the one order of all writes: what was acknowledged and listed must agree with it.
+ * Checks acknowledged writes and lists against the events, which give the one order of all writes.
  */
 function judgeLog(
   events: readonly StorageEvent[],

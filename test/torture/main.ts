@@ -1,6 +1,6 @@
-// `npm run torture`: proves that the store keeps its promises. `-- --short` for the short form, `--
-// --seed TEXT` for other histories, `-- NAME…` for the parts whose names contain one of these. Ends
-// with one line that sums it up, and status 1 if anything is wrong.
+// `npm run torture`: tests the guarantees of the store. `-- --short` for the short form, `-- --seed
+// TEXT` for other histories, `-- NAME…` for the parts whose names contain one of these. Ends with
+// one line as the summary, and status 1 if anything is wrong.
 
 import { Command } from 'commander';
 import { systemClock } from '#machinery/clock.ts';
@@ -49,6 +49,7 @@ for (const part of chosen) {
   else failed++;
 }
 console.log(
-  `\ntorture: ${held} held, ${failed} failed, ${skipped} skipped (seed ${options.seed}${options.short ? ', short form' : ''})`,
+  `\ntorture: ${held} held, ${failed} failed, ${skipped} skipped (seed ` +
+    `${options.seed}${options.short ? ', short form' : ''})`,
 );
 process.exit(failed === 0 ? 0 : 1);

@@ -1,5 +1,4 @@
-// Stores with one fault each, to see that the proof would notice: a store that is wrong now and
-// then must be caught.
+// Stores with one fault each, to test the tests: they must notice a store that is sometimes wrong.
 
 import type { Random } from '#machinery/random.ts';
 import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
@@ -25,24 +24,23 @@ export const MUTANTS = [
   'skipped event',
   'reordered events',
   'doubled event',
-  // Of a transaction whose answer is missing, which is sent again without a look at what became of
-  // it: it had been carried out, or it was still on its way, and is carried out after the second
-  // one.
+  // The client repeats a transaction whose answer is missing, without reading its outcome. The
+  // first transaction was carried out, or is carried out after the second one.
   'blind retry',
   'blind retry that is overtaken',
 ] as const;
 export type Mutant = (typeof MUTANTS)[number];
 
-/** One of so many operations, or events, is wrong. */
+/** One in this many operations, or events, is wrong. */
 const RATE = 6;
-/** A transaction that was overtaken arrives after so many turns of the event loop at most. */
+/** The limit of turns of the event loop after which an overtaken transaction arrives. */
 const LATE_TURNS = 200;
 
 export class MutantStorage implements Storage {
   readonly #storage: Storage;
   readonly #mutant: Mutant;
   readonly #random: Random;
-  /** Transactions that nobody waits for any more. */
+  /** Transactions whose callers have stopped waiting. */
   readonly #late = new Set<Promise<unknown>>();
 
   constructor(storage: Storage, mutant: Mutant, random: Random) {
@@ -70,13 +68,13 @@ export class MutantStorage implements Storage {
   ): Promise<UpdateResult> {
     if (this.#strikes('blind retry')) {
       await this.#storage.guaranteedUpdate(key, update, options);
-      // Its condition does not hold any more, which is taken for somebody else's write: read again,
-      // decide again.
+      // The condition does not hold any more, which is taken for a write of another client: read
+      // again, decide again.
       return await this.#storage.guaranteedUpdate(key, update);
     }
     if (!this.#strikes('lost update'))
       return await this.#storage.guaranteedUpdate(key, update, options);
-    // Reads, decides, takes its time, and writes without another look.
+    // The fault: reads, decides, waits, and writes without another read.
     const seen = await this.#storage.get(key);
     const decision = await update(seen);
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -107,8 +105,8 @@ export class MutantStorage implements Storage {
   }
 
   /**
-   * It comes at the worst moment: when the key has just been deleted, if that happens in time.
-   * Nobody hears what becomes of it.
+   * Creates the key at the worst moment: right after a deletion, if there is one in time. No caller
+   * learns the outcome.
    */
   async #createLate(key: string, value: Uint8Array): Promise<void> {
     for (let i = 0; i < LATE_TURNS; i++) {

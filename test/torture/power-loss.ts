@@ -1,6 +1,6 @@
-// Power loss: a server runs on the file layer, which writes down all that it does to its files and
-// when it acknowledged what. Then the power fails at any point of that trace, and the store must
-// open with all that was acknowledged before the point.
+// Power loss: a server runs on the file layer, which records all operations on its files, and the
+// time of each acknowledgement. Then the power fails at any point of that trace, and the store must
+// open with all writes that were acknowledged before the point.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,23 +14,23 @@ import { makeValue } from './values.ts';
 
 const CLIENTS = 8;
 const KEYS = 40;
-/** Enough for the write-ahead log to be copied into the database several times. */
+/** Enough writes for the write-ahead log to be copied into the database several times. */
 const WRITES = 4000;
 const COMPACT_EVERY = 300;
 
 export interface PowerLossOptions {
-  /** How often the power fails. */
+  /** The number of power failures. */
   readonly losses: number;
   readonly seed: string;
   readonly layer: FileLayer;
-  /** False: syncs do nothing, so that what was acknowledged must be found lost. */
+  /** False: syncs do nothing, so the test must find lost acknowledged writes. */
   readonly sync: boolean;
 }
 
 export interface PowerLossResult {
   readonly losses: number;
   readonly acknowledged: number;
-  /** Power losses after which something was wrong. */
+  /** The number of power losses after which something was wrong. */
   readonly failed: number;
   readonly problems: readonly string[];
 }
@@ -58,8 +58,8 @@ export async function losePower(options: PowerLossOptions): Promise<PowerLossRes
         if (operation.path !== acksPath) disk.apply(operation);
         else if (operation.kind === 'write') acks += operation.data.toString('utf8');
       }
-      // Some versions of SQLite keep a lock on the file until the process ends: never the same one
-      // twice.
+      // Some versions of SQLite keep a lock on the file until the process ends, so each loss has
+      // its own directory.
       const left = join(dir, `left-${loss}`);
       disk.lose(random, join(dir, 'store'), left);
       const wrong = compare(await readStore(left), parseAcks(acks));
@@ -101,7 +101,7 @@ async function record(
               await server.request({ op: 'compact', revision: revision - random.int(50) });
           }
         } catch (error) {
-          // A revision may be compacted already, or not be the last one any more.
+          // A revision may be compacted already, or may not be the last one any more.
           if (!(error instanceof Refused) || error.reason === 'Lost') throw error;
         }
       }

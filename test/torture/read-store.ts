@@ -1,5 +1,5 @@
-// What a store on disk holds, as a server would find it when it starts, and what that has to do
-// with what was acknowledged.
+// Reads a store on disk as a server finds it at its start, and compares it with the acknowledged
+// writes.
 
 import { LogDatabase } from '#storage/embedded/log-database.ts';
 import { readWrites } from '#storage/embedded/record.ts';
@@ -21,8 +21,8 @@ export type Found =
     };
 
 /**
- * Opens the store, with all that this mends, reads it and closes it. Throws what is not a
- * StorageError.
+ * Opens the store, with all repairs that opening makes, reads it and closes it. Throws every error
+ * that is not a StorageError.
  */
 export async function readStore(dataDir: string): Promise<Found> {
   let database: LogDatabase | undefined;
@@ -59,7 +59,9 @@ export function parseAcks(text: string): Ack[] {
     .map((line) => JSON.parse(line) as Ack);
 }
 
-/** What is wrong with what was found, given what was acknowledged before; empty: nothing. */
+/**
+ * Returns the problems of the store, given the writes that were acknowledged before. Empty: none.
+ */
 export function compare(found: Found, acks: readonly Ack[]): string[] {
   if (found.refused !== undefined) return [`it is refused: ${found.refused.message}`];
   const problems: string[] = [];

@@ -1,5 +1,5 @@
-// A server whose disk fails stops, and says why: the program, straight from its source, with a sync
-// of its store that fails.
+// A server whose disk fails stops, and reports why: runs the program, straight from its source,
+// with a sync of its store that fails.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,15 +12,12 @@ import type { FileLayer } from './file-layer.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 /**
- * Within this time there are so many syncs, and a server that noticed has stopped. A node renews
+ * Within this time, enough syncs happen, and the server stops after the failed one. A node renews
  * its lease every ten seconds.
  */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
-/**
- * Answers what is wrong with how the server ended after sync `at` of its log failed; undefined:
- * nothing.
- */
+/** Lets sync `at` of the log fail. Returns the problem with the server's end; undefined: none. */
 export async function serverStops(layer: FileLayer, at: number): Promise<string | undefined> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-server-')));
   try {
@@ -42,7 +39,7 @@ export async function serverStops(layer: FileLayer, at: number): Promise<string 
         ...process.env,
         ...layer.env({ dir: join(dir, 'store'), fail: `sync:${at}:storage.db-wal` }),
       },
-      timeout: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
     });
     let text = '';
@@ -50,7 +47,8 @@ export async function serverStops(layer: FileLayer, at: number): Promise<string 
     const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
     if (signal !== null) return `it went on, or took too long to stop: ${text.slice(-300)}`;
     if (code !== 1) return `it ended with status ${code}: ${text.slice(-300)}`;
-    // One line for a person, not a stack. While it opens the store it is not yet about a write.
+    // The message is one line for a person, not a stack. If the sync fails while the server opens
+    // the store, the message is not about a write.
     const last = text.trimEnd().split('\n').at(-1) ?? '';
     return /^cox: .*the store (could not be written|in \S+ cannot be opened: disk I\/O error)/.test(
       last,

@@ -1,4 +1,4 @@
-// A store server (store-server.ts) in a process of its own, as a client sees it.
+// A store server (store-server.ts) in a process of its own, from a client's view.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 import { CACHE_DIR } from './file-layer.ts';
 import type { ServedEvent, ServerMessage, ServerRequest } from './store-server.ts';
 
-/** Bundles the program, so that it starts at once however often it is killed. Answers its path. */
+/** Bundles the program, so that it starts at once however often it is killed. Returns its path. */
 export async function buildServer(): Promise<string> {
   const outdir = join(CACHE_DIR, `server-${process.pid}`);
   if (existsSync(join(outdir, 'store-server.js'))) return join(outdir, 'store-server.js');
@@ -33,8 +33,8 @@ export async function buildServer(): Promise<string> {
 }
 
 /**
- * An operation that was refused; `Lost` if the server ended before it answered: it may have been
- * done.
+ * An operation that was refused; `Lost` if the server ended before it answered: then it may have
+ * been done.
  */
 export class Refused extends Error {
   readonly reason: string;
@@ -64,11 +64,14 @@ export class Server {
   #ended = false;
   /** Resolves when the process is gone. */
   readonly ended: Promise<unknown>;
-  /** Resolves with the revision that it begins with; undefined if it ended before. */
+  /** Resolves with the first revision; undefined if the server ended before it was ready. */
   readonly ready: Promise<number | undefined>;
-  /** Why the store cannot be written any more, or not be opened, once it has said so. */
+  /**
+   * Why the store cannot be written any more, or not be opened; undefined until the server has
+   * reported it.
+   */
   failure: { readonly reason: string; readonly message: string } | undefined;
-  /** What it printed to stderr. */
+  /** The server's output on stderr. */
   errors = '';
 
   private constructor(child: ChildProcess) {
@@ -118,7 +121,7 @@ export class Server {
   }
 
   #send(request: ServerRequest): void {
-    // A server that is gone is noticed by its end.
+    // The end of the process shows that the server is gone.
     if (this.#child.connected) this.#child.send(request, () => {});
   }
 

@@ -1,6 +1,6 @@
-// A program that serves an embedded store to the process that started it, by messages, until it is
-// killed. Every write that it acknowledges is first noted in DIR/acks, where a file layer sees it
-// in order with what the store did to its files.
+// Serves an embedded store to its parent process, by messages, until it is killed. Every
+// acknowledgement is first written to DIR/acks, so that a file layer sees it in order with the
+// store's operations on its files.
 
 import { openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export type ServerRequest =
   | { readonly id: number; readonly op: 'list' }
   | { readonly id: number; readonly op: 'watch'; readonly afterRevision: number };
 
-/** A value is undefined where the key was deleted. */
+/** The value is undefined if the key was deleted. */
 export interface ServedEvent {
   readonly revision: number;
   readonly key: string;
@@ -124,7 +124,7 @@ async function perform(
       return { revision, items: items.map(served) };
     }
     case 'watch':
-      // It goes on for as long as the process.
+      // The watch lasts as long as the process.
       void watch(storage, request.id, request.afterRevision);
       return { revision: request.afterRevision };
   }
@@ -133,8 +133,8 @@ async function perform(
 async function watch(storage: Storage, id: number, afterRevision: number): Promise<void> {
   try {
     for await (const event of storage.watch('/t/', { afterRevision })) {
-      const told = toServed(event);
-      if (told !== undefined) tell({ type: 'event', id, event: told });
+      const served = toServed(event);
+      if (served !== undefined) tell({ type: 'event', id, event: served });
     }
   } catch (error) {
     tell({

@@ -1,5 +1,5 @@
-// The parts of `npm run torture`, each with its two forms: short enough for every run of the tests,
-// and long.
+// The parts of `npm run torture`, each in two forms: one short enough for every run of the tests,
+// and a long one.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,22 +27,22 @@ export interface PartOptions {
 }
 
 export interface PartResult {
-  /** What was done, with numbers. */
+  /** A summary of the run, with numbers. */
   readonly summary: string;
-  /** Empty: it holds. */
+  /** Empty: all guarantees hold. */
   readonly problems: readonly string[];
 }
 
 export interface Part {
   readonly name: string;
-  /** Why it cannot be run here, with what to install; undefined: it can. */
+  /** Returns why the part cannot run here, with the program to install. Undefined: it can. */
   missing?(): string | undefined;
   run(options: PartOptions): Promise<PartResult>;
 }
 
 const engine = { clock: systemClock, logger: silentLogger };
 
-/** Several runs on stores of their own, each with its seed. */
+/** Runs several histories on stores of their own, each with its seed. */
 async function histories(
   options: PartOptions & { readonly runs: number; readonly operations: number },
   open: (run: number) => Promise<Storage>,
@@ -208,7 +208,7 @@ export const PARTS: readonly Part[] = [
     name: 'failed sync stops the server',
     missing: needsLayer,
     async run({ short, seed }) {
-      // Early ones end the start, later ones a server that runs.
+      // Early failing syncs end the start, later ones a running server.
       const random = new SeededRandom(seed);
       const syncs = short ? [3, 14] : Array.from({ length: 20 }, () => 1 + random.int(30));
       const problems: string[] = [];

@@ -1,4 +1,4 @@
-// Values that tell whether they are whole: a name, and bytes that follow from it.
+// Values that show whether they are complete: a name, and bytes that follow from it.
 
 import { createHash } from 'node:crypto';
 
@@ -7,10 +7,10 @@ export function makeValue(name: string, bytes: number): string {
   return `${name}|${bytes}|${digest.repeat(Math.ceil(bytes / digest.length)).slice(0, bytes)}`;
 }
 
-/** The name in the value; throws if the value is not exactly what was made for that name. */
+/** Returns the name in the value. Throws if the value differs from the one made for that name. */
 export function nameOf(value: string): string {
   const [name = '', bytes = ''] = value.split('|', 2);
   if (makeValue(name, Number(bytes)) !== value)
-    throw new Error(`a value that nobody wrote: ${value.slice(0, 100)}`);
+    throw new Error(`a value that was not written: ${value.slice(0, 100)}`);
   return name;
 }

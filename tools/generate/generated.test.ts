@@ -6,7 +6,7 @@ import { constantName, folderOf, render } from './render.ts';
 
 const api = fileURLToPath(new URL('../../src/api/', import.meta.url));
 
-/** The formatter may break lines, and nothing else. */
+/** Removes the layout: the formatter may break lines, and change nothing else. */
 function withoutLayout(text: string): string {
   return text
     .replace(/\s+/g, '')

@@ -10,7 +10,7 @@ import type {
 import { resourceType } from '#api/machinery/schema/resource-type.ts';
 
 export interface GeneratedFile {
-  /** Relative to src/api. */
+  /** The path relative to src/api. */
   readonly path: string;
   readonly text: string;
 }
@@ -35,11 +35,13 @@ const scalarTypes: Readonly<Record<string, string>> = {
   json: 'unknown',
 };
 
-/** Scalars that are structs in Go: written even when they are zero, as null. */
+/** Scalars that are structs in Go: they are written even when they are zero, as null. */
 const nullableStructs = new Set(['time', 'microTime', 'rawExtension']);
 const zeroStructs = new Set(['quantity', 'intOrString', 'duration']);
 
-/** The folder of a schema, below src/api/: what every group uses is machinery. */
+/**
+ * Returns the folder of a schema, below src/api/: groups that every group uses are in machinery.
+ */
 export function folderOf(key: string): string {
   return key.startsWith('meta/') ? `machinery/${key}` : `groups/${key}`;
 }
@@ -58,7 +60,7 @@ export function render(
 class TypesRenderer {
   readonly #schema: GroupVersionSchema;
   readonly #all: readonly GroupVersionSchema[];
-  /** Import name by schema key. */
+  /** Import names by schema key. */
   readonly #imports = new Map<string, string>();
 
   constructor(schema: GroupVersionSchema, all: readonly GroupVersionSchema[]) {
@@ -74,7 +76,10 @@ class TypesRenderer {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, name]) => `import type * as ${name} from '#api/${folderOf(key)}/types.ts';\n`)
       .join('');
-    return `// Generated from schema.ts by \`npm run generate\`. Do not edit.\n\n${imports}${imports === '' ? '' : '\n'}${body}`;
+    return (
+      `// Generated from schema.ts by \`npm run generate\`. Do not edit.\n\n` +
+      `${imports}${imports === '' ? '' : '\n'}${body}`
+    );
   }
 
   #type(name: string, spec: TypeSpec): string {
@@ -129,10 +134,11 @@ class TypesRenderer {
       (options.required === true ||
         (!omitEmpty && options.optional !== true) ||
         options.always === true);
-    return `  ${name}${present ? '' : '?'}: ${type}${present && !required && this.#zeroIsNull(spec.type) ? ' | null' : ''};\n`;
+    const orNull = present && !required && this.#zeroIsNull(spec.type) ? ' | null' : '';
+    return `  ${name}${present ? '' : '?'}: ${type}${orNull};\n`;
   }
 
-  /** Types whose zero value is written even under omitempty. */
+  /** Returns whether the type's zero value is written even under omitempty. */
   #isStruct(type: string): boolean {
     return nullableStructs.has(type) || zeroStructs.has(type) || this.#isMessage(type);
   }
@@ -216,7 +222,9 @@ function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
   );
   let text = '// Generated from schema.ts by `npm run generate`. Do not edit.\n\n';
   if (kinds.length > 0) {
-    text += `import type { ResourceType } from '#api/machinery/descriptor.ts';\nimport type * as types from './types.ts';\n\n`;
+    text +=
+      "import type { ResourceType } from '#api/machinery/descriptor.ts';\nimport type * as " +
+      "types from './types.ts';\n\n";
   }
   text += `export type * from './types.ts';\n`;
   if (hasHelpers) text += `export type * from './helpers.ts';\n`;
@@ -232,14 +240,14 @@ function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
 }
 
 /**
- * 'ReplicaSet', 'replicasets' → 'replicaSets'; 'NetworkPolicy' → 'networkPolicies'; 'CSIDriver' →
- * 'csiDrivers'.
+ * Returns the constant's name: 'ReplicaSet', 'replicasets' → 'replicaSets'; 'NetworkPolicy' →
+ * 'networkPolicies'; 'CSIDriver' → 'csiDrivers'.
  */
 export function constantName(kind: string, plural: string): string {
   const lower = kind.replace(/^([A-Z]+)(?=[A-Z][a-z])|^[A-Z]+/, (start) => start.toLowerCase());
   let common = 0;
   while (common < lower.length && lower[common]?.toLowerCase() === plural[common]) common++;
-  // A resource that is not named after its kind (metrics' nodes): the constant is.
+  // A resource that is not named after its kind (metrics' nodes) gets a constant that is.
   return common === 0 || plural.length < lower.length
     ? lower
     : lower.slice(0, common) + plural.slice(common);

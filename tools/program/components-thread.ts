@@ -1,5 +1,5 @@
-// dist/components-thread.js: the thread of the components. What is compiled of the program there is
-// not what is elsewhere.
+// dist/components-thread.js: the thread of the components. It has its own compiled code, since it
+// runs other functions of the program than the main thread.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { keepCompiledOnce } from '#cli/keep-compiled.ts';

@@ -18,7 +18,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const write = (term: number): void =>
   writeFileSync(
     join(folder, 'program.js'),
-    `(function(exports,require,module,__filename,__dirname){exports.sum=()=>require('node:path').basename(__filename).length+${term}})`,
+    '(function(exports,require,module,__filename,' +
+      `__dirname){exports.sum=()=>require('node:path').basename(__filename).length+${term}})`,
   );
 const load = (): { answer: number; compiledBefore: boolean } => {
   const { program, compiledBefore } = loadProgram<Sum>({ folder });
@@ -31,14 +32,14 @@ const keep = (): string => {
 };
 
 describe('the built program', () => {
-  test('is compiled when nothing is there, and loaded as it was compiled before', () => {
+  test('is compiled if there is no compiled code, and loaded from the compiled code afterwards', () => {
     expect(load()).toEqual({ answer: 11, compiledBefore: false });
     const path = keep();
     expect(load()).toEqual({ answer: 11, compiledBefore: true });
     expect(readdirSync(folder).toSorted()).toEqual([path.slice(folder.length + 1), 'program.js']);
   });
 
-  test('is itself what counts: what was compiled of another of the same length is not used', () => {
+  test('compiled code of another program with the same length is not used', () => {
     keep();
     write(2);
     expect(load()).toEqual({ answer: 12, compiledBefore: false });
@@ -46,7 +47,7 @@ describe('the built program', () => {
     expect(load()).toEqual({ answer: 12, compiledBefore: true });
   });
 
-  test('is compiled again if what is there is damaged, cut off or empty', () => {
+  test('is compiled again if the compiled code is damaged, cut off or empty', () => {
     const path = keep();
     const whole = readFileSync(path);
     const damaged = Buffer.from(whole);
@@ -62,7 +63,7 @@ describe('the built program', () => {
     }
   });
 
-  test('says why what was compiled cannot be kept', () => {
+  test('reports why compiled code cannot be kept', () => {
     const { keepCompiled } = loadProgram<Sum>({ folder });
     rmSync(folder, { recursive: true });
     expect(keepCompiled).toThrow(/ENOENT/);

@@ -1,11 +1,12 @@
-// Loads the built program (dist/program.js), as it was compiled before if it was by the same Node
-// with the same flags.
+// Loads the built program (dist/program.js), with code that was compiled earlier by the same Node
+// with the same flags, if there is any.
 //
-// To read and compile 4 MB of JavaScript takes Node as long as to start a cluster. What it has
-// compiled can be kept: V8 gives it as bytes (a code cache), and takes them again if they come from
-// its own version and flags. `cox compile` keeps them beside the program, in a file for each
-// version and flags. Such a file counts only for the very program that it was made from: it begins
-// with a checksum of both.
+//
+//
+// Reading and compiling 4 MB of JavaScript takes Node as long as starting a cluster. V8 returns the
+// compiled code as bytes (a code cache), and accepts them if they come from its own version and
+// flags. `cox compile` stores them beside the program, in a file for each version and flags. Such a
+// file is valid only for the program that it was made from: it begins with a checksum of both.
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, Module } from 'node:module';
@@ -31,7 +32,10 @@ export interface LoadedProgram<P> extends Build {
   readonly program: P;
 }
 
-/** Other versions of V8, other flags, another part of the program: another name. */
+/**
+ * Returns the path of the compiled code. Each version of V8, set of flags and part of the program
+ * has a file of its own.
+ */
 const compiledPath = (folder: string, part: string | undefined): string =>
   join(
     folder,
@@ -39,9 +43,12 @@ const compiledPath = (folder: string, part: string | undefined): string =>
   );
 
 export interface LoadOptions {
-  /** Where program.js is. Default: beside this. */
+  /** The folder of program.js. Default: the folder of this file. */
   readonly folder?: string;
-  /** Of whom what was compiled is kept apart, as he needs other functions than all others. */
+  /**
+   * The name of a part of the program, such as a thread, whose compiled code is kept in a file of
+   * its own: it uses other functions than the rest of the program.
+   */
   readonly part?: string;
 }
 
@@ -49,8 +56,8 @@ export function loadProgram<P = Program>(options: LoadOptions = {}): LoadedProgr
   const { folder = dirname(fileURLToPath(import.meta.url)), part } = options;
   const filename = join(folder, 'program.js');
   const bytes = readFileSync(filename);
-  // The build sees to it that there is nothing but ASCII in it: half the memory of a string with
-  // other characters.
+  // The build writes only ASCII: the string then takes half the memory of one with other
+  // characters.
   const source = bytes.toString('latin1');
   const checksum = crc32(bytes);
   const path = compiledPath(folder, part);
@@ -62,7 +69,7 @@ export function loadProgram<P = Program>(options: LoadOptions = {}): LoadedProgr
   body(module.exports, createRequire(filename), module, filename, folder);
   return {
     program: module.exports as P,
-    // Nothing is to be kept of a script that has not run.
+    // A script that has not run has no compiled code to keep.
     compiledBefore: mapped || (cachedData !== undefined && script.cachedDataRejected === false),
     keepCompiled() {
       if (mapped)
@@ -76,8 +83,7 @@ export function loadProgram<P = Program>(options: LoadOptions = {}): LoadedProgr
 }
 
 function functionOf(script: Script, source: string): ModuleFunction {
-  // A test runner that gives each test a world of its own (Jest) wants the objects in there to be
-  // of that world.
+  // A test runner that gives each test a context of its own (Jest) expects objects of that context.
   const inMainContext = runInThisContext('globalThis') === globalThis;
   if (inMainContext) return script.runInThisContext() as ModuleFunction;
   // oxlint-disable-next-line no-eval
@@ -89,7 +95,7 @@ const wantsSourceMaps = (): boolean =>
     '--enable-source-maps',
   );
 
-/** Compiled as Node compiles modules: of these alone does it read source maps. */
+/** Compiles as Node compiles modules: Node reads source maps of modules only. */
 function functionWithSourceMap(filename: string, source: string): ModuleFunction {
   const module = new Module(filename) as Module & {
     _compile(content: string, filename: string): void;
@@ -99,8 +105,8 @@ function functionWithSourceMap(filename: string, source: string): ModuleFunction
 }
 
 /**
- * `program`: its checksum. Undefined: there is nothing, or it is not of this program. V8 itself
- * refuses what it cannot use.
+ * Returns the compiled code. `program`: the program's checksum. Undefined: there is none, or it is
+ * of another program. V8 itself rejects code that it cannot use.
  */
 function readCompiled(path: string, program: number): Buffer | undefined {
   if (!existsSync(path)) return undefined;
@@ -110,7 +116,10 @@ function readCompiled(path: string, program: number): Buffer | undefined {
   return file.readUInt32LE(0) === crc32(compiled, program) ? compiled : undefined;
 }
 
-/** All of it or nothing: another process may read it, or write the same, at this moment. */
+/**
+ * Writes the file completely or not at all: another process may read it, or write the same, at this
+ * moment.
+ */
 function writeCompiled(path: string, program: number, compiled: Buffer): void {
   const checksum = Buffer.alloc(CHECKSUM_BYTES);
   checksum.writeUInt32LE(crc32(compiled, program));

@@ -1,5 +1,5 @@
-// Put into the built program by tools/build.js: what `import.meta.url` is there. One file, so one
-// for all modules.
+// Put into the built program by tools/build.js as the value of `import.meta.url`. The program is
+// one file, so it has one value for all modules.
 
 import { pathToFileURL } from 'node:url';
 

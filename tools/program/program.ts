@@ -1,5 +1,4 @@
-// The built program: all of src/ in one file, whose parts are evaluated when they are first asked
-// for.
+// The built program: all of src/ in one file, whose parts are evaluated at their first use.
 
 import type { Build } from '#cli/build.ts';
 import type * as threadWorker from '#cluster/thread/worker.ts';
@@ -22,7 +21,7 @@ export interface Program {
   /** The `cox` command. */
   cox(build: Build): Promise<void>;
   readonly entries: Entries;
-  /** The thread of the components. */
+  /** Runs the thread of the components. */
   thread(): typeof threadWorker;
 }
 

@@ -1,6 +1,6 @@
-// `npm run tidy`: prints what breaks a rule. `-- --all`: in exempt files, too. `-- PATH…`: in these
-// files and folders, exempt or not. `-- --update`: removes the files from the list of exempt ones
-// that pass. `-- --accept`: puts all that fail on the list, after a merge.
+// `npm run tidy`: prints violations of the rules. `-- --all`: in exempt files, too. `-- PATH…`: in
+// these files and folders, exempt or not. `-- --update`: removes the files from the list of exempt
+// ones that pass. `-- --accept`: puts all that fail on the list, after a merge.
 
 import { findViolations, problems, readExempt, repositoryFiles, writeExempt } from './check.ts';
 

@@ -143,8 +143,8 @@ describe('service accounts of pods', () => {
 
   test('tokens are valid only for their pod, and as long as the pod exists', async () => {
     const account = (await post(ACCOUNTS, { metadata: { name: 'default' } })).json;
-    const made = (await post(PODS, pod())).json;
-    const bound = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: made.metadata.uid };
+    const created = (await post(PODS, pod())).json;
+    const bound = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: created.metadata.uid };
     const { code, json } = await post(`${ACCOUNTS}/default/token`, {
       spec: { audiences: [], expirationSeconds: 600, boundObjectRef: bound },
     });
@@ -172,7 +172,7 @@ describe('service accounts of pods', () => {
           ],
           extra: {
             'authentication.kubernetes.io/pod-name': ['p'],
-            'authentication.kubernetes.io/pod-uid': [made.metadata.uid],
+            'authentication.kubernetes.io/pod-uid': [created.metadata.uid],
           },
         },
       },
@@ -211,7 +211,7 @@ describe('service accounts of pods', () => {
       400,
       'cannot bind token for serviceaccount "default"',
     ],
-  ])('tokens are refused for %j', async (spec, expected, message) => {
+  ])('tokens are rejected for %j', async (spec, expected, message) => {
     await post(ACCOUNTS, { metadata: { name: 'default' } });
     const { code, json } = await post(`${ACCOUNTS}/default/token`, { spec });
     expect(code).toBe(expected);

@@ -80,19 +80,25 @@ export class AdmissionChain {
       while (at < stages.length) {
         const stage = stages[at++]!;
         if (stage.plugin.handles?.(current) === false) continue;
-        const answer = called(stage, current, timer);
-        if (answer instanceof Promise) {
-          const asked = current;
-          return answer.then(
+        const result = called(stage, current, timer);
+        if (result instanceof Promise) {
+          const inputObject = current;
+          return result.then(
             (object) => {
               accepted(stage, timer);
-              return this.#admitFrom(at, stages, withObject(asked, object), reinvocation, timer);
+              return this.#admitFrom(
+                at,
+                stages,
+                withObject(inputObject, object),
+                reinvocation,
+                timer,
+              );
             },
             rejecting(stage, timer),
           );
         }
         accepted(stage, timer);
-        current = withObject(current, answer);
+        current = withObject(current, result);
       }
       at = 0;
     } while (reinvocation.begin());
@@ -242,9 +248,9 @@ function validateFrom(
   for (let at = from; at < stages.length; at++) {
     const stage = stages[at]!;
     if (stage.plugin.handles?.(attributes) === false) continue;
-    const answer = called(stage, attributes, timer);
-    if (answer instanceof Promise) {
-      return answer.then(
+    const result = called(stage, attributes, timer);
+    if (result instanceof Promise) {
+      return result.then(
         () => {
           accepted(stage, timer);
           return validateFrom(at + 1, stages, attributes, timer);

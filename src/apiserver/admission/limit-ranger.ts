@@ -28,7 +28,7 @@ export class LimitRanger implements AdmissionPlugin {
    * The LimitRanges that `admit` read, for `validate` of the same request. The array of warnings
    * identifies the request.
    */
-  readonly #found = new WeakMap<AdmissionAttributes['warnings'], readonly LimitRange[]>();
+  readonly #rangesOfRequest = new WeakMap<AdmissionAttributes['warnings'], readonly LimitRange[]>();
 
   constructor(services: Pick<AdmissionServices, 'findAll'>) {
     this.#services = services;
@@ -49,14 +49,14 @@ export class LimitRanger implements AdmissionPlugin {
     const { object, warnings } = attributes;
     if (!isPodWrite(attributes)) return object;
     return andThen(this.#rangesOf(attributes), (ranges) => {
-      this.#found.set(warnings, ranges);
+      this.#rangesOfRequest.set(warnings, ranges);
       return ranges.reduce(withDefaults, object as ImmutablePod);
     });
   }
 
   validate(attributes: AdmissionAttributes): Awaitable<void> {
-    const ranges = this.#found.get(attributes.warnings) ?? this.#rangesOf(attributes);
-    return andThen(ranges, (found) => this.#check(attributes, found));
+    const ranges = this.#rangesOfRequest.get(attributes.warnings) ?? this.#rangesOf(attributes);
+    return andThen(ranges, (allRanges) => this.#check(attributes, allRanges));
   }
 
   #check(attributes: AdmissionAttributes, ranges: readonly LimitRange[]): void {

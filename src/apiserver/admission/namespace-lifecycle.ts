@@ -30,8 +30,8 @@ export class NamespaceLifecycle implements AdmissionPlugin {
   admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
     const { namespace, object } = attributes;
     if (namespace === '') return object;
-    const found = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
-    return andThen(found, (it) => this.#admitInto(it, attributes));
+    const lookup = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
+    return andThen(lookup, (it) => this.#admitInto(it, attributes));
   }
 
   #admitInto(

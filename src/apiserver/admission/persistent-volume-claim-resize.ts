@@ -42,13 +42,13 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
   async #mayGrow(claim: ImmutableClaim, old: ImmutableClaim): Promise<boolean> {
     const className = classOfClaim(claim) ?? '';
     if (className === '' || className !== classOfClaim(old)) return false;
-    const found = await this.#services.find<Immutable<StorageClass>>(
+    const storageClass = await this.#services.find<Immutable<StorageClass>>(
       'storage.k8s.io',
       'storageclasses',
       '',
       className,
     );
-    return found?.allowVolumeExpansion === true;
+    return storageClass?.allowVolumeExpansion === true;
   }
 }
 

@@ -52,7 +52,7 @@ async function resize(requests: object) {
 const forbidden = (why: string) => `403 Forbidden: pods "p" is forbidden: ${why}`;
 const TOO_MUCH = "node didn't have enough allocatable resources: ";
 
-test.each(['n', 'linux'])('a pod on %s may have what its node has', async (node) => {
+test.each(['n', 'linux'])('a pod on %s may have all resources of its node', async (node) => {
   expect((await create(node)).code).toBe(201);
   expect(outcome(await resize({ cpu: '3', memory: '1Gi' }))).toBe('200');
 });

@@ -21,8 +21,8 @@ export class Rounds {
    * Returns the rounds of one plugin for one request. `object`: the object that the plugin gets.
    */
   static of(reinvocation: Reinvocation, plugin: string, object: object | undefined): Rounds {
-    const known = reinvocation.memory.get(plugin);
-    const rounds = known instanceof Rounds ? known : new Rounds(reinvocation);
+    const kept = reinvocation.memory.get(plugin);
+    const rounds = kept instanceof Rounds ? kept : new Rounds(reinvocation);
     reinvocation.memory.set(plugin, rounds);
     if (reinvocation.again && !deepEqual(rounds.#left, object)) rounds.#changed();
     return rounds;
@@ -50,9 +50,9 @@ export class Rounds {
 
   /** Reports whether this is the first call with this text. */
   first(what: string): boolean {
-    const known = this.#seen.has(what);
+    const isSeen = this.#seen.has(what);
     this.#seen.add(what);
-    return !known;
+    return !isSeen;
   }
 
   /** Records the end of the round. */

@@ -77,8 +77,8 @@ export class ServiceAccount implements AdmissionPlugin {
   ): Awaitable<Immutable<ServiceAccountObject> | undefined> {
     const look = () =>
       this.#services.find<Immutable<ServiceAccountObject>>('', 'serviceaccounts', namespace, name);
-    return andThen(look(), (found) => {
-      if (found !== undefined || name !== DEFAULT_NAME) return found;
+    return andThen(look(), (account) => {
+      if (account !== undefined || name !== DEFAULT_NAME) return account;
       const appearing = this.#services.appears('', 'serviceaccounts', namespace, name, WAIT_MS);
       return appearing.then((added) => (added ? look() : undefined));
     });

@@ -183,7 +183,7 @@ spec:
       '{}',
       'cpu max limit to request ratio per Container is 2, but no request is specified or request is 0',
     ],
-  ])('%s refuse %s', async (limits, resources, why) => {
+  ])('%s reject %s', async (limits, resources, why) => {
     await limit(limits);
     expect(outcome(await api.post(at('pods'), pod(resources)))).toBe(
       `403 Forbidden: pods "p" is forbidden: ${why}`,

@@ -15,8 +15,8 @@ function newTokens(objects: Readonly<Record<string, { readonly uid: string }>>) 
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const find = ((_group: string, resource: string, namespace: string, name: string) => {
-    const found = objects[`${resource}/${namespace}/${name}`];
-    return Promise.resolve(found && { metadata: { name, namespace, ...found } });
+    const object = objects[`${resource}/${namespace}/${name}`];
+    return Promise.resolve(object && { metadata: { name, namespace, ...object } });
   }) as Find;
   return {
     clock,
@@ -103,7 +103,7 @@ describe('tokens of ServiceAccounts', () => {
       },
     },
     { aud: 5 },
-  ])('are refused with claims of wrong types: %j', async (claims) => {
+  ])('are rejected with claims of wrong types: %j', async (claims) => {
     const { tokens, privateKey } = newTokens(everything);
     const [, payload = ''] = tokens.sign(wish()).token.split('.');
     const own = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;

@@ -162,9 +162,9 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     const claims = await this.#verify(token);
     if (claims === undefined) return undefined;
     const wanted = audiences.length > 0 ? audiences : this.audiences;
-    const given =
+    const lifetime =
       typeof claims.aud === 'string' ? [claims.aud] : Array.isArray(claims.aud) ? claims.aud : [];
-    const common = wanted.filter((audience) => given.includes(audience));
+    const common = wanted.filter((audience) => lifetime.includes(audience));
     if (common.length === 0) return undefined;
     const user = await this.#userOf(claims);
     return user === undefined ? undefined : { user, audiences: audiences.length > 0 ? common : [] };
@@ -172,9 +172,9 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
 
   async #verify(token: string): Promise<Claims | undefined> {
     const now = this.#config.clock.now();
-    const known = this.#verified.get(token);
-    if (known !== undefined)
-      return ((known.exp ?? 0) + CLOCK_LEEWAY_SECONDS) * 1000 > now ? known : undefined;
+    const verified = this.#verified.get(token);
+    if (verified !== undefined)
+      return ((verified.exp ?? 0) + CLOCK_LEEWAY_SECONDS) * 1000 > now ? verified : undefined;
     const claims = (await this.verifier.verify(token, {
       issuers: this.#issuers,
       now,
@@ -235,14 +235,14 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     namespace: string,
     reference: Reference,
   ): Promise<boolean> {
-    const found = await this.#config.find<Immutable<T> & KubeObject>(
+    const object = await this.#config.find<Immutable<T> & KubeObject>(
       '',
       resource,
       namespace,
       reference.name,
     );
-    if (found === undefined || found.metadata.uid !== reference.uid) return false;
-    const { deletionTimestamp } = found.metadata;
+    if (object === undefined || object.metadata.uid !== reference.uid) return false;
+    const { deletionTimestamp } = object.metadata;
     if (deletionTimestamp === undefined) return true;
     return Date.parse(deletionTimestamp) + DELETION_LEEWAY_MS > this.#config.clock.now();
   }

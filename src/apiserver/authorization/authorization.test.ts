@@ -161,7 +161,7 @@ describe('reviews', () => {
       { resourceAttributes: pods },
       'spec.user: Invalid value: "": at least one of user or group must be specified',
     ],
-  ])('refuse %j', async (spec, message) => {
+  ])('reject %j', async (spec, message) => {
     const { code, json } = await review('subjectaccessreviews', spec);
     expect(code).toBe(422);
     expect(json.message).toContain(message);

@@ -23,15 +23,15 @@ export class UnionAuthorizer implements Authorizer {
     from: number,
     reasons: readonly string[],
   ): Decision | Promise<Decision> {
-    let said = reasons;
+    let allReasons = reasons;
     for (let n = from; n < this.#authorizers.length; n++) {
-      const answer = this.#authorizers[n]!.authorize(attributes);
-      if (answer instanceof Promise)
-        return answer.then((decision) => this.#next(decision, attributes, n, said));
-      if (answer.decision !== 'noOpinion') return answer;
-      if (answer.reason !== '') said = [...said, answer.reason];
+      const decided = this.#authorizers[n]!.authorize(attributes);
+      if (decided instanceof Promise)
+        return decided.then((decision) => this.#next(decision, attributes, n, allReasons));
+      if (decided.decision !== 'noOpinion') return decided;
+      if (decided.reason !== '') allReasons = [...allReasons, decided.reason];
     }
-    return { decision: 'noOpinion', reason: said.join('\n') };
+    return { decision: 'noOpinion', reason: allReasons.join('\n') };
   }
 
   #next(
@@ -45,13 +45,13 @@ export class UnionAuthorizer implements Authorizer {
   }
 
   async rulesFor(user: UserInfo, namespace: string): Promise<RulesAnswer> {
-    const answers = await Promise.all(
+    const rulesOfEach = await Promise.all(
       this.#authorizers.map(async (authorizer) => authorizer.rulesFor(user, namespace)),
     );
     return {
-      resourceRules: answers.flatMap(({ resourceRules }) => resourceRules),
-      nonResourceRules: answers.flatMap(({ nonResourceRules }) => nonResourceRules),
-      incomplete: answers.some(({ incomplete }) => incomplete),
+      resourceRules: rulesOfEach.flatMap(({ resourceRules }) => resourceRules),
+      nonResourceRules: rulesOfEach.flatMap(({ nonResourceRules }) => nonResourceRules),
+      incomplete: rulesOfEach.some(({ incomplete }) => incomplete),
     };
   }
 }

@@ -40,8 +40,8 @@ export function findCodec(
   snapshot: CatalogSnapshot,
   kind: GroupVersionKind,
 ): ObjectCodec | undefined {
-  const found = snapshot.getKind(kind);
-  return found === undefined ? scheme.codecOf(kind) : codecOf(scheme, found);
+  const installedKind = snapshot.getKind(kind);
+  return installedKind === undefined ? scheme.codecOf(kind) : codecOf(scheme, installedKind);
 }
 
 function isOf({ type }: Kind, { group, version, kind }: GroupVersionKind): boolean {

@@ -188,10 +188,7 @@ class FollowedResource {
    */
   async #read({ rest }: Kind, onSynced?: () => void): Promise<void> {
     const { namespace = '', selection = everything } = this.#options;
-    const stream = (await watchAll(rest, namespace, {
-      selection,
-      sendInitialEvents: true,
-    })) as WatchStream<EncodedWatchEvent>;
+    const stream = (await watchAll(rest, namespace, { selection, sendInitialEvents: true }))!;
     this.#stream = stream;
     if (this.#stopped) stream.stop();
     const {

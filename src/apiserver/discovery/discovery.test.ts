@@ -80,11 +80,11 @@ describe('resources', () => {
     ['services', 'Service', ALL, 'svc', 'all', '0/CO1lhkEBI='],
     ['services/status', 'Service', VIEW, '', '', ''],
   ])('%s', async (name, kind, verbs, shortNames, categories, hash) => {
-    const found = (await resources('/api/v1')).find((resource) => resource.name === name);
+    const resource = (await resources('/api/v1')).find((each) => each.name === name);
     const words = (text: string): string[] => text.split(' ').filter((word) => word !== '');
     const [foreign = '', shortKind = kind] = kind.includes(' ') ? kind.split(' ') : ['', kind];
     const [group, version] = foreign.split('/');
-    expect(found).toEqual({
+    expect(resource).toEqual({
       name,
       singularName: name.includes('/') ? '' : shortKind.toLowerCase(),
       namespaced: !/^(namespaces|nodes)/.test(name),
@@ -317,7 +317,7 @@ describe('aggregated discovery', () => {
       AGGREGATED.replace('json', 'vnd.kubernetes.protobuf'),
       AGGREGATED.replace('json', 'vnd.kubernetes.protobuf'),
     ],
-  ])('for those who ask for it: %s', async (accept, contentType) => {
+  ])('for requests that accept it: %s', async (accept, contentType) => {
     expect((await get('/apis', accept)).headers['content-type']).toBe(contentType);
   });
 

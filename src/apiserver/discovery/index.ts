@@ -73,9 +73,9 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
         return answerAggregated(request, documents.aggregated(snapshot, others, path), mediaType);
     }
     if (path === '/api')
-      return answer(request, documentOf(apiVersions(snapshot, externalAddress())));
+      return documentResponse(request, documentOf(apiVersions(snapshot, externalAddress())));
     const document = documents.at(snapshot, others, path);
-    if (document !== undefined) return answer(request, document);
+    if (document !== undefined) return documentResponse(request, document);
     // Below served paths the response is a Status, elsewhere plain text.
     if (path.startsWith('/api/') || snapshot.group(path.split('/')[2]!)?.servedWithType === true) {
       throw apierrors.genericStatus(404);
@@ -112,7 +112,7 @@ class Documents {
   index(snapshot: CatalogSnapshot, others: AggregatedGroups): Document {
     return this.#kept(snapshot, others, '/', () => {
       const remote = others.remote.filter(({ group }) => group !== '');
-      const ofOthers = remote.flatMap(({ group, version }) => [
+      const remotePaths = remote.flatMap(({ group, version }) => [
         `/apis/${group}`,
         `/apis/${group}/${version}`,
       ]);
@@ -126,7 +126,7 @@ class Documents {
         '/apis',
         '/apis/',
         ...groups,
-        ...ofOthers,
+        ...remotePaths,
         ...this.#otherPaths,
       ]);
       return { paths: [...paths].toSorted() };
@@ -161,7 +161,7 @@ class Documents {
     if (root === 'apis' && second === undefined) return this.#group(snapshot, others, first!);
     const group = snapshot.group(root === 'api' ? '' : first!);
     if (group === undefined || group.published.length === 0) return undefined;
-    const version = group.publishedVersion((root === 'api' ? first : second) as string);
+    const version = group.publishedVersion(root === 'api' ? first! : second!);
     return version && keptIn(this.#ofVersion, version, () => documentOf(apiResourceList(version)));
   }
 
@@ -217,15 +217,15 @@ function apiVersions(snapshot: CatalogSnapshot, serverAddress: string): object {
   };
 }
 
-function documentOf(made: object): Document {
-  const object = new FreshObject(made);
+function documentOf(content: object): Document {
+  const object = new FreshObject(content);
   return {
     object,
     etag: `"${createHash('sha256').update(object.jsonLine()).digest('hex').toUpperCase()}"`,
   };
 }
 
-function answer(request: ApiRequest, { object }: Document): ApiResponse {
+function documentResponse(request: ApiRequest, { object }: Document): ApiResponse {
   const { format } = negotiate(request, { transforms: false });
   return { code: 200, body: { kind: 'object', object }, format };
 }

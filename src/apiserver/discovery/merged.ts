@@ -12,7 +12,7 @@ interface Listed {
   readonly priority: Priority;
 }
 
-/** The groups if there are no other servers. */
+/** The aggregated groups of an apiserver without APIServices for other servers. */
 export const NO_AGGREGATION: AggregatedGroups = {
   remote: [],
   registeredPriority: () => ({ group: 0, version: 0 }),
@@ -94,8 +94,8 @@ export function mergedGroups(
     present.priority = Math.max(present.priority, priority.group);
     present.versions.push(entry);
   };
-  const known = aggregated.remote.filter(({ entry }) => entry !== undefined);
-  for (const { group, entry, priority } of known)
+  const remoteEntries = aggregated.remote.filter(({ entry }) => entry !== undefined);
+  for (const { group, entry, priority } of remoteEntries)
     if (entry !== undefined) add(group, entry, priority);
   for (const { metadata, versions = [] } of local) {
     const group = metadata?.name ?? '';

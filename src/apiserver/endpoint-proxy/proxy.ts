@@ -169,11 +169,11 @@ function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRela
  * Splits a path after /api/v1/namespaces/NS/pods/NAME/proxy or /api/v1/nodes/NAME/proxy. The rest is
  * unchanged: '' is not the same as '/'.
  */
-function splitPath(whole: string): { readonly prefix: string; readonly path: string } {
+function splitPath(sentPath: string): { readonly prefix: string; readonly path: string } {
   const match = /^(\/+api\/+v1\/+(?:namespaces\/+[^/]+\/+)?[^/]+\/+[^/]+\/+proxy)(.*)$/s.exec(
-    whole,
+    sentPath,
   );
-  return { prefix: match?.[1] ?? whole, path: match?.[2] ?? '' };
+  return { prefix: match?.[1] ?? sentPath, path: match?.[2] ?? '' };
 }
 
 /** Returns the host of the request. HTTP/2 has a header of its own for it. */

@@ -37,7 +37,7 @@ function separated(
   const duplicates: string[] = [];
   for (const owner of owners) {
     const same = byUid.get(owner.uid) ?? [];
-    if (same.some((known) => deepEqual(known, owner))) {
+    if (same.some((earlier) => deepEqual(earlier, owner))) {
       duplicates.push(owner.uid);
       continue;
     }

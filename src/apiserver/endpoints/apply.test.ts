@@ -172,8 +172,8 @@ describe('apply', () => {
       'fieldManager=other',
     );
     expect([main.code, main.json.status]).toEqual([200, expect.objectContaining({ replicas: 3 })]);
-    const theirs = main.json.metadata.managedFields?.find(({ manager }) => manager === 'other');
-    expect(Object.keys(theirs?.fieldsV1 as object)).toEqual(['f:spec']);
+    const otherEntry = main.json.metadata.managedFields?.find(({ manager }) => manager === 'other');
+    expect(Object.keys(otherEntry?.fieldsV1 as object)).toEqual(['f:spec']);
     expect(
       (await applyTo(`${SETS}/none/status`, { ...status, metadata: { name: 'none' } })).code,
     ).toBe(404);
@@ -251,7 +251,7 @@ describe('apply', () => {
       'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object ' +
         'specified uid x, and no existing object was found',
     ],
-  ])('refuses %s', async (_, body, query, code, message) => {
+  ])('rejects %s', async (_, body, query, code, message) => {
     const refused = await applyTo(`${MAPS}/a`, body, query);
     expect([refused.code, refused.json.message]).toEqual([code, message]);
   });

@@ -198,14 +198,14 @@ export function decodeBody(
       `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`,
       text,
     );
-  const given = givenKind(value, kind, text, codec.otherKindMessage);
+  const ownKind = givenKind(value, kind, text, codec.otherKindMessage);
   let decoded;
   try {
     decoded = codec.decode(value);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw apierrors.badRequest(
-      `${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${error.message}`,
+      `${ownKind.kind} in version ${quote(ownKind.version)} cannot be handled as a ${kind.kind}: ${error.message}`,
     );
   }
   if (fieldValidation !== 'Ignore') {
@@ -218,7 +218,7 @@ export function decodeBody(
     if (problems.length > 0 && fieldValidation === 'Strict') {
       const why = `strict decoding error: ${problems.join(', ')}`;
       throw apierrors.badRequest(
-        `${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${why}`,
+        `${ownKind.kind} in version ${quote(ownKind.version)} cannot be handled as a ${kind.kind}: ${why}`,
       );
     }
     request.warnings.push(...problems);
@@ -253,10 +253,10 @@ function decodeEnvelope(
   envelope: Envelope,
   { kind, protobuf }: ObjectCodec,
 ): Record<string, unknown> {
-  const given = givenKind({ kind: envelope.kind, apiVersion: envelope.apiVersion }, kind, '');
+  const ownKind = givenKind({ kind: envelope.kind, apiVersion: envelope.apiVersion }, kind, '');
   const unhandled = (why: string): apierrors.StatusError =>
     apierrors.badRequest(
-      `${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${why}`,
+      `${ownKind.kind} in version ${quote(ownKind.version)} cannot be handled as a ${kind.kind}: ${why}`,
     );
   if (protobuf === undefined) throw unhandled(NOT_IN_PROTOBUF);
   try {

@@ -187,7 +187,7 @@ describe('a kind without protobuf', () => {
     [`${PROTOBUF}, ${JSON_TYPE}`, JSON_TYPE],
     [`${PROTOBUF}, ${YAML_TYPE}`, YAML_TYPE],
     ['*/*', JSON_TYPE],
-  ])('answers in the next form that is accepted: %s', async (accept, type) => {
+  ])('responds in the next accepted form: %s', async (accept, type) => {
     for (const path of [`${PATH}/a`, PATH]) {
       const { code, headers, text } = await ask({ path, headers: { accept } });
       expect([code, headers['content-type']]).toEqual([200, type]);

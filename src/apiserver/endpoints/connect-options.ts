@@ -36,9 +36,9 @@ export function requestWithOptions(
   options: object,
 ): ApiRequest {
   if (codec === undefined) return request;
-  const given = options as Readonly<Record<string, unknown>>;
-  const query = queryWithOptions(codec, request.query, given);
-  const path = given[PATH];
+  const optionFields = options as Readonly<Record<string, unknown>>;
+  const query = queryWithOptions(codec, request.query, optionFields);
+  const path = optionFields[PATH];
   const isProxy = codec.parameters.some(({ name }) => name === PATH);
   const { info } = request;
   if (!isProxy || path === subpath(info)) return derived(request, { query });

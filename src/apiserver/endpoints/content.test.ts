@@ -107,7 +107,7 @@ describe('bodies', () => {
       'application/json',
       'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field',
     ],
-  ])('refuses %s', async (_what, body, type, message) => {
+  ])('rejects %s', async (_what, body, type, message) => {
     const { code, json } = await post(body, type);
     expect(code).toBe(400);
     expect(json.reason).toBe('BadRequest');
@@ -240,7 +240,7 @@ describe('responses', () => {
       'application/json;as=Table;v=v9;g=meta.k8s.io',
       'only the following media types are accepted: application/json',
     ],
-  ])('are refused for %s', async (accept, message) => {
+  ])('are rejected for %s', async (accept, message) => {
     const { code, json } = await get(accept);
     expect(code).toBe(406);
     expect(json).toMatchObject({

@@ -165,7 +165,7 @@ describe('create', () => {
       { name: 'a', ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: '' }] },
       'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
     ],
-  ])('refuses %s', async (_what, metadata, message) => {
+  ])('rejects %s', async (_what, metadata, message) => {
     const { code, json } = await send(t.server, {
       method: 'POST',
       path: PATH,

@@ -100,7 +100,7 @@ describe('delete', () => {
       { propagationPolicy: 'Orphan', orphanDependents: true },
       'orphanDependents and deletionPropagation cannot be both set',
     ],
-  ])('refuses %j', async (options, message) => {
+  ])('rejects %j', async (options, message) => {
     await create('a');
     const { code, json } = await remove(`${PATH}/a`, options);
     expect(code).toBe(422);

@@ -26,10 +26,10 @@ export async function handleDelete(scope: Scope, request: ApiRequest): Promise<A
   if (rest.delete === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const options = await readDeleteOptions(scope, request);
-  const answer = await rest.delete(new ScopedContext(scope, request), request.info.name, options);
+  const deletion = await rest.delete(new ScopedContext(scope, request), request.info.name, options);
   // A client that uses the old option to wait for dependents gets 202 if the object still exists.
-  const accepted = !answer.deleted && options.orphanDependents === false;
-  return objectResponse(scope, request, negotiated, answer.object, accepted ? 202 : 200);
+  const accepted = !deletion.deleted && options.orphanDependents === false;
+  return objectResponse(scope, request, negotiated, deletion.object, accepted ? 202 : 200);
 }
 
 export async function handleDeleteCollection(
@@ -41,16 +41,16 @@ export async function handleDeleteCollection(
   const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const list = parseListQuery(request.query, selectorsOf(scope));
   const options = await readDeleteOptions(scope, request);
-  const answer = await rest.deleteCollection(new ScopedContext(scope, request), options, list);
-  return listResponse(scope, request, negotiated, answer);
+  const deletedList = await rest.deleteCollection(new ScopedContext(scope, request), options, list);
+  return listResponse(scope, request, negotiated, deletedList);
 }
 
 /**
  * Returns the options from the body if there is one, otherwise from the query. Throws StatusError.
  */
 async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<DeleteOptions> {
-  const given = (await fromBody(scope, request)) ?? deleteOptionsOfQuery(request.query);
-  const options = checkDeleteOptions(given);
+  const rawOptions = (await fromBody(scope, request)) ?? deleteOptionsOfQuery(request.query);
+  const options = checkDeleteOptions(rawOptions);
   const { admission } = scope.services;
   const deleteOptions: DeleteOptions = {
     ...options,

@@ -124,7 +124,7 @@ describe('selectors', () => {
       '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"',
     ],
     ['labelSelector=a%20in', ''],
-  ])('refuses %s', async (query, message) => {
+  ])('rejects %s', async (query, message) => {
     const { code, json } = await list(query);
     expect(code).toBe(400);
     expect(json.message).toContain(message);
@@ -205,7 +205,7 @@ describe('pages', () => {
     'x',
     Buffer.from('{}').toString('base64url'),
     Buffer.from('{"v":"meta.k8s.io/v1","rv":5,"start":"../x"}').toString('base64url'),
-  ])('refuse a token that is none: %s', async (token) => {
+  ])('reject an invalid token: %s', async (token) => {
     const { code, json } = await list(`continue=${token}`);
     expect(code).toBe(400);
     expect(json.message).toContain('continue key is not valid');
@@ -295,7 +295,7 @@ describe('resourceVersion', () => {
     ['resourceVersionMatch=Maybe&resourceVersion=1', 422, 'Unsupported value: "Maybe"'],
     ['sendInitialEvents=true', 422, 'sendInitialEvents is forbidden for list'],
     ['limit=x', 400, 'invalid syntax'],
-  ])('refuses %s', async (query, expected, message) => {
+  ])('rejects %s', async (query, expected, message) => {
     const { code, json } = await list(query);
     expect(code).toBe(expected);
     expect(json.message).toContain(message);

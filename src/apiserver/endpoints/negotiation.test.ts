@@ -67,7 +67,7 @@ describe('objects and lists', () => {
     [`${metadata(PROTOBUF)},${metadata(JSON_TYPE)},${JSON_TYPE}`, `${PROTOBUF} partialMetadata`],
     [`${PROTOBUF};as=Other;g=meta.k8s.io;v=v1,${YAML}`, `${YAML} object`],
     [`${JSON_TYPE};v=v1,${YAML}`, `${YAML} object`],
-  ])('%s is answered with %s', (accept, expected) => {
+  ])('%s gets %s', (accept, expected) => {
     expect(answer(accept)).toBe(expected);
   });
 
@@ -115,7 +115,7 @@ describe('watches', () => {
     [`${JSON_TYPE};stream=watch`, `${JSON_TYPE} object`],
     [`${PROTOBUF}, */*`, `${PROTOBUF} object`],
     [`${metadata(PROTOBUF)},${metadata(JSON_TYPE)}`, `${PROTOBUF} partialMetadata`],
-  ])('%s is answered with %s', (accept, expected) => {
+  ])('%s gets %s', (accept, expected) => {
     expect(answer(accept, true)).toBe(expected);
   });
 

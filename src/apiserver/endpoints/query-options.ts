@@ -95,11 +95,11 @@ function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldError
 }
 
 function checkDryRun(values: readonly string[], errors: FieldErrorList): boolean {
-  const given = values.filter((value) => value !== '');
-  if (given.some((value) => value !== 'All')) {
-    errors.push(field.notSupported(new FieldPath('dryRun'), given, ['All']));
+  const dryRunValues = values.filter((value) => value !== '');
+  if (dryRunValues.some((value) => value !== 'All')) {
+    errors.push(field.notSupported(new FieldPath('dryRun'), dryRunValues, ['All']));
   }
-  return given.length > 0;
+  return dryRunValues.length > 0;
 }
 
 export interface ListQuery extends ListOptions {

@@ -26,8 +26,8 @@ export async function handleList(scope: Scope, request: ApiRequest): Promise<Api
   if (rest.list === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true, collection: true, codec: scope.codec });
   const options = parseListQuery(request.query, selectorsOf(scope));
-  const answer = await rest.list(new ScopedContext(scope, request), options);
-  return listResponse(scope, request, negotiated, answer);
+  const list = await rest.list(new ScopedContext(scope, request), options);
+  return listResponse(scope, request, negotiated, list);
 }
 
 export async function handleWatch(

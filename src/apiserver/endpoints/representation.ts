@@ -180,12 +180,12 @@ function metadataEvent(event: EncodedWatchEvent, apiVersion: string): EncodedWat
     events = new WeakMap();
     metadataEvents.set(apiVersion, events);
   }
-  let made = events.get(event);
-  if (made === undefined) {
-    made = new SharedWatchEvent(event.type, partialMetadata(event.object, apiVersion));
-    events.set(event, made);
+  let shared = events.get(event);
+  if (shared === undefined) {
+    shared = new SharedWatchEvent(event.type, partialMetadata(event.object, apiVersion));
+    events.set(event, shared);
   }
-  return made;
+  return shared;
 }
 
 function partialMetadata(object: EncodedObject, apiVersion: string): FreshObject {

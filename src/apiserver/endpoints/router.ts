@@ -264,7 +264,8 @@ async function admitConnect(scope: Scope, request: ApiRequest): Promise<ApiReque
   if (request.query.size > 0 && (request.query.get('dryRun') ?? '') !== '')
     throw apierrors.badRequest('dryRun is not supported');
   let options: object | undefined;
-  const given = (): object | undefined => (options ??= connectOptions(scope.codec, request));
+  const currentOptions = (): object | undefined =>
+    (options ??= connectOptions(scope.codec, request));
   const attributes = admissionAttributes(
     scope,
     request,
@@ -273,9 +274,10 @@ async function admitConnect(scope: Scope, request: ApiRequest): Promise<ApiReque
     false,
     undefined,
   );
-  const admitted = await admission.admitRequest({ ...attributes, connectOptions: given });
+  const admitted = await admission.admitRequest({ ...attributes, connectOptions: currentOptions });
   await admission.validate(admitted);
-  const wanted = admitted.connectOptions === given ? undefined : admitted.connectOptions?.();
+  const wanted =
+    admitted.connectOptions === currentOptions ? undefined : admitted.connectOptions?.();
   return wanted === undefined ? request : requestWithOptions(scope.codec, request, wanted);
 }
 

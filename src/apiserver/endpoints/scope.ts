@@ -141,9 +141,9 @@ function versionsOf({
       if (codec.isUntyped !== true) return converted;
       // With the strategy None, versions of a custom resource may still have different schemas.
       const type = codecIn(to)?.mergeType;
-      return andThen(converted, (made) => {
-        if (type !== undefined) for (const object of made) validateTyped(type, object);
-        return made;
+      return andThen(converted, (objects) => {
+        if (type !== undefined) for (const object of objects) validateTyped(type, object);
+        return objects;
       });
     },
   };

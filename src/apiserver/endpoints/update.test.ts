@@ -237,11 +237,11 @@ describe('patch', () => {
   test('checks the resourceVersion that it contains', async () => {
     const stale = await patch(MERGE, { metadata: { resourceVersion: '1' }, data: { k: 'w' } });
     expect(stale.code).toBe(409);
-    const fresh = await patch(MERGE, {
+    const patched = await patch(MERGE, {
       metadata: { resourceVersion: a.metadata.resourceVersion },
       data: { k: 'w' },
     });
-    expect(fresh.code).toBe(200);
+    expect(patched.code).toBe(200);
   });
 
   test('is applied to the newest state after conflicts', async () => {

@@ -365,7 +365,7 @@ describe('bookmarks', () => {
       'resourceVersionMatch=NotOlderThan',
       'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
     ],
-  ])('refuses %s', async (query, message) => {
+  ])('rejects %s', async (query, message) => {
     const { code, json } = await send(t.server, { path: `${PATH}?watch=1&${query}` });
     expect(code).toBe(422);
     expect(json.message).toContain(message);

@@ -74,19 +74,19 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     emptiesManagedFields(body.value),
     body.large === true,
   );
-  const given = owned instanceof Promise ? await owned : owned;
+  const ownedObject = owned instanceof Promise ? await owned : owned;
   if (body.large === true) await nextTurn();
-  const givenName = parent === '' ? (given.metadata.name ?? '') : parent;
+  const givenName = parent === '' ? (ownedObject.metadata.name ?? '') : parent;
   const admitted = services.admission.admit(
-    admissionAttributes(scope, request, 'CREATE', givenName, dryRun, given),
+    admissionAttributes(scope, request, 'CREATE', givenName, dryRun, ownedObject),
   );
-  const made = checkedMetadata(
-    given,
+  const checked = checkedMetadata(
+    ownedObject,
     admitted instanceof Promise ? await admitted : admitted,
     request.warnings,
   );
   // A review is not stored, and its rules do not expect empty values.
-  const object = rest.get === undefined ? scope.codec.wireForm(made) : made;
+  const object = rest.get === undefined ? scope.codec.wireForm(checked) : checked;
   if (body.large === true) await nextTurn();
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
     dryRun,
@@ -144,13 +144,13 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
     // An object with a uid refers to that object, not to another one of the same name.
     ...(uid !== undefined && uid !== '' && { preconditions: { uid } }),
   };
-  const answer = await rest.update(
+  const updated = await rest.update(
     new ScopedContext(scope, request),
     name,
     update,
     updateOptions(scope, request, query),
   );
-  return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+  return objectResponse(scope, request, negotiated, updated.object, updated.created ? 201 : 200);
 }
 
 export async function handlePatch(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
@@ -205,13 +205,13 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
     },
   };
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: false };
-  const answer = await rest.update(
+  const updated = await rest.update(
     new ScopedContext(scope, request),
     request.info.name,
     update,
     options,
   );
-  return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+  return objectResponse(scope, request, negotiated, updated.object, updated.created ? 201 : 200);
 }
 
 /** Handles server-side apply, the only patch that creates missing objects. */
@@ -275,8 +275,8 @@ async function handleApply(
     forceAllowCreate: scope.subresource === '',
   };
   const rest = scope.rest as Required<Pick<Rest, 'update'>>;
-  const answer = await rest.update(new ScopedContext(scope, request), name, update, options);
-  return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+  const updated = await rest.update(new ScopedContext(scope, request), name, update, options);
+  return objectResponse(scope, request, negotiated, updated.object, updated.created ? 201 : 200);
 }
 
 /** Does the work now, or in the next turn of the event loop if it takes long. */
@@ -441,8 +441,8 @@ function admitUpdate(
     current,
   );
   return andThen(scope.services.admission.admit(attributes), (admitted) => {
-    const made = checkedMetadata(object, admitted, request.warnings);
-    return current === undefined ? made : withoutNewTimes(made, current);
+    const checked = checkedMetadata(object, admitted, request.warnings);
+    return current === undefined ? checked : withoutNewTimes(checked, current);
   });
 }
 
@@ -482,15 +482,15 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
 /** Throws BadRequest if the object's name is not that of the path. */
 function checkName(request: ApiRequest, object: KubeObject): KubeObject {
   const { name } = request.info;
-  const given = object.metadata.name ?? '';
-  if (given === '') {
+  const ownName = object.metadata.name ?? '';
+  if (ownName === '') {
     throw apierrors.badRequest(
       `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
     );
   }
-  if (given !== name) {
+  if (ownName !== name) {
     throw apierrors.badRequest(
-      `the name of the object (${given}) does not match the name on the URL (${name})`,
+      `the name of the object (${ownName}) does not match the name on the URL (${name})`,
     );
   }
   return object;
@@ -502,13 +502,13 @@ function checkName(request: ApiRequest, object: KubeObject): KubeObject {
  */
 function withNamespace(scope: Scope, request: ApiRequest, object: KubeObject): KubeObject {
   const namespace = namespaceOf(scope, request);
-  const given = object.metadata.namespace ?? '';
-  if (namespace === given) return object;
+  const ownNamespace = object.metadata.namespace ?? '';
+  if (namespace === ownNamespace) return object;
   if (namespace === '') {
     const { namespace: _given, ...metadata } = object.metadata;
     return { ...object, metadata };
   }
-  if (given !== '') {
+  if (ownNamespace !== '') {
     throw apierrors.badRequest(
       'the namespace of the provided object does not match the namespace sent on the request',
     );

@@ -63,7 +63,7 @@ describe.each([
       'yaml: document contains excessive aliasing',
     ],
     [chain(600), 'yaml: exceeded max depth of 500'],
-  ])('is refused, case %#', async (text, message) => {
+  ])('is rejected, case %#', async (text, message) => {
     await expect(parse(filler + text)).rejects.toMatchObject({ name: 'YamlError', message });
   });
 });

@@ -33,8 +33,8 @@ const widget = (name: string, spec: object = {}) => ({
 test('a definition is served until it is deleted', async () => {
   expect((await api.get(WIDGETS)).code).toBe(404);
   await define(t.client, definitionOf());
-  const made = await api.post(WIDGETS, widget('a', { size: 1 }));
-  expect([made.code, made.json]).toMatchObject([
+  const created = await api.post(WIDGETS, widget('a', { size: 1 }));
+  expect([created.code, created.json]).toMatchObject([
     201,
     { metadata: { generation: 1 }, spec: { size: 1 } },
   ]);
@@ -292,8 +292,8 @@ test('integers beyond 2^53 are kept', async () => {
       body: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":${spec}}`,
     });
   const MAX = '9223372036854775807';
-  const made = await write('POST', WIDGETS, `{"numbers":{"a":${MAX}}}`);
-  expect([made.code, made.text]).toEqual([
+  const created = await write('POST', WIDGETS, `{"numbers":{"a":${MAX}}}`);
+  expect([created.code, created.text]).toEqual([
     201,
     expect.stringContaining(`"spec":{"numbers":{"a":${MAX}}}`),
   ]);

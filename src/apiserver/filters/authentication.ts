@@ -34,7 +34,7 @@ export function authentication(
       try {
         const user = authenticate(request, authenticators, anonymous, 0);
         return user instanceof Promise
-          ? user.then((known) => proceed(request, known))
+          ? user.then((authenticated) => proceed(request, authenticated))
           : proceed(request, user);
       } catch (error) {
         return Promise.reject(error);
@@ -53,10 +53,10 @@ function authenticate(
   for (let n = from; n < authenticators.length; n++) {
     const user = authenticators[n]!.authenticate(request);
     if (user instanceof Promise) {
-      return user.then((found) =>
-        found === undefined
+      return user.then((authenticated) =>
+        authenticated === undefined
           ? authenticate(request, authenticators, anonymous, n + 1)
-          : withAuthenticatedGroup(found),
+          : withAuthenticatedGroup(authenticated),
       );
     }
     if (user !== undefined) return withAuthenticatedGroup(user);

@@ -10,8 +10,8 @@ export function authorization(authorizer: Authorizer): Filter {
     const attributes = attributesOf(request);
     const proceed = ({ decision, reason }: Decision): Promise<ApiResponse> =>
       decision === 'allow' ? next(request) : Promise.reject(forbiddenError(attributes, reason));
-    const answer = authorizer.authorize(attributes);
-    return answer instanceof Promise ? answer.then(proceed) : proceed(answer);
+    const decided = authorizer.authorize(attributes);
+    return decided instanceof Promise ? decided.then(proceed) : proceed(decided);
   };
 }
 

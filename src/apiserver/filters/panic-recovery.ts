@@ -11,7 +11,7 @@ import { NOSNIFF } from '#machinery/serving/health.ts';
 import { DeniedError } from './authorization.ts';
 
 export function panicRecovery(logger: Logger): Filter {
-  const answer = (request: ApiRequest, error: unknown): ApiResponse => {
+  const errorResponse = (request: ApiRequest, error: unknown): ApiResponse => {
     if (!(error instanceof apierrors.StatusError)) {
       logger.error('a request failed unexpectedly', {
         method: request.method,
@@ -30,7 +30,8 @@ export function panicRecovery(logger: Logger): Filter {
       ? { ...response, headers: { ...response.headers, ...NOSNIFF } }
       : response;
   };
-  return (next) => (request) => next(request).catch((error: unknown) => answer(request, error));
+  return (next) => (request) =>
+    next(request).catch((error: unknown) => errorResponse(request, error));
 }
 
 /** Returns the response for an error, in the form that the client accepts. */

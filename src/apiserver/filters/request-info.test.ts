@@ -86,7 +86,7 @@ describe('parseRequestInfo', () => {
     '/healthz',
     '/version',
     '/foo/bar/baz/qux',
-  ])('%s is no resource', (path) => {
+  ])('%s is not a resource', (path) => {
     expect(info('GET', path)).toMatchObject({ isResourceRequest: false, verb: 'get', path });
   });
 

@@ -48,8 +48,8 @@ export function parseRequestInfo(
 ): RequestInfo {
   if (request.method !== 'POST') return parse(request);
   const { path } = request;
-  const known = ofCreates.get(path);
-  if (known !== undefined) return known;
+  const cached = ofCreates.get(path);
+  if (cached !== undefined) return cached;
   if (path.length > MAX_KEPT_PATH) return parse(request);
   // Copies the path, because a substring would keep the whole request target in memory.
   const copy = Buffer.from(path, 'utf8').toString('utf8');

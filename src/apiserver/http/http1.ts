@@ -11,7 +11,7 @@ import { respond, type ResponseSink } from './respond.ts';
 
 /** The reason with which a request is aborted when its client disconnects. */
 export const CLIENT_GONE = new Error('the client has gone');
-export const ANSWERED = new Error('the request has been answered');
+export const ANSWERED = new Error('the request is finished');
 
 /**
  * Returns the path and the query of a request target: '/path?query', or a whole URL through a

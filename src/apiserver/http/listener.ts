@@ -174,7 +174,7 @@ export class Listener {
       this.#server.listen(this.#config.port, this.#config.bindAddress, () => {
         this.#server.off('error', reject);
         this.#server.on('error', (error) =>
-          this.#config.logger.error('the secure port failed', { err: error }),
+          this.#config.logger.error('secure port: listener failed', { err: error }),
         );
         resolve((this.#server.address() as AddressInfo).port);
       });
@@ -228,11 +228,11 @@ export class Listener {
       }
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', (error) =>
-        this.#config.logger.debug('an HTTP/2 session failed', { err: error }),
+        this.#config.logger.debug('HTTP/2 session failed', { err: error }),
       );
     });
     server.on('sessionError', (error) =>
-      this.#config.logger.debug('an HTTP/2 session failed', { err: error }),
+      this.#config.logger.debug('HTTP/2 session failed', { err: error }),
     );
     server.on('tlsClientError', (error, socket) => {
       this.#config.logger.debug('TLS handshake failed', { err: error });
@@ -383,7 +383,7 @@ export class Listener {
         else if (!taken) await answerWithoutUpgrade(request, response, message, socket, close);
       })
       .catch((error: unknown) => {
-        this.#config.logger.error('an upgraded connection failed', {
+        this.#config.logger.error('upgraded connection failed', {
           path: request.path,
           err: error,
         });
@@ -423,7 +423,7 @@ export class Listener {
       const responding = respond(request, response, sink);
       if (responding !== undefined) await responding;
     } catch (error) {
-      this.#config.logger.error('a response could not be sent', {
+      this.#config.logger.error('sending a response failed', {
         method: request.method,
         path: request.path,
         err: error,
@@ -498,11 +498,11 @@ function certificateOf(
   socket: TLSSocket,
   authorities: AuthorityFingerprints | undefined,
 ): PeerCertificate | undefined {
-  const known: { [CERTIFICATE]?: PeerCertificate | null } = connection;
-  let certificate = known[CERTIFICATE];
+  const cache: { [CERTIFICATE]?: PeerCertificate | null } = connection;
+  let certificate = cache[CERTIFICATE];
   if (certificate === undefined) {
     certificate = peerCertificateOf(socket, authorities) ?? null;
-    known[CERTIFICATE] = certificate;
+    cache[CERTIFICATE] = certificate;
   }
   return certificate ?? undefined;
 }

@@ -59,7 +59,7 @@ export class LocalConnections {
     this.#connections.add(far);
     far.once('close', () => this.#connections.delete(far));
     far.on('error', (error) =>
-      this.#config.logger.debug('a connection in the process failed', { err: error }),
+      this.#config.logger.debug('in-process connection failed', { err: error }),
     );
     this.#server.emit('connection', far);
     return near;
@@ -108,7 +108,7 @@ export class LocalConnections {
       if (sink.open) await respond(request, response, sink);
       else if (response.body.kind === 'watch') response.body.events.stop();
     } catch (error) {
-      this.#config.logger.error('a response could not be sent', {
+      this.#config.logger.error('sending a response failed', {
         method: request.method,
         path: request.path,
         err: error,
@@ -142,7 +142,7 @@ export class LocalConnections {
           await answerWithoutUpgrade(request, response, message, socket, () => void socket.end());
       })
       .catch((error: unknown) => {
-        this.#config.logger.error('an upgraded connection failed', {
+        this.#config.logger.error('upgraded connection failed', {
           path: request.path,
           err: error,
         });

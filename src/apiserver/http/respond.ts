@@ -101,7 +101,7 @@ async function respondInPieces(
       return;
     case 'object': {
       headers['content-type'] = format.mediaType;
-      await sendWhole(request, sink, code, headers, await encode(body.object, format), head);
+      await sendComplete(request, sink, code, headers, await encode(body.object, format), head);
       return;
     }
     case 'list': {
@@ -120,7 +120,7 @@ async function respondInPieces(
         metadata: body.metadata,
         items: body.items.map((item) => item.object()),
       };
-      await sendWhole(request, sink, code, headers, await encodeValue(list, format), head);
+      await sendComplete(request, sink, code, headers, await encodeValue(list, format), head);
       return;
     }
     case 'watch':
@@ -135,11 +135,11 @@ async function respondInPieces(
       return;
     case 'text':
       if (body.contentType !== '') headers['content-type'] = body.contentType;
-      await sendWhole(request, sink, code, headers, Buffer.from(body.text, 'utf8'), head);
+      await sendComplete(request, sink, code, headers, Buffer.from(body.text, 'utf8'), head);
       return;
     case 'bytes':
       headers['content-type'] = body.contentType;
-      await sendWhole(request, sink, code, headers, body.bytes, head);
+      await sendComplete(request, sink, code, headers, body.bytes, head);
       return;
     case 'stream':
       if (body.contentType !== '') headers['content-type'] = body.contentType;
@@ -173,7 +173,7 @@ async function encodeValue(value: unknown, format: ResponseFormat): Promise<Uint
   return Buffer.from(formatYaml(value), 'utf8');
 }
 
-async function sendWhole(
+async function sendComplete(
   request: ApiRequest | undefined,
   sink: ResponseSink,
   code: number,
@@ -227,7 +227,7 @@ async function sendList(
     let at = head.length;
     for (let index = 0; index < count; index++) at = list.copyItem(index, body, at);
     body.set(tail, at);
-    await sendWhole(request, sink, code, headers, body, request?.method === 'HEAD');
+    await sendComplete(request, sink, code, headers, body, request?.method === 'HEAD');
     return;
   }
   const compress = acceptsGzip(request);

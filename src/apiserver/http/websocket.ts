@@ -38,7 +38,7 @@ export async function sendOverWebSocket(
 ): Promise<void> {
   const { body, format } = response;
   if (body.kind !== 'watch' && body.kind !== 'stream')
-    throw new Error(`an answer of kind ${body.kind} is no stream`);
+    throw new Error(`a response of kind ${body.kind} is not a stream`);
   const accepted = await acceptWebSocket(
     message,
     socket,

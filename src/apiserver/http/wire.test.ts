@@ -214,8 +214,8 @@ describe.each([
   test('each response has an Audit-Id: a new one, or that of the request', async () => {
     const [one, other] = [await ask({ path: NAMESPACE }), await ask({ path: NAMESPACE })];
     expect(one.headers['audit-id']).not.toBe(other.headers['audit-id']);
-    const given = await ask({ path: NAMESPACE, headers: { 'audit-id': 'of the client' } });
-    expect(given.headers['audit-id']).toBe('of the client');
+    const withAuditId = await ask({ path: NAMESPACE, headers: { 'audit-id': 'of the client' } });
+    expect(withAuditId.headers['audit-id']).toBe('of the client');
   });
 
   test('a watch sends a line for each event', async () => {

@@ -11,9 +11,9 @@ import { AGE, CONTAINERS, NAME, SELECTOR, column, containerCells } from '../tabl
 /** The columns for the cells of `replicasCells`. */
 export const REPLICAS_COLUMNS: readonly TableColumn[] = [
   NAME,
-  column('Desired', 'Pods that there should be.', { type: 'integer' }),
-  column('Current', 'Pods that there are.', { type: 'integer' }),
-  column('Ready', 'Pods that are ready.', { type: 'integer' }),
+  column('Desired', 'Desired number of pods.', { type: 'integer' }),
+  column('Current', 'Number of existing pods.', { type: 'integer' }),
+  column('Ready', 'Number of ready pods.', { type: 'integer' }),
   AGE,
   ...CONTAINERS,
   SELECTOR,

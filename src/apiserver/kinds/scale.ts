@@ -59,7 +59,7 @@ export function scaleSubresource<T extends KubeObject>(
       get: async (context, name, options) => encoded(await store.get(context, name, options)),
       async update(context, name, update, options) {
         const { validate } = options;
-        const answer = await store.update(
+        const updated = await store.update(
           context,
           name,
           {
@@ -96,7 +96,7 @@ export function scaleSubresource<T extends KubeObject>(
             }),
           },
         );
-        return { object: encoded(answer.object), created: false };
+        return { object: encoded(updated.object), created: false };
       },
     },
   });

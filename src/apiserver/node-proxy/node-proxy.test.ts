@@ -168,7 +168,7 @@ describe('logs', () => {
     ],
     [500, 'it broke', 'InternalError', 'Internal error occurred: it broke'],
     [404, 'gone', 'NotFound', 'the server could not find the requested resource'],
-  ])('that the kubelet refuses with %i are refused', async (status, text, reason, message) => {
+  ])('with status %i of the kubelet are errors', async (status, text, reason, message) => {
     answer = (_request, response) => {
       response.writeHead(status);
       response.end(text);

@@ -68,9 +68,9 @@ export class NodeRelay {
 
   /** Returns the peer's response, whatever its code. The body is a stream. */
   async forward(request: ApiRequest, target: RelayTarget): Promise<ApiResponse> {
-    const answer = await this.#request(request, target);
+    const peerResponse = await this.#request(request, target);
     const headers: Record<string, string> = {};
-    for (const [name, value] of Object.entries(answer.headers)) {
+    for (const [name, value] of Object.entries(peerResponse.headers)) {
       if (
         value === undefined ||
         HOP_BY_HOP.has(name) ||
@@ -80,11 +80,11 @@ export class NodeRelay {
         continue;
       headers[name] = Array.isArray(value) ? value.join(', ') : value;
     }
-    const contentType = answer.headers['content-type'] ?? 'application/octet-stream';
+    const contentType = peerResponse.headers['content-type'] ?? 'application/octet-stream';
     return {
-      code: answer.statusCode ?? 502,
+      code: peerResponse.statusCode ?? 502,
       headers,
-      body: { kind: 'stream', contentType, stream: answer },
+      body: { kind: 'stream', contentType, stream: peerResponse },
     };
   }
 
@@ -94,14 +94,14 @@ export class NodeRelay {
     target: RelayTarget,
     contentType: string,
   ): Promise<ApiResponse> {
-    const answer = await this.#request(request, target);
-    const code = answer.statusCode ?? 502;
+    const peerResponse = await this.#request(request, target);
+    const code = peerResponse.statusCode ?? 502;
     if (code >= 300 && code < 400) {
-      answer.destroy();
+      peerResponse.destroy();
       throw apierrors.internalError('the kubelet answered with a redirect, which is not followed');
     }
-    if (code < 200 || code > 206) throw await failureOf(answer, target);
-    return { code: 200, body: { kind: 'stream', contentType, stream: answer } };
+    if (code < 200 || code > 206) throw await failureOf(peerResponse, target);
+    return { code: 200, body: { kind: 'stream', contentType, stream: peerResponse } };
   }
 
   /**
@@ -118,7 +118,7 @@ export class NodeRelay {
       connection: 'Upgrade',
       upgrade: request.headers['upgrade'] ?? '',
     };
-    const answer = await this.#exchange(request, target, (connection) =>
+    const exchanged = await this.#exchange(request, target, (connection) =>
       exchange({
         connection,
         method,
@@ -130,14 +130,14 @@ export class NodeRelay {
         upgrade: true,
       }),
     );
-    if (answer.kind === 'upgraded')
-      return { code: 101, body: { kind: 'taken', done: joinUpgraded(clock, upgrade, answer) } };
-    const code = answer.message.statusCode ?? 502;
+    if (exchanged.kind === 'upgraded')
+      return { code: 101, body: { kind: 'taken', done: joinUpgraded(clock, upgrade, exchanged) } };
+    const code = exchanged.message.statusCode ?? 502;
     if (code < 400) {
-      answer.message.destroy();
+      exchanged.message.destroy();
       throw apierrors.internalError(`invalid upgrade response: status code ${code}`);
     }
-    throw await failureOf(answer.message, target);
+    throw await failureOf(exchanged.message, target);
   }
 
   async #request(request: ApiRequest, target: RelayTarget): Promise<IncomingMessage> {
@@ -149,10 +149,10 @@ export class NodeRelay {
     if (body instanceof Uint8Array) headers['content-length'] = body.length;
     else if (body !== undefined && request.headers['content-length'] !== undefined)
       headers['content-length'] = request.headers['content-length'];
-    const answer = await this.#exchange(request, target, (connection) =>
+    const exchanged = await this.#exchange(request, target, (connection) =>
       exchange({ connection, method, path: target.path, headers, body, signal, clock }),
     );
-    return answer.message;
+    return exchanged.message;
   }
 
   async #exchange(

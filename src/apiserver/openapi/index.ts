@@ -48,7 +48,7 @@ const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2@v1.0+protobu
  */
 const PROTOBUF_TYPE_ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
-interface Found {
+interface FoundDocument {
   readonly document: OpenApiDocument | CompressedDocument;
   readonly contentType: string;
 }
@@ -73,7 +73,7 @@ export function createOpenApi({
   const binary = new V2Documents({ scheme, info, format: PROTOBUF_FORMAT });
 
   /** Returns the document for a request; undefined if the path is unknown. */
-  const find = async (path: string, accept: string): Promise<Found | undefined> => {
+  const find = async (path: string, accept: string): Promise<FoundDocument | undefined> => {
     const snapshot = catalog.snapshot();
     if (path === '/openapi/v2') {
       const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
@@ -101,7 +101,7 @@ export function createOpenApi({
     return index && { document: await documents.v3(index), contentType: JSON_TYPE };
   };
 
-  const answer = async (request: ApiRequest): Promise<ApiResponse> => {
+  const respond = async (request: ApiRequest): Promise<ApiResponse> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw apierrors.methodNotSupported(
         { group: '', resource: 'openapi' },
@@ -109,8 +109,8 @@ export function createOpenApi({
       );
     }
     const path = trimEnd(request.path, '/');
-    const found = await find(path, request.headers['accept'] ?? '');
-    if (found === undefined) {
+    const document = await find(path, request.headers['accept'] ?? '');
+    if (document === undefined) {
       const forwarded = remote.forwardV3(request, path.slice('/openapi/v3/'.length));
       if (forwarded !== undefined) return forwarded;
       return { code: 404, body: { kind: 'none' } };
@@ -118,14 +118,14 @@ export function createOpenApi({
     return servedDocument(
       request,
       path.startsWith('/openapi/v3/') ? path : undefined,
-      found.document,
-      found.contentType,
+      document.document,
+      document.contentType,
     );
   };
 
   return {
     handles: (path) => /^\/openapi\/v[23](\/|$)/.test(path),
-    handle: answer,
+    handle: respond,
   };
 }
 
@@ -222,8 +222,8 @@ class V3Documents {
     const documentV3 = (): Steps<OpenApiSchema> => this.#documentV3(index);
     const documents = hash === undefined ? this.#v3 : this.#v3OfCustomKinds;
     function* make(): Steps<OpenApiDocument> {
-      const made = yield* jsonDocument(yield* documentV3());
-      return hash === undefined ? made : { ...made, hash };
+      const document = yield* jsonDocument(yield* documentV3());
+      return hash === undefined ? document : { ...document, hash };
     }
     return kept(documents, index, () => runStepsInTurns(make()));
   }
@@ -276,10 +276,10 @@ function ofSnapshot<Others extends object>(
   documents: Merged<Others>,
   snapshot: CatalogSnapshot,
 ): WeakMap<Others, Promise<OpenApiDocument>> {
-  let found = documents.get(snapshot);
-  if (found === undefined) {
-    found = new WeakMap();
-    documents.set(snapshot, found);
+  let byRemote = documents.get(snapshot);
+  if (byRemote === undefined) {
+    byRemote = new WeakMap();
+    documents.set(snapshot, byRemote);
   }
-  return found;
+  return byRemote;
 }

@@ -69,7 +69,7 @@ function hexOf(digest: Buffer): string {
 export function kept<K extends object>(
   documents: {
     get(key: K): Promise<OpenApiDocument> | undefined;
-    set(key: K, made: Promise<OpenApiDocument>): unknown;
+    set(key: K, document: Promise<OpenApiDocument>): unknown;
   },
   key: K,
   make: () => Promise<OpenApiDocument>,

@@ -58,7 +58,7 @@ afterAll(() => t.stop());
 const get = (path: string, headers: Record<string, string> = {}): Promise<RawResponse> =>
   send(t.server, { path, headers });
 
-interface Found {
+interface FoundOperation {
   readonly path: string;
   readonly method: string;
   readonly operation: Operation;
@@ -66,7 +66,7 @@ interface Found {
 }
 
 /** Returns all operations with resolved parameters. */
-function operationsOf(document: DocumentV2): Found[] {
+function operationsOf(document: DocumentV2): FoundOperation[] {
   const resolved = (parameter: Parameter): Parameter =>
     parameter.$ref === undefined
       ? parameter
@@ -84,13 +84,13 @@ function operationsOf(document: DocumentV2): Found[] {
 }
 
 function references(document: unknown, prefix: string): Set<string> {
-  const found = new Set<string>();
+  const names = new Set<string>();
   JSON.stringify(document, (key, value: unknown) => {
     // A field may also be named $ref.
-    if (key === '$ref' && typeof value === 'string') found.add(value.slice(prefix.length));
+    if (key === '$ref' && typeof value === 'string') names.add(value.slice(prefix.length));
     return value;
   });
-  return found;
+  return names;
 }
 
 describe('version 2', () => {
@@ -165,13 +165,13 @@ describe('version 2', () => {
         resources: { name: string; kind: string; verbs: string[] }[];
       };
       for (const resource of resources) {
-        const found = actions.get(`${name}_v1 ${resource.name}`) ?? new Set();
-        if (found.has('connect')) continue;
+        const described = actions.get(`${name}_v1 ${resource.name}`) ?? new Set();
+        if (described.has('connect')) continue;
         for (const verb of resource.verbs) {
           expect({
             resource: resource.name,
-            found: [...found],
-            has: found.has(verbs[verb] ?? verb),
+            described: [...described],
+            has: described.has(verbs[verb] ?? verb),
           }).toMatchObject({
             has: true,
           });
@@ -196,7 +196,7 @@ describe('version 2', () => {
     [PROTOBUF_ANSWERED, PROTOBUF_ANSWERED],
     [`${PROTOBUF}, application/json;q=0.5`, PROTOBUF_ANSWERED],
     ['text/html', 406],
-  ])('for who accepts %j', async (accept, expected) => {
+  ])('for requests that accept %j', async (accept, expected) => {
     const answer = await get('/openapi/v2', accept === '' ? {} : { accept });
     expect(answer.code === 200 ? answer.headers['content-type'] : answer.code).toBe(expected);
   });
@@ -323,7 +323,7 @@ describe.skipIf(!existsSync(reference))(
   'the published document (skipped where ../shared/reference is not at hand)',
   () => {
     /** Removes descriptions, which are not upstream's. */
-    const comparable = ({ operation, parameters }: Found): unknown => ({
+    const comparable = ({ operation, parameters }: FoundOperation): unknown => ({
       operationId: operation.operationId,
       tags: operation.tags,
       schemes: operation.schemes,
@@ -347,19 +347,19 @@ describe.skipIf(!existsSync(reference))(
 
     test('has the same operations', () => {
       const published = new Map(
-        operationsOf(JSON.parse(readFileSync(reference, 'utf8')) as DocumentV2).map((found) => [
-          `${found.method} ${found.path}`,
-          found,
+        operationsOf(JSON.parse(readFileSync(reference, 'utf8')) as DocumentV2).map((operation) => [
+          `${operation.method} ${operation.path}`,
+          operation,
         ]),
       );
       const ours = operationsOf(v2);
-      for (const found of ours) {
-        const key = `${found.method} ${found.path}`;
-        const theirs = published.get(key);
-        expect(theirs, key).toBeDefined();
-        expect({ key, operation: comparable(found) }).toEqual({
+      for (const own of ours) {
+        const key = `${own.method} ${own.path}`;
+        const upstream = published.get(key);
+        expect(upstream, key).toBeDefined();
+        expect({ key, operation: comparable(own) }).toEqual({
           key,
-          operation: comparable(theirs!),
+          operation: comparable(upstream!),
         });
       }
       expect(ours.length).toBeGreaterThan(180);

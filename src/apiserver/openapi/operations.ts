@@ -69,36 +69,52 @@ const inPath = (name: string, description: string): Parameter => ({
   description,
 });
 
-const PRETTY = query('pretty', 'string', 'Indent the output for people if it is true.');
-const DRY_RUN = query('dryRun', 'string', 'All: go through every stage, but store nothing.');
+const PRETTY = query('pretty', 'string', 'If true, the output is indented.');
+const DRY_RUN = query(
+  'dryRun',
+  'string',
+  'All: the request is processed completely, but nothing is stored.',
+);
 const FIELD_MANAGER = query(
   'fieldManager',
   'string',
-  'Name of the actor that makes the change, 128 printable characters at most.',
+  'The name of the manager that makes the change, at most 128 printable characters.',
 );
 const FIELD_VALIDATION = query(
   'fieldValidation',
   'string',
-  'What to do about unknown and duplicate fields: Ignore, Warn or Strict.',
+  'The handling of unknown and duplicate fields: Ignore, Warn or Strict.',
 );
-const FORCE = query('force', 'boolean', 'With an apply patch: take fields over that others own.');
+const FORCE = query(
+  'force',
+  'boolean',
+  'For an apply patch: take over fields that other managers own.',
+);
 const SELECTION = [
-  query('labelSelector', 'string', 'Only objects whose labels match.'),
-  query('fieldSelector', 'string', 'Only objects whose fields match.'),
+  query('labelSelector', 'string', 'Restricts the objects by their labels.'),
+  query('fieldSelector', 'string', 'Restricts the objects by their fields.'),
 ];
 const LIST = [
   PRETTY,
   ...SELECTION,
-  query('limit', 'integer', 'At most so many items; the answer says how to go on.'),
+  query(
+    'limit',
+    'integer',
+    'The maximum number of items. The response has a continue token for the next page.',
+  ),
   query('continue', 'string', 'The continue token of the previous page.'),
-  query('resourceVersion', 'string', 'How new the answer must be, or from where a watch begins.'),
-  query('resourceVersionMatch', 'string', 'How resourceVersion is meant: Exact or NotOlderThan.'),
-  query('timeoutSeconds', 'integer', 'End the call after so many seconds.'),
-  query('sendInitialEvents', 'boolean', 'Begin a watch with the objects that there are.'),
+  query(
+    'resourceVersion',
+    'string',
+    'The minimum revision of a read, or the revision from which a watch begins.',
+  ),
+  query('resourceVersionMatch', 'string', 'The meaning of resourceVersion: Exact or NotOlderThan.'),
+  query('timeoutSeconds', 'integer', 'The timeout of the request in seconds.'),
+  query('sendInitialEvents', 'boolean', 'Begins a watch with the existing objects.'),
 ];
 const WATCH = [
-  query('watch', 'boolean', 'Stream changes instead of answering a list.'),
-  query('allowWatchBookmarks', 'boolean', 'Send bookmarks while nothing happens.'),
+  query('watch', 'boolean', 'Returns a stream of changes instead of a list.'),
+  query('allowWatchBookmarks', 'boolean', 'Allows bookmark events in a watch.'),
 ];
 const DELETE = [
   PRETTY,
@@ -106,34 +122,34 @@ const DELETE = [
   query(
     'gracePeriodSeconds',
     'integer',
-    'Seconds until the object is deleted by force; 0: at once.',
+    'The seconds until the object is deleted by force; 0: at once.',
   ),
   query('orphanDependents', 'boolean', 'The older form of propagationPolicy.'),
   query(
     'propagationPolicy',
     'string',
-    'What becomes of dependents: Orphan, Background or Foreground.',
+    'The handling of dependents: Orphan, Background or Foreground.',
   ),
 ];
 const WRITE = [PRETTY, DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
 /** Descriptions of options of connections that have no description in a schema. */
 const OPTIONS: Readonly<Record<string, string>> = {
-  command: 'What to run, without a shell: the program, then its arguments, one parameter each.',
-  container: 'The container. Default: the only one, or that of an annotation.',
-  follow: 'Go on with what is written later.',
-  insecureSkipTLSVerifyBackend: 'Do not check whose certificate the kubelet shows.',
-  limitBytes: 'At most so many bytes.',
-  path: 'What is asked of the other side.',
+  command: 'The command to run, without a shell: program and arguments, one parameter each.',
+  container: 'The container. Default: the only container, or the one in an annotation.',
+  follow: 'Streams later output, too.',
+  insecureSkipTLSVerifyBackend: 'Skips the verification of the kubelet’s certificate.',
+  limitBytes: 'The maximum number of bytes.',
+  path: 'The path behind the proxy.',
   ports: 'The ports to forward to.',
-  previous: 'Of the container that ran before.',
-  sinceSeconds: 'Only what was written in the last so many seconds.',
-  stderr: 'Pass on what it writes to standard error.',
-  stdin: 'Pass standard input to it.',
-  stdout: 'Pass on what it writes to standard output.',
-  stream: 'Only what was written to this stream: All, Stdout or Stderr.',
-  tailLines: 'Only so many lines from the end.',
-  timestamps: 'Begin each line with its time.',
-  tty: 'Give it a terminal.',
+  previous: 'Returns the log of the previous container.',
+  sinceSeconds: 'Restricts the log to the last seconds.',
+  stderr: 'Connects standard error.',
+  stdin: 'Connects standard input.',
+  stdout: 'Connects standard output.',
+  stream: 'The stream of the log: All, Stdout or Stderr.',
+  tailLines: 'The number of lines from the end of the log.',
+  timestamps: 'Begins each line with its time.',
+  tty: 'Allocates a terminal.',
 };
 function optionsOf(codec: QueryCodec | undefined): readonly Parameter[] {
   return (codec?.parameters ?? []).map(({ name, type, description }) =>
@@ -173,7 +189,7 @@ export function discoveryOperations(
     tag: string,
     kind: string,
   ): Operation => {
-    const answer = commonType(scheme, kind);
+    const responseType = commonType(scheme, kind);
     return {
       path,
       method: 'get',
@@ -181,7 +197,7 @@ export function discoveryOperations(
       description,
       tag,
       parameters: [],
-      ...(answer !== undefined && { answer }),
+      ...(responseType !== undefined && { answer: responseType }),
       codes: [200],
       consumes: OBJECTS,
       produces: OBJECTS,
@@ -255,7 +271,7 @@ class ResourceContext {
     const item = `${collection}/{name}`;
     const operations: Operation[] = [];
     if (rest.list !== undefined) {
-      const answers = { answer: list, produces: this.#lists() };
+      const responses = { answer: list, produces: this.#lists() };
       operations.push(
         this.#make(
           collection,
@@ -264,7 +280,7 @@ class ResourceContext {
           `list${this.#idGroup}${this.#scope()}${kind}`,
           `List objects of kind ${kind}.`,
           [...LIST, ...WATCH],
-          answers,
+          responses,
         ),
       );
       if (type.namespaced) {
@@ -276,7 +292,7 @@ class ResourceContext {
             `list${this.#idGroup}${kind}ForAllNamespaces`,
             `List objects of kind ${kind} in all namespaces.`,
             [...LIST, ...WATCH],
-            answers,
+            responses,
           ),
         );
       }
@@ -372,7 +388,7 @@ class ResourceContext {
   #oldWatches(): Operation[] {
     const type = this.#type;
     const { kind } = type;
-    const answers = { answer: commonType(this.#scheme, 'WatchEvent'), produces: this.#lists() };
+    const responses = { answer: commonType(this.#scheme, 'WatchEvent'), produces: this.#lists() };
     const make = (path: string, action: string, id: string, what: string): Operation =>
       this.#make(
         `${this.#root}/watch/${path}`,
@@ -381,7 +397,7 @@ class ResourceContext {
         `watch${this.#idGroup}${id}`,
         `Watch ${what}. Deprecated: use the parameter watch of the list instead.`,
         [...LIST, ...WATCH],
-        answers,
+        responses,
       );
     const collection = type.namespaced ? `namespaces/{namespace}/${type.resource}` : type.resource;
     return [
@@ -416,9 +432,9 @@ class ResourceContext {
         this.#scheme.codecOf({ ...kind, kind: `${type.kind}${suffix}Options` })?.query,
       );
       const id = `read${this.#idGroup}${this.#scope()}${type.kind}${suffix}`;
-      const answers = { produces: ['text/plain', ...OBJECTS] };
+      const responses = { produces: ['text/plain', ...OBJECTS] };
       return [
-        this.#make(path, 'get', 'get', id, `Read ${what}.`, [PRETTY, ...options], answers, kind),
+        this.#make(path, 'get', 'get', id, `Read ${what}.`, [PRETTY, ...options], responses, kind),
       ];
     }
     const options = optionsOf(codec.query);
@@ -538,7 +554,7 @@ class ResourceContext {
       parameters: [
         ...(path.includes('{namespace}') ? [inPath('namespace', 'The namespace.')] : []),
         ...(path.includes('{name}') ? [inPath('name', `The name of the ${this.#type.kind}.`)] : []),
-        ...(path.includes('{path}') ? [inPath('path', 'What is asked of the other side.')] : []),
+        ...(path.includes('{path}') ? [inPath('path', 'The path behind the proxy.')] : []),
         ...parameters,
       ],
       ...(rest.body !== undefined && { body: rest.body }),

@@ -28,9 +28,9 @@ export function servedDocument(
   const { hash } = document;
   const etag = `"${hash}"`;
   const headers: Record<string, string> = { etag, vary: 'Accept' };
-  const asked = request.query.get('hash') ?? '';
-  if (asked !== '' && path !== undefined) {
-    if (asked !== hash)
+  const requestedHash = request.query.get('hash') ?? '';
+  if (requestedHash !== '' && path !== undefined) {
+    if (requestedHash !== hash)
       return { code: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
     // A client that requests a document by its hash may cache it permanently.
     headers['cache-control'] = 'public, immutable';

@@ -27,16 +27,16 @@ const graceful: DeleteStrategy<KubeObject> = {
   gracePeriodSeconds: (_object, requested) => requested ?? 30,
 };
 const decide = (
-  given: KubeObject,
+  target: KubeObject,
   options: Partial<DeleteOptions> = {},
   strategy: DeleteStrategy<KubeObject> = {},
-) => decideDeletion(given, { dryRun: false, ...options }, strategy, context);
+) => decideDeletion(target, { dryRun: false, ...options }, strategy, context);
 const marked = (
-  given: KubeObject,
+  target: KubeObject,
   options: Partial<DeleteOptions> = {},
   strategy: DeleteStrategy<KubeObject> = {},
 ) => {
-  const decision = decide(given, options, strategy);
+  const decision = decide(target, options, strategy);
   return decision.action === 'mark' ? decision.object.metadata : decision.action;
 };
 
@@ -140,9 +140,9 @@ describe('decideDeletion', () => {
     let prepared = 0;
     const strategy: DeleteStrategy<KubeObject> = {
       hasPendingFinalizers: () => true,
-      prepareForDelete: (given) => {
+      prepareForDelete: (deleted) => {
         prepared++;
-        return given;
+        return deleted;
       },
     };
     const first = decide(object(), {}, strategy);
@@ -152,10 +152,10 @@ describe('decideDeletion', () => {
   });
 
   test('does not modify its arguments', () => {
-    const given = object({ finalizers: ['a/b'] });
-    const copy = structuredClone(given);
-    decide(given, { propagationPolicy: 'Foreground' }, graceful);
-    expect(given).toEqual(copy);
+    const original = object({ finalizers: ['a/b'] });
+    const copy = structuredClone(original);
+    decide(original, { propagationPolicy: 'Foreground' }, graceful);
+    expect(original).toEqual(copy);
   });
 });
 

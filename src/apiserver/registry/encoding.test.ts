@@ -93,15 +93,18 @@ describe('ObjectCache', () => {
 
   test('does not decode objects that it has encoded, for any first reader', () => {
     const cache = new ObjectCache({ format });
-    const made = { metadata: { name: 'b', uid: 'u', creationTimestamp: '' }, data: { key: 'x' } };
+    const written = {
+      metadata: { name: 'b', uid: 'u', creationTimestamp: '' },
+      data: { key: 'x' },
+    };
     const kv: KeyValue = {
       key: '/registry/things/b',
-      value: cache.encode(made as never) as Uint8Array,
+      value: cache.encode(written as never) as Uint8Array,
       createRevision: 2,
       modRevision: 2,
     };
     const object = read(cache, kv).object();
-    expect((object as object as typeof made).data).toBe(made.data);
+    expect((object as object as typeof written).data).toBe(written.data);
     expect(object).toMatchObject({
       kind: format.kind,
       metadata: { name: 'b', resourceVersion: '2' },
@@ -142,13 +145,13 @@ describe('ObjectCache', () => {
   test('shrinks when states are not read again, and grows when they are', () => {
     const cache = new ObjectCache({ format, limitBytes: 10_000_000 });
     const write = (name: string): KeyValue => {
-      const made = {
+      const written = {
         metadata: { name, uid: 'u', creationTimestamp: '' },
         data: { key: 'x'.repeat(1000) },
       };
       const kv = {
         key: `/registry/things/${name}`,
-        value: cache.encode(made as never) as Uint8Array,
+        value: cache.encode(written as never) as Uint8Array,
         createRevision: 2,
         modRevision: 2,
       };
@@ -289,7 +292,7 @@ describe('an ObjectCache of a kind with versions', () => {
         objects.map((object) => ({ ...object, apiVersion: 'apps/v2', kind: 'Other' })),
       'conversion of Thing to apps/v2 returned an object of kind Other at index 0',
     ],
-  ])('answers 500 for a converter that %s', async (_, convert, message) => {
+  ])('returns 500 for a converter that %s', async (_, convert, message) => {
     const cache = new ObjectCache({ format: v2, converter: { convert } });
     const failure = await Promise.resolve()
       .then(() => cache.read(inV1('a', 1)))

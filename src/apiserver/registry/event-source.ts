@@ -192,7 +192,7 @@ export class EventSource {
         limit: (this.#config.queueLimit ?? 10_000) + (subscription.initial?.length ?? 0),
         // The watch ends as if it had timed out, and its client resumes from there.
         onOverflow: (queue) => {
-          this.#config.logger.debug('a watcher did not keep up and was cut off', {
+          this.#config.logger.debug('watch: watcher did not keep up, ending its watch', {
             prefix: this.#config.prefix,
           });
           this.#remove(subscriber);
@@ -284,7 +284,7 @@ export class EventSource {
     if (this.#watch !== watch) return;
     // Without the storage's events watchers would miss changes, so all watches end and their
     // clients start again.
-    this.#config.logger.debug('watch on the storage ended', {
+    this.#config.logger.debug('watch: storage watch ended, ending all watches of the resource', {
       prefix: this.#config.prefix,
       err: failure,
     });
@@ -394,15 +394,15 @@ export class EventSource {
       for await (const event of watch) {
         // More events of a started revision may follow. Such a revision is delivered completely
         // from here or from the history.
-        const known = event.type === 'progress' ? event.revision : event.revision - 1;
+        const delivered = event.type === 'progress' ? event.revision : event.revision - 1;
         if (
-          known >= this.#historyStart &&
-          known >= replayed &&
+          delivered >= this.#historyStart &&
+          delivered >= replayed &&
           this.#watch !== undefined &&
           !subscriber.queue.ended
         ) {
-          subscriber.afterRevision = Math.max(subscriber.afterRevision, known);
-          subscriber.sentRevision = Math.max(subscriber.sentRevision, known);
+          subscriber.afterRevision = Math.max(subscriber.afterRevision, delivered);
+          subscriber.sentRevision = Math.max(subscriber.sentRevision, delivered);
           this.#join(subscriber);
           return;
         }

@@ -62,12 +62,12 @@ export async function listObjects(
   const revision = token === undefined ? (exact ? requested : 0) : Math.max(token.revision, 0);
   try {
     const scope = scopeOf(listed, namespace, selection);
-    const answer = await listScope(listed, scope, options, token, revision);
+    const newestList = await listScope(listed, scope, options, token, revision);
     // For 'not older than' the newest state is read, and must be new enough.
-    if (requested > Number(answer.resourceVersion)) {
-      throw apierrors.tooLargeResourceVersion(requested, answer.resourceVersion, 1);
+    if (requested > Number(newestList.resourceVersion)) {
+      throw apierrors.tooLargeResourceVersion(requested, newestList.resourceVersion, 1);
     }
-    return answer;
+    return newestList;
   } catch (error) {
     if (token !== undefined && error instanceof StorageError && error.reason === 'Expired')
       throw expiredContinue(token);
@@ -192,14 +192,14 @@ async function readNamed(
     const namespace = first.key.slice(prefix.length, first.key.indexOf('/', prefix.length));
     const key = `${prefix}${namespace}/${name}`;
     const isPast = startAfter !== undefined && key <= startAfter;
-    const found = isPast
+    const item = isPast
       ? undefined
       : first.key === key
         ? first
         : await storage.get(key, { revision: at });
-    if (found !== undefined) {
+    if (item !== undefined) {
       if (limit > 0 && items.length === limit) return { items, revision: at, remaining: 1 };
-      items.push(found);
+      items.push(item);
     }
     // '0' follows '/', so this is after every key of the namespace.
     from = `${prefix}${namespace}0`;

@@ -35,8 +35,8 @@ export function fillForCreate<T extends KubeObject>(
   generation: number | undefined,
 ): T {
   const metadata: Record<string, unknown> = {};
-  const given = object.metadata as object as Readonly<Record<string, unknown>>;
-  for (const key in given) if (!NOT_FROM_CLIENTS.has(key)) metadata[key] = given[key];
+  const sentMetadata = object.metadata as object as Readonly<Record<string, unknown>>;
+  for (const key in sentMetadata) if (!NOT_FROM_CLIENTS.has(key)) metadata[key] = sentMetadata[key];
   metadata['uid'] = random.uuid();
   metadata['creationTimestamp'] = formatTime(now);
   if (generation !== undefined) metadata['generation'] = generation;

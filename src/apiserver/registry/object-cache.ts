@@ -213,8 +213,8 @@ export class ObjectCache implements StateDecoder {
   /** Decodes a state in the served version. */
   decode(kv: KeyValue): DecodedObject {
     const newest = this.#find(kv.key);
-    const known = stateOf(newest, kv);
-    if (known !== undefined) return known;
+    const cached = stateOf(newest, kv);
+    if (cached !== undefined) return cached;
     const encodedFrom = this.#takeEncodedFrom(kv);
     const object = this.#shared(
       encodedFrom ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision),
@@ -227,8 +227,8 @@ export class ObjectCache implements StateDecoder {
 
   /** Returns the protobuf of a state. `codec`: the codec of the kind of this cache. */
   encodeProtobuf(kv: KeyValue, codec: ProtobufCodec): Buffer {
-    const known = this.#protobuf.get(kv.value);
-    if (known?.revision === kv.modRevision) return known.bytes;
+    const cached = this.#protobuf.get(kv.value);
+    if (cached?.revision === kv.modRevision) return cached.bytes;
     const encoded = codec.encode(this.decode(kv).object);
     // The buffer is outside of Node's pool: it lives as long as the state, and would keep the
     // pool's whole slab in memory.

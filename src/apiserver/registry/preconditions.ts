@@ -73,14 +73,14 @@ export function checkVersion(
   allowUnconditional: boolean,
 ): void {
   const { name } = old.metadata;
-  const given = object.metadata.resourceVersion ?? '';
-  if (given === '' || given === '0') {
+  const resourceVersion = object.metadata.resourceVersion ?? '';
+  if (resourceVersion === '' || resourceVersion === '0') {
     if (allowUnconditional) return;
     const at = new FieldPath('metadata', 'resourceVersion');
     // Only this message has the resource in the place of the kind.
     const named = { group: type.group, resource: type.resource, kind: type.resource };
     throw apierrors.invalid(named, name, [field.invalid(at, 0, 'must be specified for an update')]);
   }
-  if (given !== old.metadata.resourceVersion)
+  if (resourceVersion !== old.metadata.resourceVersion)
     throw apierrors.conflict(type, name, apierrors.OPTIMISTIC_LOCK_MESSAGE);
 }

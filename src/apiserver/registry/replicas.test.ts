@@ -90,8 +90,8 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
       'behavior; a DNS label is recommended: [must not contain dots]';
     const label =
       'spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead';
-    const made = await api.post(path, manifest('a.b', { template: { ...template, spec } }));
-    expect(made.warnings).toEqual([name, label]);
+    const created = await api.post(path, manifest('a.b', { template: { ...template, spec } }));
+    expect(created.warnings).toEqual([name, label]);
     expect((await api.patch(`${path}/a.b`, { metadata: { labels: { x: 'z' } } })).warnings).toEqual(
       [],
     );

@@ -520,10 +520,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     };
     try {
       if (options.dryRun) {
-        const answer = await this.#dryRunUpdate(key, decide, attempt);
+        const dryRunResult = await this.#dryRunUpdate(key, decide, attempt);
         await attempt.reservation?.rollback();
         context.warnings.push(...attempt.warnings);
-        return answer;
+        return dryRunResult;
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
       if (attempt.reservation !== undefined) await attempt.reservation.commit();
@@ -537,7 +537,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
           created: result.previous === undefined,
         };
       }
-      await this.#gone(key, object!);
+      await this.#deleted(key, object!);
       return { object: this.#lastState(object!, result.revision), created: false };
     } catch (error) {
       if (!isOutcomeUnknown(error)) await attempt.reservation?.rollback();
@@ -671,7 +671,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (options.dryRun) {
         const decision = await decide(await this.#storage.get(key));
         if (decision.action === 'delete')
-          return { object: this.#deletionAnswer(shown!), deleted: true };
+          return { object: this.#deletionResult(shown!), deleted: true };
         return { object: new FreshObject(marked ?? old), deleted: false };
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
@@ -683,8 +683,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         };
       }
       const last = old!;
-      await this.#gone(key, last);
-      return { object: this.#deletionAnswer(shown ?? last, result.revision), deleted: true };
+      await this.#deleted(key, last);
+      return { object: this.#deletionResult(shown ?? last, result.revision), deleted: true };
     } catch (error) {
       throw storageToStatus(error, { resource: this.type, name });
     }
@@ -699,10 +699,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     options: DeleteOptions,
     list: ListOptions,
   ): Promise<ListAnswer> {
-    const found = await this.#list(context.namespace, list);
-    const pending = found.items.values();
+    const selected = await this.#list(context.namespace, list);
+    const pending = selected.items.values();
     const deleted: EncodedObject[] = [];
-    const work = async (): Promise<void> => {
+    const deleteNext = async (): Promise<void> => {
       for (const item of pending) {
         const { name, namespace } = (item.object() as KubeObject).metadata;
         try {
@@ -714,9 +714,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       }
     };
     await Promise.all(
-      Array.from({ length: Math.min(COLLECTION_WORKERS, found.items.length) }, work),
+      Array.from({ length: Math.min(COLLECTION_WORKERS, selected.items.length) }, deleteNext),
     );
-    return { ...found, items: deleted };
+    return { ...selected, items: deleted };
   }
 
   #read(namespace: string, name: string): Awaitable<KeyValue | undefined> {
@@ -834,12 +834,12 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     );
   }
 
-  async #gone(key: string, object: T): Promise<void> {
+  async #deleted(key: string, object: T): Promise<void> {
     this.#cache.forget(key);
     await this.strategy.afterDelete?.(object);
   }
 
-  #deletionAnswer(object: T, revision?: number): EncodedObject {
+  #deletionResult(object: T, revision?: number): EncodedObject {
     if (this.strategy.returnDeletedObject === true) {
       return revision === undefined ? new FreshObject(object) : this.#lastState(object, revision);
     }

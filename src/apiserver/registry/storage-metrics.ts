@@ -114,7 +114,7 @@ export class StorageMetrics {
   }
 
   #failed(err: unknown): string {
-    this.#logger.warn('metrics: the storage could not be asked for its size', { err });
+    this.#logger.warn('metrics: reading the size of the storage failed', { err });
     return '';
   }
 }

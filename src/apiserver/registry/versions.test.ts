@@ -161,13 +161,13 @@ const listed = async (
 ): Promise<string[]> => (await store.list(context, { ...all, ...options })).items.map(textOf);
 
 async function pages(store: ResourceStore<Lamp>, limit: number): Promise<string[][]> {
-  const found: string[][] = [];
+  const pages: string[][] = [];
   for (let next: string | undefined = ''; next !== undefined;) {
     const page = await store.list(context, { ...all, limit, continue: next });
-    found.push(page.items.map(textOf));
+    pages.push(page.items.map(textOf));
     next = page.continue;
   }
-  return found;
+  return pages;
 }
 
 async function take(stream: WatchStream<EncodedWatchEvent>, count: number): Promise<string[]> {
@@ -472,8 +472,8 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       });
       expect(textOf(held.object)).toBe('hall-2 example.com/v2 hue=red');
       expect(await stored(storage)).toContain('hall-2 example.com/v2');
-      const gone = await v1.deleteCollection(context, { dryRun: false }, all);
-      expect(gone.items.map(textOf).sort()).toEqual(
+      const deleted = await v1.deleteCollection(context, { dryRun: false }, all);
+      expect(deleted.items.map(textOf).sort()).toEqual(
         OLD.slice(1).map((name) => `${name} example.com/v1 color=red`),
       );
       expect(await listed(v1)).toEqual(['hall-2 example.com/v1 color=red']);
@@ -679,12 +679,12 @@ describe('conversions that fail or are slow', () => {
     const slow = await watch(v2, { resourceVersion: revision });
     const other = await watch(old, { resourceVersion: revision });
     const names = Array.from({ length: 12 }, (_, index) => `l${String(index).padStart(2, '0')}`);
-    const ofOther = take(other, names.length);
+    const otherEvents = take(other, names.length);
     for (const name of names) {
       await inV1(name);
       await nextTurn();
     }
-    expect(await ofOther).toHaveLength(names.length);
+    expect(await otherEvents).toHaveLength(names.length);
     release();
     const first = await take(slow, names.length);
     expect(first.length).toBeGreaterThan(0);

@@ -174,8 +174,11 @@ export class ClusterIpRepair {
   }
 
   async #reconcileService(key: string): Promise<ReconcileResult> {
-    const known = this.#services.lister.getByKey(key);
-    if (known === undefined || looksRight(known, (name) => this.#addresses.lister.getByKey(name)))
+    const cachedService = this.#services.lister.getByKey(key);
+    if (
+      cachedService === undefined ||
+      looksRight(cachedService, (name) => this.#addresses.lister.getByKey(name))
+    )
       return reconciled;
     const { namespace, name } = splitKey(key);
     const service = await unlessMissing(
@@ -186,8 +189,11 @@ export class ClusterIpRepair {
   }
 
   async #reconcileAddress(name: string): Promise<ReconcileResult> {
-    const known = this.#addresses.lister.getByKey(name);
-    if (known === undefined || looksNeeded(known, (key) => this.#services.lister.getByKey(key)))
+    const cachedAddress = this.#addresses.lister.getByKey(name);
+    if (
+      cachedAddress === undefined ||
+      looksNeeded(cachedAddress, (key) => this.#services.lister.getByKey(key))
+    )
       return reconciled;
     return this.#mendAddress(name);
   }

@@ -27,8 +27,8 @@ export interface DefaultServiceCidrConfig {
 
 export class DefaultServiceCidr {
   readonly #config: DefaultServiceCidrConfig;
-  #toldOfMismatch = false;
-  #toldOfNotReady = false;
+  #reportedMismatch = false;
+  #reportedNotReady = false;
 
   constructor(config: DefaultServiceCidrConfig) {
     this.#config = config;
@@ -71,8 +71,8 @@ export class DefaultServiceCidr {
     const { client, clock, cidrs, logger } = this.#config;
     const present = range.spec.cidrs ?? [];
     if (!deepEqual(present, cidrs)) {
-      if (this.#toldOfMismatch) return;
-      this.#toldOfMismatch = true;
+      if (this.#reportedMismatch) return;
+      this.#reportedMismatch = true;
       logger.warn('the ServiceCIDR kubernetes differs from the service range of this server', {
         stored: present,
         given: cidrs,
@@ -88,9 +88,9 @@ export class DefaultServiceCidr {
     if (ready?.status === 'True') return;
     if (ready?.status === 'False') {
       // The condition was set to False on purpose.
-      if (!this.#toldOfNotReady)
+      if (!this.#reportedNotReady)
         this.#warn(range, ready.reason, `Configuration matches, but ${ready.message}`);
-      this.#toldOfNotReady = true;
+      this.#reportedNotReady = true;
       return;
     }
     const condition = {

@@ -47,7 +47,7 @@ export class NodePortRepair {
       await clock.sleep(INTERVAL_MS, signal).catch(() => undefined);
       if (signal.aborted) return;
       await this.check().catch((error: unknown) =>
-        logger.warn('node ports could not be checked', { err: error }),
+        logger.warn('service repair: checking node ports failed, retrying', { err: error }),
       );
     }
   }
@@ -90,7 +90,7 @@ export class NodePortRepair {
       }
       return;
     }
-    logger.warn('node ports could not be checked: they change all the time');
+    logger.warn('checking node ports failed: they changed during every attempt');
   }
 }
 
@@ -106,22 +106,22 @@ function count(
   const counted = new PortBits(stored.range);
   const findings: Finding[] = [];
   for (const service of services) {
-    const tell = (reason: string, message: string): number =>
+    const report = (reason: string, message: string): number =>
       findings.push({ service, reason, message });
     for (const port of portsOf(service)) {
       if (!counted.inRange(port)) {
         const range = formatPortRange(stored.range);
-        tell(
+        report(
           'PortOutOfRange',
           `Port ${port} is not within the port range ${range}; please recreate service`,
         );
       } else if (!counted.take(port)) {
-        tell(
+        report(
           'PortAlreadyAllocated',
           `Port ${port} was assigned to multiple services; please recreate service`,
         );
       } else if (!stored.taken.has(port))
-        tell('PortNotAllocated', `Port ${port} is not allocated; repairing`);
+        report('PortNotAllocated', `Port ${port} is not allocated; repairing`);
     }
   }
   const leaks = new Map<number, number>();

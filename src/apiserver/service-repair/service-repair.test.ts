@@ -70,7 +70,7 @@ describe('an address', () => {
       { spec: { parentRef: { group: 'example.org', resource: 'gateways', name: 'g' } } },
     ],
     ['of a service that does not exist', ipAddressFor(AT, { namespace: 'default', name: 'ghost' })],
-  ])('%s goes to the service that has it', async (_, object) => {
+  ])('%s is changed to the service with the address', async (_, object) => {
     await create('a', { clusterIP: AT });
     await t.server.stop();
     await t.storage.delete(`/registry/ipaddresses/${AT}`);

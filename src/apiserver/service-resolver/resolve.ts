@@ -58,8 +58,8 @@ export function servicePort(
   { metadata, spec }: Service,
   port: number,
 ): Immutable<core.ServicePort> {
-  const found = spec.ports?.find((candidate) => candidate.port === port);
-  if (found !== undefined) return found;
+  const match = spec.ports?.find((candidate) => candidate.port === port);
+  if (match !== undefined) return match;
   throw apierrors.serviceUnavailable(
     `no service port ${port} found for service ${JSON.stringify(metadata.name)}`,
   );

@@ -39,10 +39,10 @@ export function joined(values: readonly string[] | undefined, none = '<none>'): 
 
 /** The wide columns of a pod template, for the cells of `containerCells`. */
 export const CONTAINERS: readonly TableColumn[] = [
-  column('Containers', 'Names of the containers of the template.', { wide: true }),
-  column('Images', 'Images of the containers of the template.', { wide: true }),
+  column('Containers', 'Names of the containers in the template.', { wide: true }),
+  column('Images', 'Images of the containers in the template.', { wide: true }),
 ];
-export const SELECTOR: TableColumn = column('Selector', 'Labels of the pods that belong to it.', {
+export const SELECTOR: TableColumn = column('Selector', 'Labels of the selected pods.', {
   wide: true,
 });
 

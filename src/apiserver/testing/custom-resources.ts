@@ -62,8 +62,8 @@ export async function define(
   definition: CustomResourceDefinition,
 ): Promise<CustomResourceDefinition> {
   const definitions = client.resource<CustomResourceDefinition>(customResourceDefinitions);
-  const made = await definitions.create(definition);
-  return await established(client, made.metadata.name);
+  const created = await definitions.create(definition);
+  return await established(client, created.metadata.name);
 }
 
 /** Resolves with the definition once it is established. */

@@ -50,18 +50,18 @@ export function openApiDifference(
     [...Object.keys(ours.paths), ...Object.keys(published.paths)].filter(isServed),
   );
   for (const path of paths) {
-    const tell = (text: string): number => lines.push(`${groupVersionOf(path)}: ${text}`);
+    const report = (text: string): number => lines.push(`${groupVersionOf(path)}: ${text}`);
     const [mine, theirs] = [ours.paths[path], published.paths[path]];
     if (mine === undefined || theirs === undefined) {
-      tell(`${mine === undefined ? 'no' : 'more than published:'} ${path}`);
+      report(`${mine === undefined ? 'no' : 'more than published:'} ${path}`);
       continue;
     }
     for (const method of METHODS) {
       const [a, b] = [operation(ours, mine, method), operation(published, theirs, method)];
       if (a === undefined && b === undefined) continue;
       if (a === undefined || b === undefined)
-        tell(`${a === undefined ? 'no' : 'more than published:'} ${method} ${path}`);
-      else for (const line of different(a, b, '')) tell(`${method} ${path}${line}`);
+        report(`${a === undefined ? 'no' : 'more than published:'} ${method} ${path}`);
+      else for (const line of different(a, b, '')) report(`${method} ${path}${line}`);
     }
   }
   const expected = reachable(published, isServed);
@@ -79,9 +79,9 @@ export function openApiDifference(
 }
 
 function operation(document: OpenApiDocument, item: Values, method: string): Values | undefined {
-  const found = item[method];
-  if (!isPlainObject(found)) return undefined;
-  const parameters = [...list(found['parameters']), ...list(item['parameters'])]
+  const operationObject = item[method];
+  if (!isPlainObject(operationObject)) return undefined;
+  const parameters = [...list(operationObject['parameters']), ...list(item['parameters'])]
     .map((parameter) => resolved(document, parameter))
     .filter(({ name }) => !PARAMETERS_NOT_HERE.includes(String(name)))
     .map((parameter) => [
@@ -89,11 +89,11 @@ function operation(document: OpenApiDocument, item: Values, method: string): Val
       withoutDescriptions(parameter),
     ]);
   return {
-    ...(withoutDescriptions(found) as Values),
+    ...(withoutDescriptions(operationObject) as Values),
     parameters: Object.fromEntries(parameters),
-    responses: found['responses'],
-    consumes: withoutCbor(found['consumes']),
-    produces: withoutCbor(found['produces']),
+    responses: operationObject['responses'],
+    consumes: withoutCbor(operationObject['consumes']),
+    produces: withoutCbor(operationObject['produces']),
   };
 }
 
@@ -103,9 +103,9 @@ const withoutCbor = (types: unknown): readonly unknown[] =>
 
 function resolved(document: OpenApiDocument, parameter: unknown): Values {
   const { $ref } = parameter as { readonly $ref?: string };
-  const found =
+  const definitions =
     $ref === undefined ? parameter : document.parameters?.[$ref.slice('#/parameters/'.length)];
-  return isPlainObject(found) ? found : {};
+  return isPlainObject(definitions) ? definitions : {};
 }
 
 /**
@@ -147,16 +147,16 @@ function* different(a: unknown, b: unknown, at: string): Generator<string> {
 
 /** Returns the names of the definitions that the paths refer to, directly or indirectly. */
 function reachable(document: OpenApiDocument, isServed: (path: string) => boolean): Set<string> {
-  const found = new Set<string>();
+  const names = new Set<string>();
   const collect = (value: unknown): void => {
     JSON.stringify(value, (key, item: unknown) => {
       if (key === '$ref' && String(item).startsWith(DEFINITIONS))
-        found.add(String(item).slice(DEFINITIONS.length));
+        names.add(String(item).slice(DEFINITIONS.length));
       return item;
     });
   };
   for (const [path, item] of Object.entries(document.paths)) if (isServed(path)) collect(item);
   for (const parameter of Object.values(document.parameters ?? {})) collect(parameter);
-  for (const name of found) collect(document.definitions[name]);
-  return found;
+  for (const name of names) collect(document.definitions[name]);
+  return names;
 }

@@ -4,7 +4,7 @@
 import { global, type Library } from '../declarations.ts';
 import { MAP_INSERT, twoVariableMacros } from '../macros.ts';
 import { map, parameter } from '../types.ts';
-import { type AbstractMap, mapGet, mapKeys, type MapValue, type Value } from '../values.ts';
+import { mapGet, mapKeys, type MapValue, type AbstractMap, type Value } from '../values.ts';
 
 const K = parameter('K');
 const V = parameter('V');

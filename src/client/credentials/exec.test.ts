@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { ExecCredentials, type ExecCredentialsConfig } from './exec.ts';
-import { type CommandRequest, runCommand } from './run-command.ts';
+import { runCommand, type CommandRequest } from './run-command.ts';
 
 const V1 = 'client.authentication.k8s.io/v1';
 

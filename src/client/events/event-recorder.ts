@@ -2,7 +2,7 @@
 // never fails for the caller: events are sent one after the other in the background, and dropped if
 // too many are waiting.
 
-import { type Event, events, type ObjectReference } from '#api/groups/core/v1/index.ts';
+import { events, type Event, type ObjectReference } from '#api/groups/core/v1/index.ts';
 import type { Immutable, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';

@@ -14,7 +14,7 @@ import { LinkedAbort, abortable } from '../abort.ts';
 import type { Credentials, CredentialSource } from '../credentials/credential-source.ts';
 import { queryParameters } from '../request.ts';
 import type { Transport, TransportRequest, WatchEvent } from '../transport.ts';
-import { type Exchange, type ExchangeResponse, NotProcessedError } from './exchange.ts';
+import { NotProcessedError, type Exchange, type ExchangeResponse } from './exchange.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 

@@ -6,10 +6,10 @@ import type { TLSSocket } from 'node:tls';
 import type { Clock } from '#machinery/clock.ts';
 import { abortable, sharedByMany } from '../abort.ts';
 import {
+  NotProcessedError,
   type Exchange,
   type ExchangeRequest,
   type ExchangeResponse,
-  NotProcessedError,
 } from './exchange.ts';
 
 export interface Http2ExchangeConfig {

@@ -6,7 +6,7 @@ import { recordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { WatchQueue } from '#machinery/watch.ts';
 import type { WatchEvent } from '../transport.ts';
-import { type EventHandler, SharedInformer } from './shared-informer.ts';
+import { SharedInformer, type EventHandler } from './shared-informer.ts';
 
 interface Thing extends KubeObject {
   readonly labels: Record<string, string>;

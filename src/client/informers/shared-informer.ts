@@ -16,8 +16,8 @@ import type { Random } from '#machinery/random.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
 import { abortable } from '../abort.ts';
 import { deepFreeze } from './freeze.ts';
-import { type ListerWatcher, Reflector, type ReflectorStore } from './reflector.ts';
-import { type Indexers, type Lister, objectKey, Store } from './store.ts';
+import { Reflector, type ListerWatcher, type ReflectorStore } from './reflector.ts';
+import { Store, objectKey, type Indexers, type Lister } from './store.ts';
 
 /**
  * Called for changes of objects. An error of a handler is a bug in it: it is logged, and the other

@@ -5,7 +5,7 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import * as apierrors from '#machinery/apierrors.ts';
-import { type WatchEventType, WatchQueue } from '#machinery/watch.ts';
+import { WatchQueue, type WatchEventType } from '#machinery/watch.ts';
 import { LinkedAbort } from '../abort.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
 

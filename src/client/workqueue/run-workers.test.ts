@@ -4,10 +4,10 @@ import { recordingLogger } from '#machinery/log.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
 import {
   reconciled,
-  type ReconcileResult,
   requeue,
   requeueAfter,
   runWorkers,
+  type ReconcileResult,
 } from './run-workers.ts';
 
 function setUp() {

@@ -78,7 +78,7 @@ describe('a volume of a CSI driver', () => {
   afterEach(() => cluster.stop());
   const settle = () => cluster.clock.advance('1s');
   const where = async () => (await attachmentsOf(client)).map(({ spec }) => spec.nodeName);
-  const told = async (name: string) =>
+  const volumesAttached = async (name: string) =>
     (await client.resource(nodes).get(name)).status.volumesAttached;
   const said = async () =>
     (await eventsOf(client)).map(
@@ -97,10 +97,10 @@ describe('a volume of a CSI driver', () => {
         status: { attached: false },
       },
     ]);
-    expect(await told('n1')).toBeUndefined();
+    expect(await volumesAttached('n1')).toBeUndefined();
     await answer(client);
     await settle();
-    expect(await told('n1')).toEqual([{ name: UNIQUE, devicePath: '' }]);
+    expect(await volumesAttached('n1')).toEqual([{ name: UNIQUE, devicePath: '' }]);
     expect(await said()).toEqual([
       'p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "v" ',
     ]);
@@ -119,12 +119,12 @@ describe('a volume of a CSI driver', () => {
     ]);
     await answer(client);
     await settle();
-    expect(await told('n1')).toEqual([
+    expect(await volumesAttached('n1')).toEqual([
       { name: 'kubernetes.io/csi/ebs.csi.aws.com^vol-1', devicePath: '' },
     ]);
     await removePod(client, 'p');
     await settle();
-    expect([await where(), await told('n1')]).toEqual([[], undefined]);
+    expect([await where(), await volumesAttached('n1')]).toEqual([[], undefined]);
   });
 
   test('that a pod names in its spec is attached without a PersistentVolume', async () => {
@@ -162,19 +162,20 @@ describe('a volume of a CSI driver', () => {
     await answer(client);
     await add('q', 'n2');
     await settle();
-    expect(await told('n1')).toEqual([
+    expect(await volumesAttached('n1')).toEqual([
       { name: `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`, devicePath: '' },
     ]);
     expect(await said()).toEqual([
       `p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "${csi.driver}-pd" `,
-      `q Warning FailedAttachVolume: Multi-Attach error for volume "${csi.driver}-pd" Volume is already used by pod(s) p`,
+      `q Warning FailedAttachVolume: Multi-Attach error for volume "${csi.driver}-pd" Volume ` +
+        'is already used by pod(s) p',
     ]);
     await removePod(client, 'p');
     await settle();
     expect(await where()).toEqual(['n2']);
     await removePod(client, 'q');
     await settle();
-    expect([await where(), await told('n1')]).toEqual([[], undefined]);
+    expect([await where(), await volumesAttached('n1')]).toEqual([[], undefined]);
   });
 
   test('that cannot be attached is reported in an event of the pod', async () => {
@@ -219,7 +220,7 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual(['n1']);
     await mount(client, 'n1', []);
     await settle();
-    expect([await where(), await told('n1')]).toEqual([[], undefined]);
+    expect([await where(), await volumesAttached('n1')]).toEqual([[], undefined]);
   });
 
   test('of a pod that has ended is detached, and a pod on another node gets it', async () => {

@@ -125,7 +125,7 @@ describe('a cron job', () => {
     },
   );
 
-  test('starts no job while it is suspended; missed times are made up for by one job, within the deadline', async () => {
+  test('starts no job while suspended; one job makes up for missed times, within the deadline', async () => {
     await create({ suspend: true });
     await cluster.clock.advance('5h30m');
     expect(await jobList()).toEqual([]);

@@ -150,7 +150,9 @@ export class CronJobController implements Controller {
     }
     if (schedule.includes('TZ')) {
       const where = 'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/';
-      const message = `CRON_TZ or TZ used in schedule ${quote(schedule)} is not officially supported, see ${where} for more details`;
+      const message =
+        `CRON_TZ or TZ used in schedule ${quote(schedule)} is not officially supported, see ` +
+        `${where} for more details`;
       this.#event(cronJob, 'Warning', 'UnsupportedSchedule', message);
     }
     try {

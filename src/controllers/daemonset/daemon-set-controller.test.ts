@@ -160,7 +160,7 @@ describe('a daemon set', () => {
     },
   );
 
-  test('respects taints: no pod is started on a tainted node, and a running pod is removed for NoExecute only', async () => {
+  test('starts no pod on a tainted node, and removes a running pod for NoExecute only', async () => {
     await addNode('n1');
     await addNode('n2', { taints: [{ key: 'a', effect: 'NoSchedule' }] });
     await addNode('n3', { unschedulable: true });

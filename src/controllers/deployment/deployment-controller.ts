@@ -464,7 +464,9 @@ class Reconcile {
       spec: { ...set.spec, replicas: size },
     });
     if (size === before) return;
-    const message = `Scaled ${size > before ? 'up' : 'down'} replica set ${set.metadata.name} from ${before} to ${size}`;
+    const message =
+      `Scaled ${size > before ? 'up' : 'down'} replica set ${set.metadata.name} from ${before} ` +
+      `to ${size}`;
     this.#work.event(this.#deployment, 'Normal', 'ScalingReplicaSet', message);
   }
 

@@ -120,8 +120,8 @@ export function scaleInProportion(
   const replicas = replicasOf(deployment);
   const allowed = replicas > 0 ? replicas + maxSurge(deployment) : 0;
   const change = allowed - desiredPods(active);
-  // Of two ReplicaSets with the same size, the newer one grows first and the older one shrinks
-  // first.
+  // ReplicaSets of the same size are in the order of their age: the newer one grows first, the
+  // older one shrinks first.
   const sorted = active.toSorted(
     (a, b) => replicasOf(b) - replicasOf(a) || (change > 0 ? byCreation(b, a) : byCreation(a, b)),
   );

@@ -141,5 +141,8 @@ export function describeSelector(selector: Immutable<LabelSelector> | undefined)
       `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`,
   );
   const map = labels.map(([key, value]) => `${key}: ${value},`).join('');
-  return `&LabelSelector{MatchLabels:map[string]string{${map}},MatchExpressions:[]LabelSelectorRequirement{${requirements.join('')}},}`;
+  return (
+    `&LabelSelector{MatchLabels:map[string]string{${map}},` +
+    `MatchExpressions:[]LabelSelectorRequirement{${requirements.join('')}},}`
+  );
 }

@@ -38,7 +38,7 @@ describe('DisruptionController', () => {
   const inDefault = () => cluster.client.resource(pods).namespace('default');
   const statusOf = async (name = 'b') =>
     (await cluster.client.resource(podDisruptionBudgets).namespace('default').get(name)).status;
-  const told = async () =>
+  const eventTexts = async () =>
     (await cluster.client.resource(events).namespace('default').list()).items.map(
       ({ reason, message }) => `${reason}: ${message}`,
     );
@@ -139,7 +139,7 @@ describe('DisruptionController', () => {
       ({ type }) => type === 'DisruptionTarget',
     );
     expect(marks).toMatchObject([{ status: 'False' }]);
-    expect(await told()).toContain(
+    expect(await eventTexts()).toContain(
       "NotDeleted: Pod was expected by PDB default/default to be deleted but it wasn't",
     );
   });
@@ -157,7 +157,7 @@ describe('DisruptionController', () => {
     expect((await statusOf()).conditions).toMatchObject([
       { status: 'False', reason: 'SyncFailed', message: why },
     ]);
-    expect(await told()).toContain(
+    expect(await eventTexts()).toContain(
       `CalculateExpectedPodCountFailed: Failed to calculate the number of expected pods: ${why}`,
     );
   });
@@ -166,13 +166,13 @@ describe('DisruptionController', () => {
     await cluster.client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }));
     await cluster.run((config) => new DisruptionController(config));
     await cluster.clock.settle();
-    expect(await told()).toEqual(['NoPods: No matching pods found']);
+    expect(await eventTexts()).toEqual(['NoPods: No matching pods found']);
     await cluster.client.resource(pods).create({
       metadata: { name: 'p', namespace: 'default', labels },
       spec: { containers: [{ name: 'c', image: 'i' }] },
     });
     await cluster.clock.settle();
-    expect(await told()).toContainEqual(
+    expect(await eventTexts()).toContainEqual(
       expect.stringContaining('UnmanagedPods: Pods selected by this PodDisruptionBudget'),
     );
     expect(await statusOf()).toMatchObject({ expectedPods: 0, disruptionsAllowed: 0 });

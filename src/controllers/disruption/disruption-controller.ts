@@ -177,12 +177,15 @@ export class DisruptionController implements Controller {
       throw error;
     }
     if (expected.unmanaged.length > 0) {
-      const which = `Pods selected by this PodDisruptionBudget (selector: ${describeSelector(budget.spec.selector)}) were found to be unmanaged.`;
+      const which =
+        'Pods selected by this PodDisruptionBudget (selector: ' +
+        `${describeSelector(budget.spec.selector)}) were found to be unmanaged.`;
       this.#event(
         budget,
         'Warning',
         'UnmanagedPods',
-        `${which} As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. ` +
+        `${which} As a result, the status of the PDB cannot be calculated correctly, which ` +
+          'may result in undefined behavior. ' +
           'To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.',
       );
     }

@@ -162,7 +162,8 @@ describe('EndpointSliceMirroringController', () => {
     expect((await slices())[0]?.endpoints).toHaveLength(4);
     const { items } = await cluster.client.resource(events).namespace('default').list();
     expect(items.map(({ reason, message }) => `${reason} ${message}`)).toEqual([
-      'TooManyAddressesToMirror A max of 4 addresses can be mirrored to EndpointSlices per Endpoints subset. 2 addresses were skipped',
+      'TooManyAddressesToMirror A max of 4 addresses can be mirrored to EndpointSlices per ' +
+        'Endpoints subset. 2 addresses were skipped',
     ]);
   });
 });

@@ -115,7 +115,9 @@ export class EndpointSliceMirroringController implements Controller {
         `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`,
       );
     if (skipped > invalid) {
-      const most = `A max of ${maxEndpointsPerSubset} addresses can be mirrored to EndpointSlices per Endpoints subset.`;
+      const most =
+        `A max of ${maxEndpointsPerSubset} addresses can be mirrored to EndpointSlices per ` +
+        'Endpoints subset.';
       warn('TooManyAddressesToMirror', `${most} ${skipped} addresses were skipped`);
     }
     const labels = mirroredLabels(object, MANAGER);

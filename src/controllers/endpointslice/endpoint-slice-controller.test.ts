@@ -199,16 +199,16 @@ describe('EndpointSliceController', () => {
     await addPod(cluster, 'p1', '10.244.0.1,fd00::1');
     await addPod(cluster, 'p2', '10.244.0.2');
     await cluster.clock.settle();
-    const told = async () =>
+    const endpointsByFamily = async () =>
       (await slices())
         .map(({ addressType, endpoints }) =>
           [addressType, ...(endpoints ?? []).flatMap(({ addresses }) => addresses)].join(' '),
         )
         .toSorted();
-    expect(await told()).toEqual(['IPv4 10.244.0.1 10.244.0.2', 'IPv6 fd00::1']);
+    expect(await endpointsByFamily()).toEqual(['IPv4 10.244.0.1 10.244.0.2', 'IPv6 fd00::1']);
     await inDefault().patch('web', MERGE, { spec: { ipFamilyPolicy: 'SingleStack' } });
     await cluster.clock.settle();
-    expect(await told()).toEqual(['IPv4 10.244.0.1 10.244.0.2']);
+    expect(await endpointsByFamily()).toEqual(['IPv4 10.244.0.1 10.244.0.2']);
   });
 
   test('publishes not-ready addresses where the service requests it, even without a node', async () => {
@@ -308,11 +308,11 @@ describe('EndpointSliceController', () => {
       undefined,
       undefined,
     ]);
-    const told = await eventsOfWeb();
-    expect(told).toContain(
+    const eventTexts = await eventsOfWeb();
+    expect(eventTexts).toContain(
       'Normal TopologyAwareHintsEnabled Topology Aware Hints has been enabled, addressType: IPv4',
     );
-    expect(told).toContain(
+    expect(eventTexts).toContain(
       'Warning TopologyAwareHintsDisabled Insufficient number of endpoints (1 endpoints, 2 zones), addressType: IPv4',
     );
   });

@@ -83,7 +83,8 @@ describe('the claim of an ephemeral volume', () => {
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
     expect(await said()).toEqual([
-      'Warning FailedBinding: ephemeral volume scratch: PVC default/p-scratch was not created for pod default/p (pod is not owner)',
+      'Warning FailedBinding: ephemeral volume scratch: PVC default/p-scratch was not ' +
+        'created for pod default/p (pod is not owner)',
     ]);
     await claims().patch('p-scratch', 'application/merge-patch+json', {
       metadata: { finalizers: null },
@@ -100,7 +101,8 @@ describe('the claim of an ephemeral volume', () => {
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.advance('1s');
     expect(await said()).toEqual([
-      'Warning FailedBinding: ephemeral volume scratch: create PVC p-scratch: persistentvolumeclaims "p-scratch" is forbidden: no',
+      'Warning FailedBinding: ephemeral volume scratch: create PVC p-scratch: ' +
+        'persistentvolumeclaims "p-scratch" is forbidden: no',
     ]);
     expect((await claims().list()).items).toHaveLength(1);
   });

@@ -204,7 +204,9 @@ describe('GarbageCollector', () => {
       {
         reason: 'OwnerRefInvalidNamespace',
         type: 'Warning',
-        message: `ownerRef [v1/ConfigMap, namespace: default, name: far, uid: ${far.metadata.uid}] does not exist in namespace "default"`,
+        message:
+          `ownerRef [v1/ConfigMap, namespace: default, name: far, uid: ${far.metadata.uid}] ` +
+          'does not exist in namespace "default"',
         uid,
       },
     ]);

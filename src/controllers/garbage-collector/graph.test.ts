@@ -15,18 +15,18 @@ const thing = (uid: string, owners: object[] = [], metadata: object = {}): KubeO
 });
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
-let told: string[];
+let calls: string[];
 let graph: Graph;
 beforeEach(() => {
-  told = [];
-  const tell = (what: string) => (node: Node) =>
-    void told.push(`${what} ${node.uid}${node.virtual ? ' (virtual)' : ''}`);
+  calls = [];
+  const record = (what: string) => (node: Node) =>
+    void calls.push(`${what} ${node.uid}${node.virtual ? ' (virtual)' : ''}`);
   graph = new Graph({
-    attemptToDelete: tell('delete'),
-    attemptToOrphan: tell('orphan'),
+    attemptToDelete: record('delete'),
+    attemptToOrphan: record('orphan'),
     invalidNamespace: (dependent, reference, namespace) =>
-      told.push(`namespace ${dependent.uid} ${reference.uid} ${namespace}`),
-    absent: ({ uid }) => told.push(`absent ${uid}`),
+      calls.push(`namespace ${dependent.uid} ${reference.uid} ${namespace}`),
+    absent: ({ uid }) => calls.push(`absent ${uid}`),
   });
 });
 const put = (object: KubeObject) => graph.put(object, TYPE);
@@ -36,10 +36,10 @@ const dependents = (uid: string) =>
 describe('Graph', () => {
   test('creates a virtual node for an owner that was not seen, and asks to examine it', () => {
     put(thing('child', [owner('parent')]));
-    expect(told).toEqual(['delete parent (virtual)']);
+    expect(calls).toEqual(['delete parent (virtual)']);
     expect(graph.get('parent')).toMatchObject({ virtual: true, namespace: 'x', kind: 'Thing' });
     put(thing('parent'));
-    expect(told.length).toBe(1);
+    expect(calls.length).toBe(1);
     expect(graph.get('parent')?.virtual).toBe(false);
     expect(dependents('parent')).toEqual(['child']);
   });
@@ -47,7 +47,7 @@ describe('Graph', () => {
   test('has the dependents of an owner that was given up before it was seen', () => {
     put(thing('child', [owner('parent')]));
     graph.delete('parent');
-    expect(told).toEqual(['delete parent (virtual)', 'absent parent', 'delete child']);
+    expect(calls).toEqual(['delete parent (virtual)', 'absent parent', 'delete child']);
     put(thing('parent'));
     expect(dependents('parent')).toEqual(['child']);
   });
@@ -67,27 +67,27 @@ describe('Graph', () => {
     put(thing('a', [owner('parent', { blockOwnerDeletion: true })]));
     put(thing('b', [owner('parent', { blockOwnerDeletion: true })]));
     put(thing('c', [owner('parent')]));
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     put(thing('parent', [], { ...DELETED, finalizers: ['foregroundDeletion'] }));
-    expect(told).toEqual(['delete a', 'delete b', 'delete c', 'delete parent']);
+    expect(calls).toEqual(['delete a', 'delete b', 'delete c', 'delete parent']);
     expect(blockingDependents(graph.get('parent') as Node).map(({ uid }) => uid)).toEqual([
       'a',
       'b',
     ]);
-    told.length = 0;
+    calls.length = 0;
     graph.delete('a');
     put(thing('b', [owner('parent')]));
-    expect(told).toEqual(['absent a', 'delete parent', 'delete parent']);
+    expect(calls).toEqual(['absent a', 'delete parent', 'delete parent']);
     expect(blockingDependents(graph.get('parent') as Node)).toEqual([]);
-    told.length = 0;
+    calls.length = 0;
     graph.delete('parent');
-    expect(told).toEqual(['absent parent', 'delete b', 'delete c']);
+    expect(calls).toEqual(['absent parent', 'delete b', 'delete c']);
   });
 
   test('asks for orphaning once', () => {
     put(thing('parent', [], { ...DELETED, finalizers: ['orphan'] }));
     put(thing('parent', [], { ...DELETED, finalizers: ['orphan'], labels: {} }));
-    expect(told).toEqual(['orphan parent']);
+    expect(calls).toEqual(['orphan parent']);
     expect(graph.get('parent')?.beingDeleted).toBe(true);
   });
 
@@ -101,14 +101,14 @@ describe('Graph', () => {
   ])('has a dependent looked at whose owner turns out to be one %s', (_, parent, expected) => {
     put(parent);
     put(thing('child', [owner('parent')]));
-    expect(told).toEqual(expected);
-    told.length = 0;
+    expect(calls).toEqual(expected);
+    calls.length = 0;
     graph.delete('child');
     graph.delete('parent');
     put(thing('child', [owner('parent')]));
-    told.length = 0;
+    calls.length = 0;
     put(parent);
-    expect(told).toEqual(expected);
+    expect(calls).toEqual(expected);
   });
 
   test('drops objects that a new list of the type lacks, but no objects of other types and no virtual nodes', () => {
@@ -116,9 +116,9 @@ describe('Graph', () => {
     put(thing('parent'));
     put(thing('gone'));
     graph.put(thing('other'), { apiVersion: 'v1', kind: 'Other' });
-    told.length = 0;
+    calls.length = 0;
     graph.replace([thing('child', [owner('parent'), owner('unseen')]), thing('new')], TYPE);
-    expect(told.toSorted()).toEqual(['absent gone', 'absent parent', 'delete child']);
+    expect(calls.toSorted()).toEqual(['absent gone', 'absent parent', 'delete child']);
     expect(
       ['child', 'parent', 'gone', 'other', 'unseen', 'new'].map(
         (uid) => graph.get(uid) !== undefined,

@@ -243,7 +243,7 @@ describe('HorizontalPodAutoscalerController', () => {
         `${status} ${reason}`,
       ]),
     );
-  const told = async () =>
+  const eventTexts = async () =>
     (await cluster.client.resource(events).namespace('default').list()).items
       .filter(({ source }) => source.component === 'horizontal-pod-autoscaler')
       .map(({ reason, message }) => `${reason}: ${message}`);
@@ -312,7 +312,7 @@ describe('HorizontalPodAutoscalerController', () => {
         },
       ],
     });
-    expect(await told()).toEqual([
+    expect(await eventTexts()).toEqual([
       'SuccessfulRescale: New size: 4; reason: memory resource utilization (percentage of request) above target',
     ]);
     memory = '800';
@@ -328,7 +328,7 @@ describe('HorizontalPodAutoscalerController', () => {
     });
     await cluster.clock.advance('6m');
     expect(await replicas()).toBe(2);
-    expect(await told()).toContain(
+    expect(await eventTexts()).toContain(
       'SuccessfulRescale: New size: 2; reason: All metrics below target',
     );
     const requests = cluster.faults.requests.length;
@@ -345,7 +345,8 @@ describe('HorizontalPodAutoscalerController', () => {
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     await start();
     const why =
-      'failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: ' +
+      'failed to get cpu utilization: unable to get metrics for resource cpu: unable to ' +
+      'fetch metrics from resource metrics API: ' +
       'the server could not find the requested resource (get pods.metrics.k8s.io)';
     expect(await conditions()).toEqual({
       AbleToScale: 'True SucceededGetScale',
@@ -354,9 +355,10 @@ describe('HorizontalPodAutoscalerController', () => {
     expect((await statusOf()).conditions?.[1]?.message).toBe(
       `the HPA was unable to compute the replica count: ${why}`,
     );
-    expect((await told()).toSorted().toReversed()).toEqual([
+    expect((await eventTexts()).toSorted().toReversed()).toEqual([
       `FailedGetResourceMetric: ${why}`,
-      `FailedComputeMetricsReplicas: invalid metrics (1 invalid out of 1), first error is: failed to get cpu resource metric value: ${why}`,
+      'FailedComputeMetricsReplicas: invalid metrics (1 invalid out of 1), first error is: ' +
+        `failed to get cpu resource metric value: ${why}`,
     ]);
     expect(await replicas()).toBe(3);
   });
@@ -369,7 +371,7 @@ describe('HorizontalPodAutoscalerController', () => {
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler(spec));
     await start();
     expect(await replicas()).toBe(after);
-    expect(await told()).toContain(`SuccessfulRescale: New size: ${after}; reason: ${why}`);
+    expect(await eventTexts()).toContain(`SuccessfulRescale: New size: ${after}; reason: ${why}`);
   });
 
   test('reports unreadable metrics', async () => {
@@ -377,7 +379,9 @@ describe('HorizontalPodAutoscalerController', () => {
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     cluster.faults.fail('PUT', /status$/, () => apierrors.internalError('disk on fire'));
     await start();
-    expect(await told()).toContain('FailedUpdateStatus: Internal error occurred: disk on fire');
+    expect(await eventTexts()).toContain(
+      'FailedUpdateStatus: Internal error occurred: disk on fire',
+    );
     await cluster.clock.advance('1m');
     expect(await conditions()).toHaveProperty('ScalingActive', 'False ScalingDisabled');
   });

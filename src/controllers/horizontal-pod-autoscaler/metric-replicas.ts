@@ -165,7 +165,8 @@ export class MetricReplicas {
       }
       if (averageUtilization === undefined)
         throw new Error(
-          'invalid resource metric source: neither an average utilization target nor an average value (usage) target was set',
+          'invalid resource metric source: neither an average utilization target nor an ' +
+            'average value (usage) target was set',
         );
       const requests = requestsOf(target.pods, name, container);
       const found = calculate(target, metrics, name === 'cpu', {

@@ -85,7 +85,8 @@ export class MetricsClient {
       const chosen = containers.filter(({ name }) => container === undefined || name === container);
       if (container !== undefined && chosen.length === 0) {
         throw new Error(
-          `failed to get container metrics: container ${container} not present in metrics for pod ${namespace}/${metadata.name}`,
+          `failed to get container metrics: container ${container} not present in metrics ` +
+            `for pod ${namespace}/${metadata.name}`,
         );
       }
       const usages = chosen.map(({ usage }) => ownValue(usage, resource));
@@ -154,7 +155,9 @@ export class MetricsClient {
 
   /** Returns the sum of a metric's series, in thousandths. */
   async external(metric: Metric, namespace: string, signal: AbortSignal): Promise<number> {
-    const path = `/apis/external.metrics.k8s.io/v1beta1/namespaces/${encodeURIComponent(namespace)}/${encodeURIComponent(metric.name)}`;
+    const path =
+      `/apis/external.metrics.k8s.io/v1beta1/namespaces/${encodeURIComponent(namespace)}/` +
+      `${encodeURIComponent(metric.name)}`;
     const what = `unable to get external metric ${namespace}/${metric.name}/${describe(metric.selector)}`;
     let answer: ExternalMetricValueList;
     try {

@@ -55,7 +55,7 @@ export class JobMetrics {
     );
     this.#external = counter(
       'jobs_by_external_controller_total',
-      'Jobs that somebody else runs.',
+      'Jobs that an external controller runs.',
       'controller_name',
     );
     this.#podsFinished = counter(

@@ -155,7 +155,8 @@ describe('a claim', () => {
     await start();
     await claimed();
     expect(await ours()).toEqual([
-      'coxswain.dev/local ProvisioningFailed: failed to provision volume with StorageClass "standard": node "n" makes no directories for volumes',
+      'coxswain.dev/local ProvisioningFailed: failed to provision volume with StorageClass ' +
+        '"standard": node "n" makes no directories for volumes',
     ]);
   });
 
@@ -166,7 +167,8 @@ describe('a claim', () => {
       'volume.kubernetes.io/selected-node',
     ]);
     expect(await ours()).toEqual([
-      'coxswain.dev/local ProvisioningFailed: failed to provision volume with StorageClass "standard": failed to get target node: nodes "n" not found',
+      'coxswain.dev/local ProvisioningFailed: failed to provision volume with StorageClass ' +
+        '"standard": failed to get target node: nodes "n" not found',
     ]);
   });
 

@@ -36,7 +36,10 @@ export function objection(
   if (spec.volumeMode === 'Block') return 'block volumes are not supported';
   const unsupported = (spec.accessModes ?? []).find((mode) => !ACCESS_MODES.has(mode));
   if (unsupported !== undefined) {
-    return `access mode ${unsupported} is not supported: a directory of a node can be ReadWriteOnce or ReadWriteOncePod`;
+    return (
+      `access mode ${unsupported} is not supported: a directory of a node can be ReadWriteOnce ` +
+      'or ReadWriteOncePod'
+    );
   }
   if ((storageClass.mountOptions ?? []).length > 0) return 'mount options are not supported';
   const [parameter] = Object.keys(storageClass.parameters ?? {});

@@ -81,7 +81,9 @@ async function deleteAll(
     return { id, items, estimateSeconds: FINALIZER_ESTIMATE_SECONDS };
   }
   // The remaining objects have no finalizers, so they were created after the deletion.
-  const failure = `unexpected items still remain in namespace: ${namespace} for gvr: ${resource.group}/${resource.version}, Resource=${resource.resource}`;
+  const failure =
+    `unexpected items still remain in namespace: ${namespace} for gvr: ` +
+    `${resource.group}/${resource.version}, Resource=${resource.resource}`;
   return { id, items, estimateSeconds: 0, failure };
 }
 

@@ -106,7 +106,8 @@ describe('NamespaceController', () => {
       NamespaceContentRemaining:
         'True SomeResourcesRemain: Some resources are remaining: configmaps. has 2 resource instances',
       NamespaceFinalizersRemaining:
-        'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/one in 2 resource instances, example.com/two in 1 resource instances',
+        'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: ' +
+        'example.com/one in 2 resource instances, example.com/two in 1 resource instances',
     });
     for (const name of ['a', 'b'])
       await maps().patch(name, 'application/merge-patch+json', { metadata: { finalizers: null } });
@@ -123,7 +124,8 @@ describe('NamespaceController', () => {
     await remove();
     await cluster.clock.settle();
     expect((await conditions())['NamespaceDeletionContentFailure']).toBe(
-      'True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: Internal error occurred: disk on fire',
+      'True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: ' +
+        'Internal error occurred: disk on fire',
     );
     await cluster.clock.advance('5s');
     expect(await read()).toBeUndefined();
@@ -137,7 +139,8 @@ describe('NamespaceController', () => {
     await remove();
     await cluster.clock.settle();
     expect((await conditions())['NamespaceDeletionDiscoveryFailure']).toBe(
-      'True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: apps/v1: away',
+      'True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve ' +
+        'the complete list of server APIs: apps/v1: away',
     );
     await cluster.clock.advance('5s');
     expect(await read()).toBeUndefined();

@@ -5,7 +5,7 @@ import { NodeIpamController } from './index.ts';
 
 test('every node has a unique range, after every fault', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
-    // Of four ranges, three are needed at the same time, and all four over the test.
+    // There are four ranges: three are in use at the same time, and all four over the test.
     subject: (config) => new NodeIpamController({ ...config, clusterCidrs: ['10.244.0.0/22'] }),
     steps: [
       async ({ client }) => {

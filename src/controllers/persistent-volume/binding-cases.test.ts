@@ -80,7 +80,7 @@ test.each<
     claim: ClaimCase | undefined,
     after: string[],
     claimAfter: string,
-    told: string[],
+    eventTexts: string[],
   ]
 >([
   // Claims without a volume name.
@@ -369,7 +369,7 @@ test.each<
     'Bound a 1Gi ctl done',
     [],
   ],
-])('%s', async (_, volumes, claim, after, claimAfter, told) => {
+])('%s', async (_, volumes, claim, after, claimAfter, eventTexts) => {
   const uid = claim === undefined ? '' : await createClaim(claim);
   for (const each of volumes) await createVolume(each, uid);
   stopBinder = await cluster.run((config) => new PersistentVolumeBinder(config));
@@ -392,11 +392,12 @@ test.each<
   const { items } = await cluster.client.resource(persistentVolumeClaims).list();
   const [text = ''] = items.map(
     ({ metadata, spec, status }) =>
-      `${status.phase ?? ''} ${spec.volumeName ?? '-'} ${status.capacity?.['storage'] ?? '-'}${marks(metadata.annotations)}`,
+      `${status.phase ?? ''} ${spec.volumeName ?? '-'} ` +
+      `${status.capacity?.['storage'] ?? '-'}${marks(metadata.annotations)}`,
   );
   expect(text).toBe(claimAfter);
   expect((await eventsOf(cluster.client)).map(({ type, reason }) => `${type} ${reason}`)).toEqual(
-    told,
+    eventTexts,
   );
 });
 

@@ -199,7 +199,10 @@ describe('a claim of a class', () => {
       'volume.kubernetes.io/storage-provisioner': 'example.com/disk',
     });
     expect(await said()).toEqual([
-      "Normal ExternalProvisioning: Waiting for a volume to be created either by the external provisioner 'example.com/disk' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.",
+      'Normal ExternalProvisioning: Waiting for a volume to be created either by the ' +
+        "external provisioner 'example.com/disk' or manually by the system administrator. If " +
+        'volume creation is delayed, please verify that the provisioner is running and ' +
+        'correctly registered.',
     ]);
     // Acts as the external provisioner.
     const { uid } = (await claims().get('c')).metadata;
@@ -406,20 +409,24 @@ describe('a volume', () => {
       'Delete',
       'Failed',
       [
-        'Warning VolumeFailedDelete: error getting deleter volume plugin for volume "v": no deletable volume plugin matched',
+        'Warning VolumeFailedDelete: error getting deleter volume plugin for volume "v": no ' +
+          'deletable volume plugin matched',
       ],
     ],
-  ] as const)('with the policy %s is %s when its claim has gone', async (policy, phase, told) => {
-    await create(newVolume('v', { persistentVolumeReclaimPolicy: policy }), newClaim('c'));
-    await claims().patch('c', MERGE, { metadata: { finalizers: null } });
-    await claims().delete('c');
-    await settle();
-    expect(await state()).toEqual([`v ${phase} c`]);
-    expect(await said()).toEqual(told);
-    // A new claim with the same name does not get the volume.
-    await create(newClaim('c'));
-    expect(await state()).toEqual([`v ${phase} c`, 'c Pending -']);
-  });
+  ] as const)(
+    'with the policy %s is %s when its claim has gone',
+    async (policy, phase, eventTexts) => {
+      await create(newVolume('v', { persistentVolumeReclaimPolicy: policy }), newClaim('c'));
+      await claims().patch('c', MERGE, { metadata: { finalizers: null } });
+      await claims().delete('c');
+      await settle();
+      expect(await state()).toEqual([`v ${phase} c`]);
+      expect(await said()).toEqual(eventTexts);
+      // A new claim with the same name does not get the volume.
+      await create(newClaim('c'));
+      expect(await state()).toEqual([`v ${phase} c`, 'c Pending -']);
+    },
+  );
 });
 
 test('bindings reach the same outcome after every fault', { timeout: 120_000 }, async () => {

@@ -345,8 +345,10 @@ export class PersistentVolumeBinder implements Controller {
       throw error;
     }
     const message =
-      `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system ` +
-      'administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.';
+      'Waiting for a volume to be created either by the external provisioner ' +
+      `'${provisioner}' or manually by the system ` +
+      'administrator. If volume creation is delayed, please verify that the provisioner is ' +
+      'running and correctly registered.';
     this.#recordOnce(claim, 'Normal', 'ExternalProvisioning', message);
   }
 
@@ -512,7 +514,9 @@ export class PersistentVolumeBinder implements Controller {
 
   #tellOfModes(volume: ReadVolume, claim: ReadClaim): void {
     const regarding = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: volume.metadata };
-    const message = `Cannot bind PersistentVolume to requested PersistentVolumeClaim "${claim.metadata.name}" due to incompatible volumeMode.`;
+    const message =
+      'Cannot bind PersistentVolume to requested PersistentVolumeClaim ' +
+      `"${claim.metadata.name}" due to incompatible volumeMode.`;
     this.#recorder.event(regarding, 'Warning', 'VolumeMismatch', message);
     const { name } = volume.metadata;
     this.#recordOnce(

@@ -56,7 +56,7 @@ describe('claims of pods', () => {
     expect(await claims()).toEqual([]);
   });
 
-  test('release the reservation of a deleted pod; the last one also frees the allocation and the finalizer', async () => {
+  test('release the reservation of a deleted pod; the last one frees allocation and finalizer, too', async () => {
     const client = cluster.client.resource(resourceClaims).namespace('default');
     const created = await client.create({ metadata: { name: 'shared' }, spec });
     const using = await cluster.client.resource(pods).create({

@@ -25,7 +25,8 @@ import { isNamespaceTerminating } from '../pod-control.ts';
 export const ROOT_CA_CONFIG_MAP = 'kube-root-ca.crt';
 const DESCRIPTION_ANNOTATION = 'kubernetes.io/description';
 const DESCRIPTION =
-  'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal ' +
+  'Contains a CA bundle that can be used to verify the kube-apiserver when using internal ' +
+  'endpoints such as the internal ' +
   'service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.';
 
 export interface RootCaPublisherConfig extends ControllerConfig {

@@ -10,14 +10,22 @@ const wish = (key: string, port: number, eligible: string, held = ''): Wish => (
 
 test.each<[string, Wish[], Record<string, string>]>([
   ['one gets what there is', [wish('a', 80, 'xy')], { a: 'xy' }],
-  ['not more than it may have', [wish('a', 80, 'wxyz')], { a: 'wxy' }],
+  ['a service gets no more addresses than it may have', [wish('a', 80, 'wxyz')], { a: 'wxy' }],
   ['other ports share addresses', [wish('a', 80, 'xy'), wish('b', 81, 'xy')], { a: 'xy', b: 'xy' }],
   ['the first gets the port', [wish('a', 80, 'xy'), wish('b', 80, 'xy')], { a: 'xy' }],
-  ['who has it keeps it', [wish('a', 80, 'xy'), wish('b', 80, 'xy', 'y')], { a: 'x', b: 'y' }],
-  ['but not where it may not be', [wish('a', 80, 'xy', 'z')], { a: 'xy' }],
-  ['what is held comes first', [wish('a', 80, 'xyz', 'z')], { a: 'zxy' }],
-  ['what others listen on is not given', [wish('a', 6443, 'xy')], { a: 'y' }],
-  ['nothing for nobody', [wish('a', 80, '')], {}],
+  [
+    'a service keeps its address',
+    [wish('a', 80, 'xy'), wish('b', 80, 'xy', 'y')],
+    { a: 'x', b: 'y' },
+  ],
+  [
+    'a service does not keep an address that it may not have',
+    [wish('a', 80, 'xy', 'z')],
+    { a: 'xy' },
+  ],
+  ['held addresses come first', [wish('a', 80, 'xyz', 'z')], { a: 'zxy' }],
+  ['ports of other listeners are not given', [wish('a', 6443, 'xy')], { a: 'y' }],
+  ['no nodes, no address', [wish('a', 80, '')], {}],
 ])('%s', (_, wishes, expected) => {
   const given = assign(wishes, new Set(['x TCP/6443']), 3);
   expect(

@@ -72,7 +72,7 @@ describe('tokens in secrets', () => {
       },
       audiences: [],
     });
-    expect(await authenticator.authenticateToken(token, ['somebody'])).toBeUndefined();
+    expect(await authenticator.authenticateToken(token, ['other-audience'])).toBeUndefined();
     expect(await authenticator.authenticateToken(`${token.slice(0, -4)}AAAA`, [])).toBeUndefined();
     await client().delete('token');
     expect(await authenticator.authenticateToken(token, [])).toBeUndefined();

@@ -41,7 +41,8 @@ describe('a range', () => {
     return `${condition?.status} ${condition?.reason} ${condition?.message}`;
   };
   const IN_USE =
-    'False Terminating There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR';
+    'False Terminating There are still IPAddresses referencing the ServiceCIDR, please ' +
+    'remove them or create a new ServiceCIDR';
 
   test('gets the finalizer and becomes ready; the default range, too', async () => {
     await add(cluster, 'more', '10.0.0.0/24');
@@ -119,7 +120,13 @@ describe('may be deleted', () => {
   test.each([
     ['nothing in use', range('10.0.0.0/24'), [], ['10.0.1.1'], true],
     ['an address in use', range('10.0.0.0/24'), [], ['10.0.0.1'], false],
-    ['borders, which are nobody’s', range('10.0.0.0/24'), [], ['10.0.0.0', '10.0.0.255'], true],
+    [
+      'the first and the last address, which no service gets',
+      range('10.0.0.0/24'),
+      [],
+      ['10.0.0.0', '10.0.0.255'],
+      true,
+    ],
     ['the same range', range('10.0.0.0/24'), [range('10.0.0.0/24')], ['10.0.0.1'], true],
     ['a larger one', range('10.0.0.0/24'), [range('10.0.0.0/8')], ['10.0.0.1'], true],
     [

@@ -301,7 +301,8 @@ describe('StatefulSetController', () => {
         .filter(({ reason }) => reason === 'ConflictingController')
         .map(({ message }) => message),
     ).toEqual([
-      'PersistentVolumeClaim data-db-0 has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim',
+      'PersistentVolumeClaim data-db-0 has a conflicting OwnerReference that acts as a ' +
+        'manging controller, the retention policy is ignored for this claim',
     ]);
     await set({ ...mine, uid: 'former' });
     expect(await controllers()).toEqual(['db true']);

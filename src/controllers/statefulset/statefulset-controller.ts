@@ -235,7 +235,8 @@ export class StatefulSetController implements Controller {
     }
     for (const name of foreign) {
       const why =
-        'has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim';
+        'has a conflicting OwnerReference that acts as a manging controller, the retention ' +
+        'policy is ignored for this claim';
       this.#recorder.event(
         claimantOf(statefulSets, set),
         'Warning',

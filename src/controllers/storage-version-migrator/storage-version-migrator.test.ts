@@ -171,7 +171,8 @@ test('a migration that is impossible fails, with the reason', async () => {
   await cluster.clock.advance('10s');
   expect(await said(cluster, 'asked-only')).toEqual(
     failed(
-      'resource "authorization.k8s.io/v1, Resource=subjectaccessreviews" does not support discovery operations: [update patch list]',
+      'resource "authorization.k8s.io/v1, Resource=subjectaccessreviews" does not support ' +
+        'discovery operations: [update patch list]',
     ),
   );
   // The resource may be discovered soon.

@@ -177,7 +177,8 @@ export class StorageVersionMigrator implements Controller {
     );
     if (found === undefined && failures.size > 0) {
       throw new Error(
-        `resource ${resource.resource} not found, but not all groups could be asked: ${[...failures.values()].join(', ')}`,
+        `resource ${resource.resource} not found, but not all groups could be asked: ` +
+          `${[...failures.values()].join(', ')}`,
       );
     }
     return found;
@@ -303,9 +304,8 @@ export class StorageVersionMigrator implements Controller {
 }
 
 /**
- * An apply of nothing, to the very object and version that was listed. A conflict says that
- * somebody has written it since, that it has gone, or that it is another by now: in each case
- * nothing is left to do.
+ * Applies nothing to the object in its listed version. A conflict means that another client has
+ * written the object since, or that it was deleted or recreated: then no rewrite is needed.
  */
 async function rewrite(
   all: ResourceClient<KubeObject>,

@@ -22,14 +22,14 @@ test('annotates nodes, and updates all annotations when the number of nodes grow
   try {
     await cluster.run((config) => new TtlController(config));
     const client = cluster.client.resource(nodes);
-    const told = async () =>
+    const annotations = async () =>
       (await client.list()).items.map(({ metadata }) => metadata.annotations?.[TTL_ANNOTATION]);
     await client.create({ metadata: { name: 'n0' } });
     await cluster.clock.settle();
-    expect(await told()).toEqual(['0']);
+    expect(await annotations()).toEqual(['0']);
     for (let i = 1; i <= 100; i++) await client.create({ metadata: { name: `n${i}` } });
     await cluster.clock.settle();
-    expect(new Set(await told())).toEqual(new Set(['15']));
+    expect(new Set(await annotations())).toEqual(new Set(['15']));
   } finally {
     await cluster.stop();
   }

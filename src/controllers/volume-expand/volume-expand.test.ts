@@ -50,8 +50,8 @@ describe('a claim that requests more', () => {
 
   test.each([
     ['of a CSI driver', { hostPath: null, csi: { driver: 'd', volumeHandle: 'h' } }, 'Normal'],
-    ['of a kind that nobody grows', {}, 'Warning'],
-  ])('%s is told who is waited for, once', async (_, spec, type) => {
+    ['of a kind without a resizer', {}, 'Warning'],
+  ])('%s gets one event that names the awaited resizer', async (_, spec, type) => {
     await createBound(cluster.client, spec);
     await cluster.clock.advance('1s');
     await ask(cluster.client, '2Gi');
@@ -71,7 +71,8 @@ describe('a claim that requests more', () => {
     await ask(cluster.client, '2Gi');
     await cluster.clock.advance('1s');
     expect(await said()).toEqual([
-      'Normal ExternalExpanding: CSI migration enabled for kubernetes.io/aws-ebs; waiting for external resizer to expand the pvc',
+      'Normal ExternalExpanding: CSI migration enabled for kubernetes.io/aws-ebs; waiting ' +
+        'for external resizer to expand the pvc',
     ]);
     const claim = await cluster.client
       .resource(persistentVolumeClaims)

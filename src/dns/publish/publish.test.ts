@@ -28,7 +28,8 @@ afterEach(() => api.stop());
 const slices = async (client: Client) =>
   (await client.resource(endpointSlices).namespace('kube-system').list()).items.map(
     ({ metadata, endpoints, ports }) =>
-      `${metadata.name} ${endpoints?.[0]?.addresses.join()} ${ports?.map(({ name, port }) => `${name}:${port}`).join(' ')}`,
+      `${metadata.name} ${endpoints?.[0]?.addresses.join()} ` +
+      `${ports?.map(({ name, port }) => `${name}:${port}`).join(' ')}`,
   );
 
 test('both users may do what the server does, and no more', async () => {

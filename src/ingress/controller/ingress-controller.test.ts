@@ -145,7 +145,7 @@ const endpoints = (): string[] =>
   );
 
 describe('Ingress', () => {
-  test('the class becomes the default, an Ingress is served, and a change of endpoints takes effect at once', async () => {
+  test('the class is the default, an Ingress is served, and changed endpoints take effect at once', async () => {
     await start();
     const created = await cluster.client.resource(ingressClasses).get('coxswain');
     expect(created.metadata.annotations).toEqual({

@@ -170,7 +170,8 @@ describe('variables', () => {
     expect(variables).not.toHaveProperty('ABSENT');
     expect(variables).not.toHaveProperty('C_bad=name');
     expect(invalid).toEqual([
-      'Keys [C_bad=name] from the EnvFrom configMap default/conf were skipped since they are considered invalid environment variable names.',
+      'Keys [C_bad=name] from the EnvFrom configMap default/conf were skipped since they are ' +
+        'considered invalid environment variable names.',
     ]);
   });
 
@@ -231,7 +232,7 @@ describe('variables', () => {
 });
 
 test.each(['constructor', 'toString', '__proto__'])(
-  'the key %s exists only where somebody has set it',
+  'the key %s exists only if a user has set it',
   async (key) => {
     const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
       environment({ env: [{ name: 'X', valueFrom }] });

@@ -79,7 +79,8 @@ async function addFrom(
   }
   if (invalid.length > 0) {
     input.onInvalidNames(
-      `Keys [${invalid.toSorted().join(', ')}] from the EnvFrom ${what} were skipped since they are considered invalid environment variable names.`,
+      `Keys [${invalid.toSorted().join(', ')}] from the EnvFrom ${what} were skipped since ` +
+        'they are considered invalid environment variable names.',
     );
   }
 }

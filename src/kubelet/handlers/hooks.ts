@@ -41,7 +41,9 @@ export class HookRunner {
     handler: LifecycleHandler,
     signal: AbortSignal,
   ): Promise<void> {
-    const place = `for Container ${quote(container.name)} in Pod ${quote(`${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`)}`;
+    const place =
+      `for Container ${quote(container.name)} in Pod ` +
+      `${quote(`${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`)}`;
     if (handler.exec !== undefined) {
       const command = handler.exec.command ?? [];
       await this.#exec(

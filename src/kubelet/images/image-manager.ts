@@ -96,7 +96,9 @@ export class ImageManager {
       image = withDefaultTag(name);
     } catch (error) {
       if (!(error instanceof InvalidImageNameError)) throw error;
-      const message = `Failed to apply default image tag "${name}": couldn't parse image name "${name}": ${error.message}`;
+      const message =
+        `Failed to apply default image tag "${name}": couldn't parse image name "${name}": ` +
+        `${error.message}`;
       report('Warning', 'InspectFailed', message);
       throw new ImageError('InvalidImageName', message, { cause: error });
     }

@@ -169,7 +169,9 @@ export function verifyRunAsNonRoot(
   const required =
     container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
   if (required !== true) return undefined;
-  const where = `(pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})", container: ${container.name})`;
+  const where =
+    `(pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})", container: ` +
+    `${container.name})`;
   const runAsUser = container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser;
   if (runAsUser !== undefined) {
     return runAsUser === 0 ? `container's runAsUser breaks non-root policy ${where}` : undefined;
@@ -181,7 +183,10 @@ export function verifyRunAsNonRoot(
   }
   if (imageUser.username === '')
     return `container has runAsNonRoot and image will run as root ${where}`;
-  return `container has runAsNonRoot and image has non-numeric user (${imageUser.username}), cannot verify user is non-root ${where}`;
+  return (
+    `container has runAsNonRoot and image has non-numeric user (${imageUser.username}), cannot ` +
+    `verify user is non-root ${where}`
+  );
 }
 
 /** Returns the sysctls of the sandbox by name. 'net/ipv4/x' and 'net.ipv4.x' are equivalent. */

@@ -140,7 +140,10 @@ export class Routes {
       const code = error instanceof HttpError ? error.code : 500;
       const message = `${errorMessage(error)}\n`;
       socket.end(
-        `HTTP/1.1 ${code} ${code === 404 ? 'Not Found' : code === 400 ? 'Bad Request' : 'Internal Server Error'}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`,
+        `HTTP/1.1 ${code} ` +
+          `${code === 404 ? 'Not Found' : code === 400 ? 'Bad Request' : 'Internal Server Error'}` +
+          '\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ' +
+          `${Buffer.byteLength(message)}\r\n\r\n${message}`,
       );
     }
   }
@@ -447,7 +450,8 @@ export class Routes {
     }
     throw new HttpError(
       500,
-      `checkpointing of ${namespace}/${name}/${container} failed (rpc error: code = Unimplemented desc = containers cannot be checkpointed)`,
+      `checkpointing of ${namespace}/${name}/${container} failed (rpc error: code = ` +
+        'Unimplemented desc = containers cannot be checkpointed)',
     );
   }
 

@@ -153,9 +153,9 @@ describe('in-process', () => {
   });
 
   test('reports why there are no logs', async () => {
-    expect(await get('/containerLogs/default/nobody/main')).toEqual({
+    expect(await get('/containerLogs/default/missing/main')).toEqual({
       code: 404,
-      body: 'pod "nobody" cannot be found\n',
+      body: 'pod "missing" cannot be found\n',
     });
     expect(await get('/containerLogs/default/talker/nope')).toEqual({
       code: 400,

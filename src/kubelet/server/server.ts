@@ -134,7 +134,9 @@ export class KubeletServer {
       if (refusal === undefined) return this.#routes.handleUpgrade(request, socket, head);
       const { code, message } = refusal;
       socket.write(
-        `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`,
+        `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\nContent-Type: text/plain; ` +
+          'charset=utf-8\r\nConnection: close\r\n' +
+          `Content-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`,
       );
       closeConnection(socket);
       return undefined;
@@ -163,12 +165,16 @@ export class KubeletServer {
       logger.warn('kubelet: authorization failed', { node: nodeName, user: user.name, err: error });
       return {
         code: 500,
-        message: `Authorization error (user=${user.name}, verb=${verb}, resource=nodes, subresource=${subresources[0]})`,
+        message:
+          `Authorization error (user=${user.name}, verb=${verb}, resource=nodes, ` +
+          `subresource=${subresources[0]})`,
       };
     }
     return {
       code: 403,
-      message: `Forbidden (user=${user.name}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(' ')}])\n`,
+      message:
+        `Forbidden (user=${user.name}, verb=${verb}, resource=nodes, ` +
+        `subresource(s)=[${subresources.join(' ')}])\n`,
     };
   }
 

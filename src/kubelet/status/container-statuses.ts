@@ -78,7 +78,8 @@ function convertOne(
             exitCode: 0,
             reason: 'Completed',
             message:
-              'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally',
+              'Unable to get init container status from container runtime and pod has been ' +
+              'initialized, treat it as exited normally',
             startedAt: null,
             finishedAt: null,
           },

@@ -337,7 +337,8 @@ describe('conditions', () => {
       'Ready False ReadinessGatesNotReady the status of pod readiness gate "example.com/gate" is not "True", but False',
     );
     expect(brief(generate(given(undefined)))).toContain(
-      'Ready False ReadinessGatesNotReady corresponding condition of pod readiness gate "example.com/gate" does not exist.',
+      'Ready False ReadinessGatesNotReady corresponding condition of pod readiness gate ' +
+        '"example.com/gate" does not exist.',
     );
   });
 });

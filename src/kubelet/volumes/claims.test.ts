@@ -96,7 +96,8 @@ const failure = async (cluster: Cluster, pod = podWith()): Promise<readonly stri
 };
 
 const UNMOUNTED =
-  'Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[], failed to process volumes=[data]: error processing PVC default/c: ';
+  'Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[], ' +
+  'failed to process volumes=[data]: error processing PVC default/c: ';
 
 describe('a claim', () => {
   const local = (path: string) => volume({ local: { path } });
@@ -194,7 +195,8 @@ describe('a claim', () => {
   test('of an unsupported volume is rejected with its name', async () => {
     const csi = { driver: 'd', volumeHandle: 'h' };
     expect(await failure({ claim: claim(), volume: volume({ csi }) })).toEqual([
-      'MountVolume.SetUp failed for volume "pv" : no volume plugin matched: persistent volumes of type csi are not supported by this kubelet',
+      'MountVolume.SetUp failed for volume "pv" : no volume plugin matched: persistent ' +
+        'volumes of type csi are not supported by this kubelet',
     ]);
   });
 
@@ -240,16 +242,13 @@ describe('removing a directory of volumes', () => {
     expect(await readdir(join(root, 'own'))).toEqual([]);
   });
 
-  test.each(['rejects the name %j', '', '.', 'a/b', '../own', '/etc'])(
-    'refuses the name %j',
-    async (name) => {
-      await mkdir(join(root, 'own/a/b'), { recursive: true });
-      await expect(removeLocalVolume(name, join(root, 'own'), noMounter)).rejects.toThrow(
-        'is not the name of a volume',
-      );
-      expect(await readdir(join(root, 'own'))).toEqual(['a']);
-    },
-  );
+  test.each(['..', '', '.', 'a/b', '../own', '/etc'])('rejects the name %j', async (name) => {
+    await mkdir(join(root, 'own/a/b'), { recursive: true });
+    await expect(removeLocalVolume(name, join(root, 'own'), noMounter)).rejects.toThrow(
+      'is not the name of a volume',
+    );
+    expect(await readdir(join(root, 'own'))).toEqual(['a']);
+  });
 
   test('keeps content that is mounted below it', async () => {
     const mounter = {

@@ -396,13 +396,10 @@ describe('the atomic writer', () => {
     expect((await readdir(root)).filter((name) => !name.startsWith('..'))).toEqual(['a']);
   });
 
-  test.each(['rejects the path %j', '../up', 'a/../../up', '..data', ''])(
-    'refuses the path %j',
-    async (path) => {
-      await expect(write({ [path]: 'x' })).rejects.toThrow('invalid path');
-      expect(await readdir(root)).toEqual([]);
-    },
-  );
+  test.each(['/abs', '../up', 'a/../../up', '..data', ''])('rejects the path %j', async (path) => {
+    await expect(write({ [path]: 'x' })).rejects.toThrow('invalid path');
+    expect(await readdir(root)).toEqual([]);
+  });
 });
 
 describe('subPath', () => {
@@ -426,14 +423,11 @@ describe('subPath', () => {
     expect((await stat(join(root, 'volume/new/deep'))).isDirectory()).toBe(true);
   });
 
-  test.each(['%s is rejected', '../secret', 'inside/../../secret'])(
-    '%s is refused',
-    async (subPath) => {
-      await expect(prepare(subPath)).rejects.toThrow('SubPath');
-    },
-  );
+  test.each(['/etc', '../secret', 'inside/../../secret'])('%s is rejected', async (subPath) => {
+    await expect(prepare(subPath)).rejects.toThrow('SubPath');
+  });
 
-  test('a link that stays inside is followed, one that leads outside is rejected, and nothing is created outside', async () => {
+  test('follows a link inside, and rejects a link to the outside without creating a file there', async () => {
     await symlink('inside', join(root, 'volume/good'));
     await symlink('../secret', join(root, 'volume/bad'));
     expect(await prepare('good')).toBe(join(root, 'volume/inside'));

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { type Hash, hashOf, PersistentMap } from './persistent-map.ts';
+import { hashOf, PersistentMap, type Hash } from './persistent-map.ts';
 
 const HASHES: Readonly<Record<string, Hash>> = {
   'the hash that is used': hashOf,

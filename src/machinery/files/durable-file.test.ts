@@ -13,9 +13,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   createDurableFile,
-  type DurableFileSystem,
   renameDurably,
   writeDurableFile,
+  type DurableFileSystem,
 } from './durable-file.ts';
 
 let dir: string;

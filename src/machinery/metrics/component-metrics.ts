@@ -1,7 +1,7 @@
 // The metrics of a component as one text: the recorded metrics of its parts, and the metrics that
 // upstream's components publish about themselves.
 
-import { type Description, gaugeText } from './instruments.ts';
+import { gaugeText, type Description } from './instruments.ts';
 
 /** The labels of kubernetes_build_info. */
 export interface BuildInfo {

@@ -3,12 +3,12 @@ import {
   contains,
   containsRange,
   formatIp,
-  type IpAddress,
-  type IpRange,
   isHostOf,
   overlaps,
   parseCidr,
   parseIp,
+  type IpAddress,
+  type IpRange,
 } from './ip.ts';
 
 const ip = (text: string): IpAddress => parseIp(text) as IpAddress;

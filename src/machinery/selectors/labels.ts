@@ -5,7 +5,7 @@ import * as field from '../validation/field.ts';
 import type { FieldErrorList, FieldPath } from '../validation/field.ts';
 import { quote } from '../text/go-format.ts';
 import { parseRequirements } from './label-parser.ts';
-import { type Labels, newRequirement, type Operator, Requirement } from './label-requirement.ts';
+import { newRequirement, Requirement, type Labels, type Operator } from './label-requirement.ts';
 import { isValidLabelValue, validateLabelName, validateLabels } from '../validation/validation.ts';
 
 export { SelectorParseError } from './label-parser.ts';

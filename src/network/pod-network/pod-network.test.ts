@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)(
     const routesOf = (machine: LabMachine) =>
       machine.run('ip', 'route', 'show', 'proto', '84').trim();
 
-    test('three machines on one link reach each other by routes; sources are kept, also for large packets', async () => {
+    test('three machines on one link reach each other by routes, which keep sources and large packets', async () => {
       const nodes = [];
       for (const number of [1, 2, 3])
         nodes.push(
@@ -74,7 +74,7 @@ describe.skipIf(missing !== undefined)(
       });
     });
 
-    test('machines behind a router reach each other by VXLAN, and pods have an MTU with room for its headers', async () => {
+    test('machines behind a router reach each other by VXLAN; the MTU of pods has room for its headers', async () => {
       const [one, two] = [await lab.machine('a', 1), await lab.machine('b', 1)];
       await cluster.register('n1', one.address);
       await cluster.register('n2', two.address);

@@ -141,7 +141,7 @@ test('policies, pods, labels of namespaces: each change is one transaction', asy
   await until(() => backend.programmed === undefined);
 });
 
-test('an announced pod has rules before the API has its address, and keeps them until the kubelet drops it', async () => {
+test('an announced pod has rules before its address is in the API, until the kubelet drops it', async () => {
   await createPolicy('p');
   await until(() => backend.syncs.length > 0);
   const pod = apiPod('x/new', { labels: { a: 'b' }, uid: 'uid-new' });

@@ -37,11 +37,13 @@ test('a service with two endpoints, then one more, one fewer, none, and deleted'
     [
       'add chain pick-cluster-tcp-2',
       'flush chain pick-cluster-tcp-2',
-      'add rule pick-cluster-tcp-2 dnat ip addr . port to ip daddr . tcp dport . numgen random mod 2 map @endpoints-cluster-tcp',
+      'add rule pick-cluster-tcp-2 dnat ip addr . port to ip daddr . tcp dport . numgen ' +
+        'random mod 2 map @endpoints-cluster-tcp',
       'add element cluster-ips { 10.96.0.10 }',
       'add element hairpin-connections { 10.0.0.1 . 10.0.0.1 . tcp . 8080 }',
       'add element service-ips { 10.96.0.10 . tcp . 80 : goto pick-cluster-tcp-2 }',
-      'add element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 : 10.0.0.1 . 8080, 10.96.0.10 . 80 . 1 : 10.0.0.2 . 8080 }',
+      'add element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 : 10.0.0.1 . 8080, 10.96.0.10 ' +
+        '. 80 . 1 : 10.0.0.2 . 8080 }',
     ].join('\n'),
   );
   expect(change(['10.0.0.1 here', '10.0.0.2'])).toBe('');
@@ -59,7 +61,8 @@ test('a service with two endpoints, then one more, one fewer, none, and deleted'
       'delete element hairpin-connections { 10.0.0.1 . 10.0.0.1 . tcp . 8080 }',
       'flush chain pick-cluster-tcp-1',
       'flush chain pick-cluster-tcp-2',
-      'add rule pick-cluster-tcp-1 dnat ip addr . port to ip daddr . tcp dport . numgen random mod 1 map @endpoints-cluster-tcp',
+      'add rule pick-cluster-tcp-1 dnat ip addr . port to ip daddr . tcp dport . numgen ' +
+        'random mod 1 map @endpoints-cluster-tcp',
       'add element service-ips { 10.96.0.10 . tcp . 80 : goto pick-cluster-tcp-1 }',
       'add element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 : 10.0.0.3 . 8080 }',
     ].join('\n'),
@@ -97,7 +100,8 @@ test('traffic policies of an external service', () => {
   expect(commands).toContain(
     [
       'add rule external-local-2-1-tcp-nodeport ip saddr { 10.0.0.0/16 } goto pick-nodeport-cluster-tcp-2',
-      'add rule external-local-2-1-tcp-nodeport fib saddr type local meta mark set mark or 0x00004000 goto pick-nodeport-cluster-tcp-2',
+      'add rule external-local-2-1-tcp-nodeport fib saddr type local meta mark set mark or ' +
+        '0x00004000 goto pick-nodeport-cluster-tcp-2',
       'add rule external-local-2-1-tcp-nodeport goto pick-nodeport-local-tcp-1',
     ].join('\n'),
   );
@@ -202,7 +206,8 @@ test('an existing table: correct parts stay, wrong ones are repaired, unknown on
       'add chain pick-cluster-tcp-1',
       'delete element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 }',
       'flush chain pick-cluster-tcp-1',
-      'add rule pick-cluster-tcp-1 dnat ip addr . port to ip daddr . tcp dport . numgen random mod 1 map @endpoints-cluster-tcp',
+      'add rule pick-cluster-tcp-1 dnat ip addr . port to ip daddr . tcp dport . numgen ' +
+        'random mod 1 map @endpoints-cluster-tcp',
       'add element endpoints-cluster-tcp { 10.96.0.10 . 80 . 0 : 10.0.0.1 . 8080 }',
     ].join('\n'),
   );

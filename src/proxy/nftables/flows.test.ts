@@ -7,9 +7,12 @@ import { NODE, service, slice } from '../testing/objects.ts';
 import { type Conntrack, type Flow, FlowCleaner, parseFlows } from './flows.ts';
 
 const LISTED = [
-  'udp      17 29 src=192.168.0.2 dst=10.96.0.10 sport=4001 dport=53 [UNREPLIED] src=10.0.0.1 dst=192.168.0.2 sport=5353 dport=4001 mark=0 use=1',
-  'udp      17 29 src=192.168.0.2 dst=192.168.0.1 sport=4002 dport=30053 src=10.0.0.2 dst=192.168.0.2 sport=5353 dport=4002 [ASSURED] mark=0 use=1',
-  'udp      17 29 src=192.168.0.2 dst=8.8.8.8 sport=4003 dport=53 src=8.8.8.8 dst=192.168.0.2 sport=53 dport=4003 mark=0 use=1',
+  'udp      17 29 src=192.168.0.2 dst=10.96.0.10 sport=4001 dport=53 [UNREPLIED] ' +
+    'src=10.0.0.1 dst=192.168.0.2 sport=5353 dport=4001 mark=0 use=1',
+  'udp      17 29 src=192.168.0.2 dst=192.168.0.1 sport=4002 dport=30053 src=10.0.0.2 ' +
+    'dst=192.168.0.2 sport=5353 dport=4002 [ASSURED] mark=0 use=1',
+  'udp      17 29 src=192.168.0.2 dst=8.8.8.8 sport=4003 dport=53 src=8.8.8.8 ' +
+    'dst=192.168.0.2 sport=53 dport=4003 mark=0 use=1',
   'nonsense',
 ].join('\n');
 

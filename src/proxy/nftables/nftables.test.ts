@@ -92,10 +92,12 @@ describe.skipIf(missing !== undefined)(
       await first.sync(web(['10.0.0.1 here']));
       const before = nft('list', 'ruleset');
       nft(
-        'add chain ip coxswain evil; add rule ip coxswain evil drop; add element ip coxswain service-ips { 10.96.0.10 . tcp . 81 : goto evil }',
+        'add chain ip coxswain evil; add rule ip coxswain evil drop; add element ip coxswain ' +
+          'service-ips { 10.96.0.10 . tcp . 81 : goto evil }',
       );
       nft(
-        'flush chain ip coxswain services; flush map ip coxswain endpoints-cluster-tcp; add rule ip coxswain services drop',
+        'flush chain ip coxswain services; flush map ip coxswain endpoints-cluster-tcp; add ' +
+          'rule ip coxswain services drop',
       );
       expect(await serverAt(80)).not.toBe('pod1');
       const clock = new VirtualClock();
@@ -121,7 +123,8 @@ describe.skipIf(missing !== undefined)(
 
     test('an incompatible table of the same name is replaced', async () => {
       nft(
-        'delete table ip coxswain; add table ip coxswain; add map ip coxswain service-ips { type ipv4_addr : verdict; }',
+        'delete table ip coxswain; add table ip coxswain; add map ip coxswain service-ips { ' +
+          'type ipv4_addr : verdict; }',
       );
       nft(
         'add chain ip coxswain nat-prerouting { type filter hook input priority 5; policy drop; }',

@@ -245,7 +245,8 @@ function rulesOf(
       ...(settings.blindBridge === undefined
         ? []
         : [
-            `ct status dnat iifname "${settings.blindBridge}" oifname "${settings.blindBridge}" masquerade fully-random`,
+            `ct status dnat iifname "${settings.blindBridge}" oifname ` +
+              `"${settings.blindBridge}" masquerade fully-random`,
           ]),
     ],
     [REJECT_CHAIN]: ['reject'],

@@ -48,7 +48,9 @@ export function missingContainerdTools(cniBinDir: string | undefined): MissingTo
   if (missing.length === 0) return undefined;
   return {
     missing,
-    hint: `containerd needs ${missing.join(', ')}: as root, apt-get install containerd runc containernetworking-plugins iptables`,
+    hint:
+      `containerd needs ${missing.join(', ')}: as root, apt-get install containerd runc ` +
+      'containernetworking-plugins iptables',
   };
 }
 

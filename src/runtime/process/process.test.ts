@@ -202,7 +202,8 @@ describe('the process runtime', () => {
 
   test('output without a runtime is kept for the next one', async () => {
     const id = await start(
-      'cd "$COXSWAIN_ROOT"; echo before; while [ ! -e go ]; do sleep 0.02; done; echo meanwhile; touch done; exec sleep 3600',
+      'cd "$COXSWAIN_ROOT"; echo before; while [ ! -e go ]; do sleep 0.02; done; echo ' +
+        'meanwhile; touch done; exec sleep 3600',
     );
     const root = join(stateDir, 'containers', id, 'root');
     await waitFor(() => log().includes('before'));

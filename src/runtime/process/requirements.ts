@@ -67,7 +67,8 @@ export function checkContainer(
   const [program = '', ...args] = [...(config.command ?? []), ...(config.args ?? [])];
   if (program === '') {
     refuse(
-      `image ${JSON.stringify(config.image?.image ?? '')} has no default command here; set the container's command or args`,
+      `image ${JSON.stringify(config.image?.image ?? '')} has no default command here; set ` +
+        "the container's command or args",
     );
   }
   if (config.workingDir && !isDirectory(config.workingDir))

@@ -473,7 +473,8 @@ const NO_ISOLATION = {
   status: false,
   reason: 'HostProcesses',
   message:
-    'containers are processes of this host: limits, read-only file systems, capabilities and namespaces are not enforced, and Pod Security levels protect nothing',
+    'containers are processes of this host: limits, read-only file systems, capabilities and ' +
+    'namespaces are not enforced, and Pod Security levels protect nothing',
 };
 
 /** Finds the programs that run with the rights of this process. Throws if env(1) is missing. */

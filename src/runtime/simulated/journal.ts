@@ -285,7 +285,10 @@ function encode(line: Line): string {
   if (line[0] !== 'container') return `${JSON.stringify(line)}\n`;
   const [op, node, record] = line;
   const envs = record.config.envs?.map(({ key, value }) => ({ key, value: base64(value) }));
-  return `${JSON.stringify([op, node, envs === undefined ? record : { ...record, config: { ...record.config, envs } }])}\n`;
+  return (
+    `${JSON.stringify([op, node, envs === undefined ? record : { ...record, config: { ...record.config, envs } }])}` +
+    '\n'
+  );
 }
 
 function base64(value: Uint8Array | undefined): string | undefined {

@@ -113,7 +113,7 @@ describe('simulation annotations', () => {
     expect(await status(id)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 143 });
   });
 
-  test('a runtime with a stop duration applies it unless the pod overrides it, and not without a grace period', async () => {
+  test('the stop duration applies unless the pod overrides it, and not without a grace period', async () => {
     const slow = createSimulatedRuntime({
       clock,
       random: new SeededRandom(2),
@@ -258,7 +258,8 @@ describe('simulation annotations', () => {
     ],
     [
       'registry.invalid:5000/app:1',
-      'failed to do request: Head "https://registry.invalid:5000/v2/app/manifests/1": dial tcp: lookup registry.invalid: no such host',
+      'failed to do request: Head "https://registry.invalid:5000/v2/app/manifests/1": dial ' +
+        'tcp: lookup registry.invalid: no such host',
       'ImagePull',
     ],
   ])('an image whose name says that there is none: %s', async (image, message, reason) => {

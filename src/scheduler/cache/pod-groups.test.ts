@@ -27,7 +27,7 @@ const SELECTIONS: readonly PodSelection[] = [
 ];
 
 /** Records the calls of a counter, by position. */
-class Told implements PodCounter {
+class RecordingCounter implements PodCounter {
   readonly selection: PodSelection;
   readonly counts = new Map<number, number>();
 
@@ -63,7 +63,7 @@ describe('PodGroups', () => {
           snapshot.changes.restructure();
         };
         restructure();
-        const counters: Told[] = [];
+        const counters: RecordingCounter[] = [];
         for (const {
           node,
           add,
@@ -92,7 +92,7 @@ describe('PodGroups', () => {
           const { structure } = groups.nodeChanges;
           groups.update();
           if (follow && counters.length < 12) {
-            const counter = new Told(
+            const counter = new RecordingCounter(
               SELECTIONS[counters.length % SELECTIONS.length] as PodSelection,
             );
             counters.push(counter);
@@ -126,7 +126,10 @@ describe('PodGroups', () => {
       snapshot.podGroups.update();
     };
     put();
-    const [stays, stops] = [new Told(has('app', 'web')), new Told(has('app', 'web'))];
+    const [stays, stops] = [
+      new RecordingCounter(has('app', 'web')),
+      new RecordingCounter(has('app', 'web')),
+    ];
     for (const counter of [stays, stops]) snapshot.podGroups.follow(counter);
     put(makePodInfo('p', { labels: { app: 'web' } }));
     snapshot.podGroups.unfollow(stops);

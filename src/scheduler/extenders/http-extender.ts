@@ -159,7 +159,8 @@ function readVictims(
       const pod = byUid.get(uid);
       if (pod !== undefined) return pod;
       throw new ExtenderError(
-        `extender: ${extender} claims to preempt pod (UID: ${uid}) on node: ${node}, but the pod is not found on that node`,
+        `extender: ${extender} claims to preempt pod (UID: ${uid}) on node: ${node}, but the ` +
+          'pod is not found on that node',
       );
     });
     victims.set(node, { pods, violations: Number(get(of, 'NumPDBViolations') ?? 0) });

@@ -68,7 +68,8 @@ describe('fitErrorMessage', () => {
     const postFilterMessage =
       'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
     expect(fitErrorMessage(diagnosis(1, [cpu], { postFilterMessage }))).toBe(
-      '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+      '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 ' +
+        'No preemption victims found for incoming pod.',
     );
   });
 });

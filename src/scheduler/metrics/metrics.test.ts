@@ -124,7 +124,9 @@ describe('the metrics of a scheduler', () => {
       ['Bind', 'Success'],
       ['PostBind', 'Success'],
     ]) {
-      const key = `scheduler_framework_extension_point_duration_seconds_count{extension_point="${point}",status="${status}",${profile}}`;
+      const key =
+        `scheduler_framework_extension_point_duration_seconds_count{extension_point="${point}",` +
+        `status="${status}",${profile}}`;
       expect(before.get(key), key).toBeGreaterThan(0);
     }
     // The calls of the first cycle.
@@ -133,7 +135,9 @@ describe('the metrics of a scheduler', () => {
       ['NodeResourcesFit', 'Filter', 'Success'],
       ['DefaultBinder', 'Bind', 'Success'],
     ]) {
-      const key = `scheduler_plugin_execution_duration_seconds_count{plugin="${plugin}",extension_point="${point}",status="${status}"}`;
+      const key =
+        `scheduler_plugin_execution_duration_seconds_count{plugin="${plugin}",` +
+        `extension_point="${point}",status="${status}"}`;
       expect(before.get(key), key).toBeGreaterThan(0);
     }
     expect(before.get('scheduler_event_handling_duration_seconds_count{event="NodeAdd"}')).toBe(1);

@@ -117,7 +117,7 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
   );
   readonly #flushed = counters(
     'pod_scheduled_after_flush_total',
-    'Pods that were scheduled without an event that told they could be, after they had waited for one too long.',
+    'Pods that were scheduled after they had left the unschedulable pods by a timeout, without an event.',
   );
   readonly #hints = histograms(
     'queueing_hint_execution_duration_seconds',

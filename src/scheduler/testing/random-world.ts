@@ -263,7 +263,10 @@ export class World {
   /** Returns times, each one a second later than the last. */
   #time(): string {
     const seconds = this.#made;
-    return `2026-01-01T00:${String(Math.trunc(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}Z`;
+    return (
+      `2026-01-01T00:${String(Math.trunc(seconds / 60)).padStart(2, '0')}` +
+      `:${String(seconds % 60).padStart(2, '0')}Z`
+    );
   }
 
   #at(pod: number): number {

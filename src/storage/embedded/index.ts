@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { workerSource } from '#machinery/worker-source.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { type Storage, StorageError } from '../interface.ts';
 import { type EngineConfig, type EngineOptions, MvccEngine } from '../mvcc/engine.ts';
 import { load } from './load.ts';
@@ -53,7 +54,7 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
   });
   const began = clock.monotonic();
   const { store, expirations, obsolete } = await load(worker, dataDir);
-  logger.debug('store opened', {
+  logger.debug('store: opened', {
     dataDir,
     revision: store.revision,
     compactedRevision: store.compactedRevision,
@@ -67,7 +68,7 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
       const log = new WorkerLog(worker, sink);
       if (obsolete.length > 0) {
         log.compact(store.compactedRevision, obsolete).catch((error: unknown) => {
-          logger.warn('history could not be deleted, it stays until the next start', {
+          logger.warn('store: deleting history failed, retrying at the next start', {
             dataDir,
             err: error,
           });
@@ -101,7 +102,7 @@ class EmbeddedEngine extends MvccEngine {
             if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
             throw new StorageError(
               'Unavailable',
-              `the size of the database cannot be read: ${(error as Error).message}`,
+              `the size of the database cannot be read: ${errorMessage(error)}`,
             );
           },
         ),

@@ -331,7 +331,7 @@ export class LogDatabase {
       let sum = this.#kept.sum + sumOfRange(upTo + 1, compactedRevision);
       for (const revision of obsolete) {
         if (this.#delete.run(revision).changes !== 1)
-          throw new Error(`the row of revision ${revision} is gone already`);
+          throw new Error(`the row of revision ${revision} does not exist`);
         rows--;
         sum -= revision;
       }
@@ -489,7 +489,7 @@ function readNumber(database: Database, sql: string): number {
   const value: unknown =
     typeof row === 'object' && row !== null ? Object.values(row)[0] : undefined;
   if (typeof value !== 'number')
-    throw new StorageError('Corrupt', `the store's database is damaged: ${sql} has no answer`);
+    throw new StorageError('Corrupt', `the store's database is damaged: ${sql} returned no row`);
   return value;
 }
 

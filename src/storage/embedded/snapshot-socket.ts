@@ -38,7 +38,7 @@ export function serveSnapshots(config: {
   const path = socketPath(dataDir);
   if (path === undefined) {
     logger.warn(
-      'snapshots can be taken only while the store is not in use: the path of its directory is too long',
+      'snapshots can only be taken while the store is closed: the path of its directory is too long',
       {
         dataDir,
       },
@@ -49,12 +49,10 @@ export function serveSnapshots(config: {
   rmSync(path, { force: true });
   const server: Server = createServer((socket) => {
     pipeline(Readable.from(encode(), { objectMode: false }), socket).catch((error: unknown) => {
-      logger.warn('a snapshot was not read to its end', { err: error });
+      logger.warn('store: sending a snapshot failed', { err: error });
     });
   });
-  server.on('error', (err) =>
-    logger.warn('snapshots cannot be taken while the store is in use', { dataDir, err }),
-  );
+  server.on('error', (err) => logger.warn('store: serving snapshots failed', { dataDir, err }));
   // Other users cannot enter the directory. The mode protects the socket if the directory has other
   // permissions.
   server.listen(path, () => chmodSync(path, 0o600));

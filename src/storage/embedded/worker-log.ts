@@ -101,7 +101,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   constructor(worker: WorkerPort, sink: CommitSink<W>) {
     this.#worker = worker;
     this.#sink = sink;
-    worker.on('message', (response: Response) => this.#answered(response));
+    worker.on('message', (response: Response) => this.#onResponse(response));
     worker.on('messageerror', (error) =>
       this.#fail('a response of the storage thread could not be read', error),
     );
@@ -227,7 +227,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     this.#worker.postMessage(request, transfer);
   }
 
-  #answered(response: Response): void {
+  #onResponse(response: Response): void {
     const done = this.#inFlight;
     if (done === undefined) throw new Error('the storage thread responded without a request');
     if (response.type === 'failed' && response.reason !== 'NoSpace') {

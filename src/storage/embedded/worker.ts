@@ -23,7 +23,7 @@ async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
     return;
   }
   port.on('message', (request: Request) => {
-    send(answer(database, request));
+    send(responseTo(database, request));
     // The checkpoint follows the response, so that no writer waits for it. An error ends the
     // thread, and with it the store.
     if (request.type !== 'close') database.checkpointIfDue();
@@ -33,7 +33,7 @@ async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
   send({ type: 'loaded' });
 }
 
-function answer(database: LogDatabase, request: Request): Response {
+function responseTo(database: LogDatabase, request: Request): Response {
   try {
     perform(database, request);
     return { type: 'done' };

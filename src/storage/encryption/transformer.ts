@@ -47,7 +47,7 @@ export class Transformer {
 
   seal(value: Uint8Array, context: string): Uint8Array {
     const cipher = this.#ciphers[0];
-    if (cipher === undefined) throw new Error('encryption: there is no provider');
+    if (cipher === undefined) throw new Error('encryption: no provider is configured');
     return cipher.prefix.length === 0
       ? value
       : inOwnMemory([cipher.prefix, cipher.seal(value, context)]);

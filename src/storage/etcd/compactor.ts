@@ -38,7 +38,7 @@ export class Compactor {
       this.#running = true;
       void this.tick()
         .catch((error: unknown) =>
-          config.logger.warn('etcd could not be compacted', { cause: detailsOf(error) }),
+          config.logger.warn('etcd: compaction failed', { cause: detailsOf(error) }),
         )
         .finally(() => {
           this.#running = false;
@@ -73,7 +73,7 @@ export class Compactor {
     } catch (error) {
       if (failureKind(error) !== 'compacted') throw error;
     }
-    logger.debug('etcd was compacted', { revision: before });
+    logger.debug('etcd: compacted', { revision: before });
     return true;
   }
 }

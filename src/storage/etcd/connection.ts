@@ -54,7 +54,7 @@ export function parseEndpoint(text: string): Endpoint {
     /^(?:(https?):\/\/)?([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?\/?$/i.exec(text) ?? [];
   if (address === undefined) {
     throw new TypeError(
-      `${JSON.stringify(text)} is no endpoint of etcd: it should look like https://10.0.0.1:2379`,
+      `${JSON.stringify(text)} is not an etcd endpoint: it must have the form https://10.0.0.1:2379`,
     );
   }
   return { address: `${address}:${port}`, secure: scheme.toLowerCase() === 'https' };

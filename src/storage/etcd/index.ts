@@ -86,7 +86,7 @@ export async function openEtcdStorage(config: EtcdStorageConfig): Promise<Storag
     const [major = 0, minor = 0] = version.split('.').map(Number);
     if (major !== 3 || minor < 4)
       throw new StorageError('Unavailable', `etcd ${version} is too old: 3.4 or later is needed`);
-    config.logger.debug('connected to etcd', { version, endpoints: config.endpoints });
+    config.logger.debug('etcd: connected', { version, endpoints: config.endpoints });
     return new EtcdStorage(config, connection, hasProgressRequests(version));
   } catch (error) {
     connection.close();

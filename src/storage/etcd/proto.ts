@@ -54,7 +54,7 @@ const definition = fromJSON(
 
 /** Returns the method with this name: service and method, such as 'KV.Range'. */
 export function methodNamed(name: string): EtcdMethod {
-  const [serviceName, methodName] = name.split('.') as [string, string];
+  const [serviceName = '', methodName = ''] = name.split('.');
   const method = definition[`etcdserverpb.${serviceName}`]?.[methodName];
   if (method === undefined) throw new Error(`etcd: the schema has no method ${name}`);
   return method;

@@ -57,7 +57,7 @@ export class Watcher {
   #pauseMs = RECONNECT_MS;
   #progressReceived = false;
   /** Progress was requested, and has not been delivered yet. */
-  #asked = false;
+  #progressRequested = false;
   readonly #timers = new Set<Timer>();
 
   constructor(config: WatcherConfig) {
@@ -215,7 +215,7 @@ export class Watcher {
     this.#seen = Math.max(this.#seen, revision);
     if (this.#config.progressIntervalMs === undefined) return;
     this.#progressReceived = true;
-    this.#asked = false;
+    this.#progressRequested = false;
     this.queue.push({ type: 'progress', revision });
   }
 
@@ -224,11 +224,11 @@ export class Watcher {
    * progress is delivered.
    */
   requestProgress(): void {
-    if (this.#config.progressIntervalMs === undefined || this.#asked) return;
-    this.#asked = true;
+    if (this.#config.progressIntervalMs === undefined || this.#progressRequested) return;
+    this.#progressRequested = true;
     this.#askForProgress();
     this.#later(ASK_AGAIN_MS, () => {
-      this.#asked = false;
+      this.#progressRequested = false;
     });
   }
 

@@ -150,7 +150,7 @@ export class Writer {
       if ((current?.modRevision ?? 0) === write.expectedRevision) {
         throw new StorageError(
           'Unavailable',
-          'etcd: a transaction was refused although its conditions hold',
+          'etcd: a transaction failed although its conditions hold',
         );
       }
       this.#free.push(slot);
@@ -195,7 +195,7 @@ export class Writer {
     // The slot is not used again, so the condition of the delayed transaction cannot be affected.
     throw new StorageError(
       'Unavailable',
-      `etcd: ${detailsOf(cause)}; it is not known whether the write was made, look before you write again`,
+      `etcd: ${detailsOf(cause)}; the outcome of the write is unknown, read the key before writing again`,
       { cause },
     );
   }

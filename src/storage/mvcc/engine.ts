@@ -510,7 +510,7 @@ export class MvccEngine implements Storage {
     const obsolete = this.#store.compact(revision);
     this.#log?.compact(revision, obsolete).catch((error: unknown) => {
       if (this.#closing === undefined)
-        this.#logger.warn('history could not be deleted, it stays until the next compaction', {
+        this.#logger.warn('store: deleting history failed, retrying at the next compaction', {
           err: error,
         });
     });
@@ -527,7 +527,7 @@ export class MvccEngine implements Storage {
           if (reason === 'NoSpace')
             this.#expiry.set({ ...expiration, deadline: this.#clock.now() + EXPIRY_RETRY_MS });
           else
-            this.#logger.warn('an expired key could not be deleted', {
+            this.#logger.warn('store: deleting an expired key failed', {
               key: expiration.key,
               err: error,
             });

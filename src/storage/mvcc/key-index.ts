@@ -220,7 +220,7 @@ export class KeyIndex {
       throw new Error(`index: ${key} was forgotten before`);
     if (member.earlier !== undefined) {
       if (member.earlier[1] !== to)
-        throw new Error(`index: times of ${key} are forgotten out of order`);
+        throw new Error(`index: periods of ${key} are forgotten out of order`);
       member.earlier = member.earlier.length === 2 ? undefined : member.earlier.slice(2);
       return;
     }

@@ -324,12 +324,12 @@ class WatchCache implements Storage {
     return new Promise((resolve) => {
       const end = (reached: CacheState | undefined): void => {
         this.#waiters.delete(waiter);
-        asking.cancel();
+        progressTimer.cancel();
         giveUp.cancel();
         resolve(reached);
       };
       const waiter = new Waiter(revision, end);
-      const asking = clock.setTimer(askAfterMs, () => this.#storage.requestProgress?.());
+      const progressTimer = clock.setTimer(askAfterMs, () => this.#storage.requestProgress?.());
       const giveUp = clock.setTimer(maxWaitMs, () => end(undefined));
       this.#waiters.add(waiter);
     });
@@ -342,10 +342,10 @@ class WatchCache implements Storage {
   #askRevision(): Promise<Revision> {
     this.#nextCheck ??= (async () => {
       await this.#check;
-      const asked = this.#storage.currentRevision();
-      this.#check = asked.catch(() => undefined);
+      const currentRevision = this.#storage.currentRevision();
+      this.#check = currentRevision.catch(() => undefined);
       this.#nextCheck = undefined;
-      const revision = await asked;
+      const revision = await currentRevision;
       this.#saw(revision);
       return revision;
     })();
@@ -369,7 +369,10 @@ class WatchCache implements Storage {
     // Events may be missing here, so watchers have to resume from the last revision that they
     // received.
     this.#hub.failAll(
-      new StorageError('Unavailable', 'the watch on the store ended, and is begun again'),
+      new StorageError(
+        'Unavailable',
+        'the watch on the store ended, resume from the last revision',
+      ),
     );
     await this.#refill();
   }

@@ -1,10 +1,10 @@
-// Asks this DNS server and CoreDNS, both in front of one API server, the same questions, and prints
-// where their answers differ.
+// Sends the same questions to this DNS server and to CoreDNS, both in front of one API server, and
+// prints where their answers differ.
 //
 //   tsx test/differential/dns/main.ts COREDNS     the path of a CoreDNS binary
 //
-// What may differ is listed in EXPECTED, each with its reason. The order of records, and which of
-// too many records are sent, are no difference.
+// EXPECTED lists the intended differences, each with its reason. The order of records, and the
+// choice of records when there are too many, are no difference.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ const cluster = await startCluster({
 await cluster.apply(OBJECTS);
 writeFileSync(join(dir, 'kubeconfig'), cluster.kubeconfig as string);
 
-/** A name server outside of the cluster, of which both get their answers. */
+/** A name server outside of the cluster, which both servers forward to. */
 const outside = await nodeSockets.listenUdp({ address: '127.0.0.1', port: 0 }, (message, from) => {
   const query = decode(message);
   const [question] = query.questions ?? [];
@@ -161,7 +161,7 @@ async function ask(port: number, question: Question): Promise<string> {
   }
 }
 
-/** An answer as text: sections in their order, records of each sorted. */
+/** Returns an answer as text: sections in their order, the records of each sorted. */
 function textOf(packet: DecodedPacket & { rcode?: string }): string {
   const flags = ['flag_aa', 'flag_tc', 'flag_rd', 'flag_ra', 'flag_ad', 'flag_cd'].filter(
     (flag) => Reflect.get(packet, flag) === true,
@@ -183,7 +183,7 @@ function textOf(packet: DecodedPacket & { rcode?: string }): string {
   return lines.join('\n');
 }
 
-/** Answers from outside age in a cache, in each server for itself. */
+/** Returns the TTL without the age of answers from outside, which each server caches by itself. */
 function ttlOf(record: Answer): number {
   const { ttl = 0 } = record as { ttl?: number };
   return record.name.toLowerCase().endsWith('example.test') && ttl > 10 ? 20 : ttl;
@@ -194,14 +194,15 @@ await wait.poll({ clock: systemClock, intervalMs: 100, timeoutMs: 20_000 }, asyn
   return answer.startsWith('NOERROR');
 });
 
-/** Differences that are meant, with their reasons. */
+/** Intended differences, with their reasons. */
 const EXPECTED: readonly {
   readonly reason: string;
   readonly covers: (question: Question, ours: string, theirs: string) => boolean;
 }[] = [
   {
     reason:
-      'CoreDNS denies that a name exists (TXT), which clients may take for all names below it; here the name has no such record',
+      'CoreDNS denies that a name exists (TXT), which clients may take for all names below ' +
+      'it; here the name has no such record',
     covers: ({ type }, ours, theirs) =>
       type === 'TXT' &&
       ours.startsWith('NOERROR aa') &&

@@ -8,12 +8,14 @@ metadata: { name: shop }
 apiVersion: v1
 kind: Service
 metadata: { name: kube-dns, namespace: kube-system }
-spec: { clusterIP: 10.96.0.10, ports: [{ name: dns, port: 53, protocol: UDP }, { name: dns-tcp, port: 53, protocol: TCP }, { name: metrics, port: 9153 }] }
+spec: { clusterIP: 10.96.0.10, ports: [{ name: dns, port: 53, protocol: UDP }, { name: dns-tcp, \
+port: 53, protocol: TCP }, { name: metrics, port: 9153 }] }
 ---
 apiVersion: v1
 kind: Service
 metadata: { name: web, namespace: shop }
-spec: { clusterIP: 10.96.1.1, ports: [{ name: http, port: 80 }, { name: https, port: 443 }, { name: quic, port: 443, protocol: UDP }] }
+spec: { clusterIP: 10.96.1.1, ports: [{ name: http, port: 80 }, { name: https, port: 443 }, { name: \
+quic, port: 443, protocol: UDP }] }
 ---
 apiVersion: v1
 kind: Service
@@ -23,7 +25,8 @@ spec: { clusterIP: 10.96.1.2, ports: [{ port: 8080 }] }
 apiVersion: v1
 kind: Service
 metadata: { name: dual, namespace: shop }
-spec: { ipFamilyPolicy: RequireDualStack, clusterIP: 10.96.1.3, clusterIPs: [10.96.1.3, "fd00:96::3"], ports: [{ name: http, port: 80 }] }
+spec: { ipFamilyPolicy: RequireDualStack, clusterIP: 10.96.1.3, clusterIPs: [10.96.1.3, \
+"fd00:96::3"], ports: [{ name: http, port: 80 }] }
 ---
 apiVersion: v1
 kind: Service
@@ -105,7 +108,8 @@ kind: EndpointSlice
 metadata: { name: web-1, namespace: shop, labels: { kubernetes.io/service-name: web } }
 addressType: IPv4
 ports: [{ name: http, port: 8080, protocol: TCP }, { name: https, port: 8443, protocol: TCP }]
-endpoints: [{ addresses: [10.244.0.5], conditions: { ready: true } }, { addresses: [10.244.0.6], conditions: { ready: false } }]
+endpoints: [{ addresses: [10.244.0.5], conditions: { ready: true } }, { addresses: [10.244.0.6], \
+conditions: { ready: false } }]
 ---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
@@ -140,5 +144,8 @@ kind: EndpointSlice
 metadata: { name: big-1, namespace: shop, labels: { kubernetes.io/service-name: big } }
 addressType: IPv4
 ports: [{ name: http, port: 80, protocol: TCP }]
-endpoints: [${Array.from({ length: 200 }, (_, i) => `{ addresses: [10.244.9.${i + 1}], conditions: { ready: true } }`).join(', ')}]
+endpoints: [${Array.from(
+  { length: 200 },
+  (_, i) => `{ addresses: [10.244.9.${i + 1}], conditions: { ready: true } }`,
+).join(', ')}]
 `;

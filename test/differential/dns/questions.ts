@@ -1,4 +1,4 @@
-// The questions that both servers are asked.
+// The questions that are sent to both servers.
 
 export interface Question {
   readonly name: string;

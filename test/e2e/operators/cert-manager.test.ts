@@ -1,5 +1,5 @@
-// cert-manager: its chart installs its kinds and webhooks, its controllers, webhook and CA injector
-// run beside the cluster, and certificates are issued, renewed and removed.
+// cert-manager: its chart installs its kinds and webhooks; its controllers, webhook and CA injector
+// run beside the cluster; and certificates are issued, renewed and removed.
 
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
@@ -143,7 +143,7 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
     ).toContain('The certificate has been successfully issued');
   });
 
-  test('a CA issues certificates that it vouches for', async () => {
+  test('a CA issues certificates that verify against it', async () => {
     await apply(certificate('authority', 'self', { isCA: true, commonName: 'authority' }));
     await kubectl.run('wait --for=condition=Ready certificate/authority --timeout=90s');
     await apply(manifest('Issuer', 'authority', { ca: { secretName: 'authority-tls' } }));
@@ -153,7 +153,7 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
     expect((await issued('leaf')).verify((await issued('authority')).publicKey)).toBe(true);
   });
 
-  test('renews when the certificate changes and when the secret is lost', async () => {
+  test('renews after a change of the certificate, and after the loss of the secret', async () => {
     const first = (await issued('site')).serialNumber;
     await kubectl.run(
       `patch certificate site --type=merge -p '{"spec":{"dnsNames":["other.example.com"]}}'`,
@@ -176,7 +176,7 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
     await kubectl.run('wait --for=condition=Ready certificate/site --timeout=60s');
   });
 
-  test('its webhook and schema reject what is wrong', async () => {
+  test('its webhook and schema reject invalid objects', async () => {
     const wrong: readonly (readonly [string, string])[] = [
       [
         certificate('wrong', 'self', { dnsNames: ['a'], duration: '1m' }),

@@ -1,6 +1,6 @@
 // The kinds of the Gateway API: they install, every example of the project is accepted, and every
-// invalid example is rejected in the words of Kubernetes. RECORD_GATEWAY_API=KUBECONFIG records the
-// words of another server.
+// invalid example is rejected with the messages of Kubernetes. RECORD_GATEWAY_API=KUBECONFIG
+// records the messages of another server.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)(named('the Gateway API', missing), () => 
     directory.remove();
   });
 
-  /** Returns what kubectl says of the files in a dry run, as a set of lines. */
+  /** Returns kubectl's output for the files in a dry run, as a set of lines. */
   const answersOf = async (folder: string): Promise<readonly string[]> => {
     const options = '--dry-run=server --validate=strict -n default --recursive';
     const { stdout, stderr } = await kubectl.try(`create ${options} -f ${folder}`, {
@@ -61,7 +61,7 @@ describe.skipIf(missing !== undefined)(named('the Gateway API', missing), () => 
   };
 
   test.each(CHANNELS)(
-    'the %s channel installs, its examples are judged as by Kubernetes, and it goes',
+    'the %s channel installs, its examples have the same results as with Kubernetes, and it can be removed',
     async (channel) => {
       const definitions = join(operatorPath('gateway-api'), channel);
       const files = manifests(definitions).filter((file) => file !== 'kustomization.yaml');

@@ -1,4 +1,4 @@
-// Helm installs, upgrades and uninstalls a chart that brings a kind of its own and an object of it.
+// Helm installs, upgrades and uninstalls a chart with a kind of its own and an object of it.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -114,7 +114,7 @@ describe.skipIf(missing !== undefined)(
     const spec = (name: string): Promise<string> =>
       kubectl.run(`get lighthouse ${name} -o jsonpath={.spec}`);
 
-    test('install brings the kind and its object', async () => {
+    test('install creates the kind and its object', async () => {
       expect(await succeeds('install', 'cape', chart, '--wait')).toContain('STATUS: deployed');
       expect(JSON.parse(await spec('cape'))).toEqual({
         height: 20,
@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)(
       expect(await succeeds('get', 'manifest', 'cape')).toContain('kind: Lighthouse');
     });
 
-    test('upgrade changes the object and keeps what others have set', async () => {
+    test('upgrade changes the object and keeps the fields of other clients', async () => {
       await kubectl.run('label lighthouse cape painted=yes');
       await succeeds('upgrade', 'cape', chart, '--set', 'height=30,lamps={main}');
       expect(JSON.parse(await spec('cape'))).toEqual({
@@ -138,7 +138,7 @@ describe.skipIf(missing !== undefined)(
       );
     });
 
-    test('what the schema rejects fails the upgrade, and a rollback goes back', async () => {
+    test('an object that the schema rejects fails the upgrade, and a rollback restores the object', async () => {
       const { status, stderr } = await helm('upgrade', 'cape', chart, '--set', 'height=300');
       expect(status).toBe(1);
       expect(stderr).toContain('spec.height in body should be less than or equal to 100');

@@ -19,7 +19,7 @@ import {
 import { freePort, type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
-/** Endpoints of services may not be on loopback. */
+/** Endpoints of services may not have loopback addresses. */
 const address = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
@@ -96,7 +96,7 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
     const { status, stderr } = await apply(...objects);
     expect(status, stderr).toBe(0);
   };
-  /** Writes the secret's files where its pod would have them mounted. */
+  /** Writes the secret's files to the directory where its pod would mount them. */
   const mountCertificates = async (): Promise<boolean> => {
     const secret = JSON.parse(
       await kubectl.run(`get secret kueue-webhook-server-cert -n ${NAMESPACE} -o json`),
@@ -190,7 +190,7 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
     );
   });
 
-  test('its aggregated API shows what waits', async () => {
+  test('its aggregated API shows pending jobs', async () => {
     await kubectl.run(
       'wait --for=condition=Available apiservice/v1beta2.visibility.kueue.x-k8s.io --timeout=60s',
     );
@@ -201,7 +201,7 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
     expect(items.map(({ localQueueName }) => localQueueName)).toEqual(['queue']);
   });
 
-  test('its older version is converted, and wrong queues are rejected', async () => {
+  test('its older version is converted, and invalid queues are rejected', async () => {
     expect(
       await kubectl.run('get clusterqueues.v1beta1.kueue.x-k8s.io all -o jsonpath={.apiVersion}'),
     ).toBe('kueue.x-k8s.io/v1beta1');
@@ -209,7 +209,7 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining('nominalQuota')]);
   });
 
-  test('the next job runs when there is room, and all of it can be removed', async () => {
+  test('the next job runs when there is room, and everything can be removed', async () => {
     await kubectl.run('delete job first --timeout=60s');
     await eventually(
       'the second job runs',

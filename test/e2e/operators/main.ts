@@ -1,4 +1,4 @@
-// `npm run operators`: builds the programs that the tests of operators run. README.md beside this
+// `npm run operators`: builds the programs that the operator tests run. The README beside this file
 // has the details.
 
 import { UserError } from '#cluster/user-error.ts';

@@ -17,7 +17,7 @@ import {
 import { freePort, listening, type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
-/** Endpoints of services may not be on loopback. */
+/** Endpoints of services may not have loopback addresses. */
 const address = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
@@ -58,7 +58,7 @@ const registration = (port: number): readonly object[] => [
   },
 ];
 
-/** Each pod asks for 100m of CPU, and uses 200m. */
+/** Each pod requests 100m of CPU, and uses 200m. */
 const deployment = {
   apiVersion: 'apps/v1',
   kind: 'Deployment',

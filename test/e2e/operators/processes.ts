@@ -1,19 +1,18 @@
-// Programs that run beside a cluster until the test ends.
+// Runs programs beside a cluster until the test ends.
 
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { eventually } from '../harness.ts';
 
 export interface RunningProgram {
-  /** What it has printed. */
+  /** Returns the program's output. */
   output(): string;
-  /** SIGTERM, then waits for its end. */
+  /** Sends SIGTERM, then waits for the process to end. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a program. It is not expected to end by itself; `alive` throws with its output once it
- * has.
+ * Starts a program that should not end by itself; `alive` throws with its output if it has ended.
  */
 export function startProgram(
   path: string,
@@ -43,7 +42,7 @@ export function startProgram(
   };
 }
 
-/** Returns a TCP port of the loopback address that nothing listens on. */
+/** Returns an unused TCP port of the loopback address. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => {
@@ -58,7 +57,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Waits until something listens. Throws with the program's output if nothing does within a minute.
+ * Waits until the port accepts connections. Throws with the program's output if it does not within
+ * a minute.
  */
 export async function listening(
   port: number,

@@ -1,5 +1,5 @@
-// Programs and manifests of others that the tests of operators run, from Go's module proxy. `npm
-// run operators` builds them once; the tests are skipped where that has not been done.
+// Programs and manifests of other projects for the operator tests, from Go's module proxy. `npm run
+// operators` builds them once; without them the tests are skipped.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { findProgram } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
-/** COXSWAIN_OPERATORS_CACHE moves it. */
+/** COXSWAIN_OPERATORS_CACHE moves the folder. */
 const cacheDir =
   process.env['COXSWAIN_OPERATORS_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'operators');
 
@@ -26,7 +26,7 @@ const PROGRAMS = {
   'metrics-server': 'sigs.k8s.io/metrics-server/cmd/metrics-server@v0.8.0',
 } as const;
 
-/** Folders of modules, by the name under which they are kept. */
+/** Folders of modules, by the name of their copy. */
 const FOLDERS = {
   'cert-manager-chart': [
     'github.com/cert-manager/cert-manager@v1.21.2',
@@ -41,10 +41,10 @@ const FOLDERS = {
 export type Program = keyof typeof PROGRAMS;
 export type Folder = keyof typeof FOLDERS;
 
-/** Returns the path of a program or folder, which need not be there. */
+/** Returns the path of a program or folder, which need not exist. */
 export const operatorPath = (name: Program | Folder): string => join(cacheDir, name);
 
-/** Returns why a test cannot run; undefined: everything that it needs is there. */
+/** Returns why a test cannot run. Undefined: all its programs exist. */
 export function missingOperators(names: readonly (Program | Folder)[]): string | undefined {
   const missing = names.filter((name) => !existsSync(operatorPath(name)));
   return missing.length === 0
@@ -53,8 +53,8 @@ export function missingOperators(names: readonly (Program | Folder)[]): string |
 }
 
 /**
- * Builds and copies what is missing. Throws a UserError where Go is missing or something cannot be
- * built.
+ * Builds and copies the missing programs and folders. Throws a UserError if Go is missing or a
+ * build fails.
  */
 export function buildOperators(progress: (text: string) => void): void {
   if (findProgram('go') === undefined)
@@ -84,7 +84,7 @@ function build(path: string, target: string): void {
     renameSync(`${target}.partial`, target);
     return;
   }
-  // With the versions of that module's own go.mod.
+  // `go install` uses the dependency versions of that module's own go.mod.
   const folder = `${target}.install`;
   go(['install', ...flags, path], { GOBIN: folder });
   renameSync(join(folder, basename(packagePath)), target);

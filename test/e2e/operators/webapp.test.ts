@@ -145,7 +145,7 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
     );
   });
 
-  test('the webhook, the schema and the rules reject what is wrong', async () => {
+  test('the webhook, the schema and the rules reject invalid objects', async () => {
     const reasons: readonly (readonly [object, string])[] = [
       [
         { image: 'registry.example.com/x' },
@@ -204,7 +204,7 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
     await kubectl.run('delete hpa shop');
   });
 
-  test('the finalizer is honoured, and what it owns goes with it', async () => {
+  test('the finalizer is honoured, and owned objects are deleted with their owner', async () => {
     await kubectl.run('label webapp old keep=true');
     expect((await kubectl.try('delete webapp old')).stderr).toContain(
       'old is kept: remove the label keep first',
@@ -218,7 +218,7 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
     );
   });
 
-  test('without the operator only its own kind suffers', async () => {
+  test('without the operator, only its own kind fails', async () => {
     await operator.stop();
     const { status, stderr } = await apply(app('late', { image: 'nginx' }));
     expect(status).toBe(1);

@@ -1,6 +1,6 @@
-// Every metric that upstream keeps stable, or nearly so, is published by the component that
-// upstream names: with the same type, labels, buckets and stability. upstream.tsv has the facts,
-// absent.tsv what cannot be published and why.
+// Every metric that upstream calls stable or beta is published by the component that upstream
+// names, with the same type, labels, buckets and stability. upstream.tsv has the facts, absent.tsv
+// the metrics that cannot be published, with the reasons.
 
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -38,7 +38,7 @@ const PLACES: readonly Place[] = ['control plane', 'kubelet'];
 interface Published {
   type: string;
   stability: string;
-  /** Of all samples. More than one: they do not agree. */
+  /** The label sets of all samples. More than one: the samples do not agree. */
   readonly labels: Set<string>;
   readonly bounds: Set<number>;
   readonly seriesSeen: Set<string>;
@@ -83,7 +83,7 @@ const families: Readonly<Record<Place, Map<string, Published>>> = {
   'control plane': new Map(),
   kubelet: new Map(),
 };
-/** Families whose heading came more than once in one text. */
+/** Families whose heading occurs more than once in one text. */
 const headedTwice: string[] = [];
 
 /** Reads Prometheus' text form. */
@@ -195,7 +195,7 @@ const DEPLOYMENT = {
   },
 };
 
-/** A cluster with enough work for every counter of its components. */
+/** Runs a cluster with enough work for every counter of its components, and reads its metrics. */
 async function clusterMetrics(): Promise<void> {
   const cluster = await startCluster({ clock: 'virtual', nodes: 2 });
   try {
@@ -215,10 +215,10 @@ async function clusterMetrics(): Promise<void> {
       metadata: { name: 'refused', namespace: 'default' },
     };
     await expect(cluster.apply(refused)).rejects.toThrow('no-secrets');
-    // Deprecated.
+    // A request for a deprecated resource.
     await client.resource(endpoints).list();
-    // In the order of the paths: health is checked before its results are read. /metrics/cadvisor
-    // has no metrics of Kubernetes' own.
+    // The order of the paths matters: health is checked before its results are read.
+    // /metrics/cadvisor has no metrics of Kubernetes' own.
     for (const path of [
       '/healthz',
       '/metrics',
@@ -241,7 +241,7 @@ async function clusterMetrics(): Promise<void> {
   }
 }
 
-/** A webhook that nothing listens for, and a request that it is called for. */
+/** A webhook whose address has no server, and a request that calls it. */
 const CALLED_IN_VAIN = [
   [
     '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
@@ -272,7 +272,10 @@ const CALLED_IN_VAIN = [
 const WATCH_LIST =
   '/api/v1/namespaces?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 
-/** A server alone, asked as over a connection, on a store that has a file. */
+/**
+ * Reads the metrics of a server alone, by requests as over a connection, with a store that has a
+ * file.
+ */
 async function serverMetrics(): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'coxswain-metrics-'));
   const storage = await openEmbeddedStorage({ clock: systemClock, logger: silentLogger, dataDir });
@@ -316,7 +319,7 @@ describe('metrics of upstream', () => {
     expect(stabilityOf(name)).toBe(fact.stability);
   });
 
-  test('those that are absent are absent, have a reason, and are upstream’s', () => {
+  test('absent metrics are not published, have a reason, and exist in upstream', () => {
     for (const { name, reason, place } of absences) {
       expect([place, name, families[place].has(name), reason !== '']).toEqual([
         place,
@@ -328,7 +331,7 @@ describe('metrics of upstream', () => {
     }
   });
 
-  test('no other metric claims to be stable, none has two headings, and no series comes twice', () => {
+  test('no other metric has the level stable, none has two headings, and no series is repeated', () => {
     for (const place of PLACES) {
       const known = facts.filter(({ places }) => places.includes(place)).map(({ name }) => name);
       for (const [name, { stability, repeated }] of families[place]) {
@@ -340,7 +343,7 @@ describe('metrics of upstream', () => {
   });
 });
 
-test('resources of pods: what they request and may use, without those that have ended', async () => {
+test('resources of pods: requests and limits, without terminated pods', async () => {
   const clock = new VirtualClock();
   const container = (requests: object, limits: object) => ({
     name: 'c',

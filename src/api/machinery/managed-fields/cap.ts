@@ -1,7 +1,7 @@
 // Limits the number of updaters. Otherwise many clients that each update an object once would make
 // it grow without end: beyond the limit, the oldest updaters become one.
 
-import { managerId, type Managers, seconds } from './managers.ts';
+import { managerId, seconds, type Managers } from './managers.ts';
 import { compareText } from './path-element.ts';
 
 const MAX_UPDATERS = 10;

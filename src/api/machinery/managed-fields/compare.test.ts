@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { compare } from './compare.ts';
 import { FieldSet } from './field-set.ts';
-import { deduced, type MergeType, untypedAtomic } from './merge-type.ts';
+import { deduced, untypedAtomic, type MergeType } from './merge-type.ts';
 import { atomicList, bool, keyed, map, number, set, setOf, string, struct } from './testing.ts';
 
 const nothing = FieldSet.empty;

@@ -1,17 +1,17 @@
 // Compares two states of an object. The differences are sets of fields.
 
 import { deepEqual } from '#machinery/deep.ts';
-import { type FieldNode, FieldSet } from './field-set.ts';
+import { FieldSet, type FieldNode } from './field-set.ts';
 import { groupItems } from './list-items.ts';
 import {
   asList,
   asMap,
   isEmptyMap,
+  shapeOf,
   type ListShape,
   type MapShape,
   type MergeType,
   type Shape,
-  shapeOf,
 } from './merge-type.ts';
 import { fieldElement, type PathElement } from './path-element.ts';
 

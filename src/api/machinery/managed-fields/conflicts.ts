@@ -3,7 +3,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { FieldSet, type Path } from './field-set.ts';
-import { type Manager, managerId } from './managers.ts';
+import { managerId, type Manager } from './managers.ts';
 import { compareText, describePath } from './path-element.ts';
 
 export interface Conflict {

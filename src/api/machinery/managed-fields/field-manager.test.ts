@@ -6,7 +6,7 @@ import { decodeObject } from '../codec/decode.ts';
 import { DescriptorCodec } from '../codec/descriptor-codec.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
 import { allSchemas } from '#api/all-schemas.ts';
-import { FieldManager, type ManagedObject, withoutNewTimes } from './field-manager.ts';
+import { FieldManager, withoutNewTimes, type ManagedObject } from './field-manager.ts';
 import { FieldSet } from './field-set.ts';
 import type { ManagedFieldsEntry } from './managers.ts';
 

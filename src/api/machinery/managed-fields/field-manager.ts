@@ -20,21 +20,21 @@ import {
   decodeManagers,
   encodeManagers,
   isReset,
-  type ManagedFieldsEntry,
   ManagedFieldsError,
-  type Manager,
   managerId,
-  type Managers,
   noManagers,
+  type ManagedFieldsEntry,
+  type Manager,
+  type Managers,
   type Operation,
 } from './managers.ts';
 import type { MergeType } from './merge-type.ts';
 import { MAX_SHAPE, sameShape, shapeText } from './shape.ts';
 import {
-  type Applied,
   applyManagers,
-  type Merging,
   updateManagers,
+  type Applied,
+  type Merging,
   type Versions,
 } from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';

@@ -1,7 +1,7 @@
 // Sets of fields: FieldsV1 in Kubernetes' form, and the laws of sets, on random ones.
 
 import { describe, expect, test } from 'vitest';
-import { type Random, SeededRandom } from '#machinery/random.ts';
+import { SeededRandom, type Random } from '#machinery/random.ts';
 import { FieldSet, type Path } from './field-set.ts';
 import { fieldsOfSet, setOfFields } from './fields-v1.ts';
 import {

@@ -4,7 +4,7 @@
 // A set is immutable once its builder passes it on; only a builder calls `insert`. Results share
 // subtrees with their operands.
 
-import { describePath, type PathElement, sortElements } from './path-element.ts';
+import { describePath, sortElements, type PathElement } from './path-element.ts';
 
 export type Path = readonly PathElement[];
 

@@ -2,7 +2,7 @@
 
 import { quote } from '#machinery/text/go-format.ts';
 import { asMap, type ListShape } from './merge-type.ts';
-import { keyElement, type PathElement, valueElement } from './path-element.ts';
+import { keyElement, valueElement, type PathElement } from './path-element.ts';
 
 /** Returns the item's path element, or an error text. */
 export function itemElement(

@@ -8,10 +8,10 @@ import {
   asList,
   asMap,
   isEmptyMap,
+  shapeOf,
   type ListShape,
   type MapShape,
   type MergeType,
-  shapeOf,
 } from './merge-type.ts';
 import type { PathElement } from './path-element.ts';
 

@@ -4,11 +4,11 @@
 import { runWaitingSteps, type WaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { FieldSet, type Path } from './field-set.ts';
-import { managerId, type Managers, noManagers, type Operation } from './managers.ts';
+import { managerId, noManagers, type Managers, type Operation } from './managers.ts';
 import type { ListShape, MapShape, MergeField, MergeType } from './merge-type.ts';
 import { fieldElement, keyElement, valueElement } from './path-element.ts';
 import { validateTyped } from './validate.ts';
-import { applyManagers, type Merging, updateManagers, type Versions } from './updater.ts';
+import { applyManagers, updateManagers, type Merging, type Versions } from './updater.ts';
 
 export const string: MergeType = { scalar: 'string' };
 export const number: MergeType = { scalar: 'numeric' };

@@ -7,10 +7,10 @@ import {
   asList,
   asMap,
   isEmptyMap,
+  shapeOf,
   type ListShape,
   type MapShape,
   type MergeType,
-  shapeOf,
 } from './merge-type.ts';
 import { fieldElement } from './path-element.ts';
 

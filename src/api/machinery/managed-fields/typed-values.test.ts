@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { FieldSet } from './field-set.ts';
 import { merge } from './merge.ts';
-import { deduced, type MergeType, untypedAtomic } from './merge-type.ts';
+import { deduced, untypedAtomic, type MergeType } from './merge-type.ts';
 import { extractItems, removeItems, withNamedFields } from './remove.ts';
 import {
   any,

@@ -6,10 +6,9 @@ import { runWaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
-import { type Manager, managerId, type Operation } from './managers.ts';
-import { deduced, type MergeType } from './merge-type.ts';
+import { managerId, type Manager, type Operation } from './managers.ts';
 import { describePath } from './path-element.ts';
-import { applyManagers, type Merging, updateManagers, type Versions } from './updater.ts';
+import { applyManagers, updateManagers, type Merging, type Versions } from './updater.ts';
 import {
   any,
   atomicList,
@@ -23,6 +22,7 @@ import {
   string,
   struct,
 } from './testing.ts';
+import { deduced, type MergeType } from './merge-type.ts';
 
 const names = keyed(['name'], struct({ name: string, value: number }));
 const mapOfMapsRecursive: MergeType = {

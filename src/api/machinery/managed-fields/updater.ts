@@ -8,7 +8,7 @@
 //            applier takes them. Applying the same value shares the field.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
-import { type Steps, waitFor, type WaitingSteps } from '#machinery/turn.ts';
+import { waitFor, type Steps, type WaitingSteps } from '#machinery/turn.ts';
 import { compare, type Comparison } from './compare.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';

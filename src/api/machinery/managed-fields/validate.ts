@@ -5,11 +5,11 @@
 import { formatValue, quote } from '#machinery/text/go-format.ts';
 import { itemElement } from './list-items.ts';
 import {
+  shapeOf,
   type ListShape,
   type MapShape,
   type MergeType,
   type ScalarKind,
-  shapeOf,
 } from './merge-type.ts';
 import { describePath, fieldElement, indexElement, type PathElement } from './path-element.ts';
 

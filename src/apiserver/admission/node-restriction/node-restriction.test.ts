@@ -229,7 +229,7 @@ describe('a pod', () => {
       },
       'serviceaccounts (via projected volumes)',
     ],
-  ])('that mirrors a file needs nothing of the API: %j', async (spec, what) => {
+  ])('that mirrors a static pod must not refer to API objects: %j', async (spec, what) => {
     expect(await why(post(PATH, mirror({}, spec)))).toBe(
       m(`can not create pods that reference ${what}`),
     );

@@ -79,9 +79,9 @@ async function mirrorObjection(
   const why = ownerObjection(owner, node);
   if (why !== undefined) return why;
   const { uid: claimed = '' } = owner!;
-  const found = await services.find<Immutable<Node>>('', 'nodes', '', node);
-  if (found === undefined) throw apierrors.notFound({ group: '', resource: 'nodes' }, node);
-  const { uid } = found.metadata;
+  const nodeObject = await services.find<Immutable<Node>>('', 'nodes', '', node);
+  if (nodeObject === undefined) throw apierrors.notFound({ group: '', resource: 'nodes' }, node);
+  const { uid } = nodeObject.metadata;
   if (claimed !== uid) return `node ${node} UID mismatch: expected ${claimed} got ${uid}`;
   const needed = neededByMirror(pod);
   return needed === undefined

@@ -161,8 +161,8 @@ async function get<T extends KubeObject>(
   name: string,
 ): Promise<T> {
   // Upstream's caches name the kind of the object in this error, not its resource.
-  const found = name === '' ? undefined : await services.find<T>(group, resource, namespace, name);
-  if (found === undefined)
+  const object = name === '' ? undefined : await services.find<T>(group, resource, namespace, name);
+  if (object === undefined)
     throw apierrors.notFound({ group, resource: resource.replace(/s$/, '') }, name);
-  return found;
+  return object;
 }

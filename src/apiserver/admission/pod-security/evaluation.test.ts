@@ -18,7 +18,7 @@ const withPodContext = (context: string) =>
   `{spec: {securityContext: {${context}}, containers: [{name: c}]}}`;
 
 /** Returns the violation of one control. */
-function said(id: string, minor: number, yaml: string): string | undefined {
+function detailOf(id: string, minor: number, yaml: string): string | undefined {
   const control = CONTROLS.find((each) => each.id === id);
   const check = control?.versions.findLast(({ since }) => since <= minor)?.check;
   const violation = check?.(pod(yaml));
@@ -36,7 +36,7 @@ const IN_USER_NAMESPACE = (context: string) =>
 const ANNOTATED = (annotations: string) =>
   `{metadata: {annotations: {${annotations}}}, spec: {containers: [{name: c}]}}`;
 
-type Case = readonly [id: string, minor: number, yaml: string, said: string | undefined];
+type Case = readonly [id: string, minor: number, yaml: string, detail: string | undefined];
 
 const CASES: readonly Case[] = [
   ['hostNamespaces', 0, PLAIN, undefined],
@@ -313,7 +313,7 @@ const CASES: readonly Case[] = [
 
 describe('controls', () => {
   test.each(CASES)('%s of 1.%s about %s', (id, minor, yaml, expected) => {
-    expect(said(id, minor, yaml)).toBe(expected);
+    expect(detailOf(id, minor, yaml)).toBe(expected);
   });
 
   test('the cases cover each control in each version', () => {

@@ -40,12 +40,12 @@ export function violationsOf(
 
 function checksOf(level: Control['level'], minor: number): readonly Check[] {
   const key = `${level}:${minor}`;
-  let known = checks.get(key);
-  if (known === undefined) {
-    known = controlsOf(level, minor).map((control) => checkAt(control, minor)!);
-    checks.set(key, known);
+  let cached = checks.get(key);
+  if (cached === undefined) {
+    cached = controlsOf(level, minor).map((control) => checkAt(control, minor)!);
+    checks.set(key, cached);
   }
-  return known;
+  return cached;
 }
 
 /** Returns baseline's controls, then restricted's, each in the order of their names. */

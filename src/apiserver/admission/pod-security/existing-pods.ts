@@ -57,7 +57,7 @@ export function existingPodsWarnings<Pod extends ExistingPod>(
   }
   const byPod = Array.from(
     namesByReasons,
-    ([reasons, names]) => `${withOthers(names)}: ${reasons}`,
+    ([reasons, names]) => `${withNumberOfOthers(names)}: ${reasons}`,
   );
   return [...warnings, ...byPod.toSorted()];
 }
@@ -78,7 +78,7 @@ function oneOfEachControllerFirst<Pod extends ExistingPod>(pods: readonly Pod[])
   return [...first, ...others];
 }
 
-function withOthers(names: readonly string[]): string {
+function withNumberOfOthers(names: readonly string[]): string {
   const first = names.reduce((least, name) => (name < least ? name : least));
   const others = names.length - 1;
   return others === 0 ? first : `${first} (and ${others} other ${others === 1 ? 'pod' : 'pods'})`;

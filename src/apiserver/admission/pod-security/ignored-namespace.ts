@@ -19,13 +19,13 @@ export function ignoredNamespaceWarning(
   defaults: Policy,
 ): string | undefined {
   if (isFullyPrivileged(policy) || equivalentPolicies(policy, defaults)) return undefined;
-  const asked = MODES.filter(
+  const requestedModes = MODES.filter(
     (mode) =>
       policy[mode].level !== 'privileged' &&
       (labels[levelLabel(mode)] !== undefined || labels[versionLabel(mode)] !== undefined),
   ).map((mode) => `${mode}=${levelVersionText(policy[mode])}`);
   return (
     `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy ` +
-    `(${asked.join(', ')}) will be ignored`
+    `(${requestedModes.join(', ')}) will be ignored`
   );
 }

@@ -101,8 +101,8 @@ export class PodSecurity implements AdmissionPlugin {
       this.#metrics.exempted(attributes);
       return undefined;
     }
-    const found = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
-    return andThen(found, (it) =>
+    const lookup = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
+    return andThen(lookup, (it) =>
       isPods(attributes.resource)
         ? this.#validatePod(attributes, it)
         : this.#validateTemplate(attributes, it),
@@ -110,12 +110,12 @@ export class PodSecurity implements AdmissionPlugin {
   }
 
   #policyOf({ metadata: { labels = NO_LABELS } }: Immutable<Namespace>): LabelledPolicy {
-    let known = this.#policies.get(labels);
-    if (known === undefined) {
-      known = policyOf(labels, this.#defaults);
-      this.#policies.set(labels, known);
+    let policy = this.#policies.get(labels);
+    if (policy === undefined) {
+      policy = policyOf(labels, this.#defaults);
+      this.#policies.set(labels, policy);
     }
-    return known;
+    return policy;
   }
 
   #validatePod(attributes: AdmissionAttributes, namespace: Immutable<Namespace> | undefined): void {
@@ -125,8 +125,8 @@ export class PodSecurity implements AdmissionPlugin {
         `failed to lookup namespace ${JSON.stringify(attributes.namespace)}`,
       );
     }
-    const asked = this.#policyOf(namespace);
-    if (asked.errors.length === 0 && isFullyPrivileged(asked.policy)) {
+    const labelledPolicy = this.#policyOf(namespace);
+    if (labelledPolicy.errors.length === 0 && isFullyPrivileged(labelledPolicy.policy)) {
       this.#metrics.privileged(attributes);
       return;
     }
@@ -134,7 +134,7 @@ export class PodSecurity implements AdmissionPlugin {
     const old = attributes.oldObject as Immutable<Pod> | undefined;
     if (attributes.operation === 'UPDATE' && old !== undefined && !isSignificantUpdate(pod, old))
       return;
-    this.#evaluate(attributes, podToCheck(pod), asked, true);
+    this.#evaluate(attributes, podToCheck(pod), labelledPolicy, true);
   }
 
   /** Checks an object with a pod template. It is never rejected, since its pods are. */
@@ -146,12 +146,16 @@ export class PodSecurity implements AdmissionPlugin {
       this.#metrics.failed(true, attributes);
       return;
     }
-    const asked = this.#policyOf(namespace);
-    const { audit, warn } = asked.policy;
-    if (asked.errors.length === 0 && audit.level === 'privileged' && warn.level === 'privileged')
+    const policyOfNamespace = this.#policyOf(namespace);
+    const { audit, warn } = policyOfNamespace.policy;
+    if (
+      policyOfNamespace.errors.length === 0 &&
+      audit.level === 'privileged' &&
+      warn.level === 'privileged'
+    )
       return;
     const template = templateOf(attributes.resource, attributes.object!);
-    if (template !== undefined) this.#evaluate(attributes, template, asked, false);
+    if (template !== undefined) this.#evaluate(attributes, template, policyOfNamespace, false);
   }
 
   #evaluate(
@@ -166,11 +170,11 @@ export class PodSecurity implements AdmissionPlugin {
     }
     if (asked.errors.length > 0) this.#metrics.failed(false, attributes);
     const { enforce, audit, warn } = asked.policy;
-    const known = new Map<string, readonly Violation[]>();
+    const results = new Map<string, readonly Violation[]>();
     const evaluate = (policy: LevelVersion): readonly Violation[] => {
       const key = levelVersionText(policy);
-      const violations = known.get(key) ?? violationsOf(pod, policy);
-      known.set(key, violations);
+      const violations = results.get(key) ?? violationsOf(pod, policy);
+      results.set(key, violations);
       return violations;
     };
     const refusing = isPod ? evaluate(enforce) : [];

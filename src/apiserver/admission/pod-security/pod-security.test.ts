@@ -195,7 +195,7 @@ describe('objects with pod templates', () => {
       '/apis/batch/v1/namespaces/ns/cronjobs',
       { spec: { schedule: '* * * * *', jobTemplate: { spec: { template: ofJob } } } },
     ],
-  ])('%s: is not refused, but warned of', async (path, fields) => {
+  ])('%s: causes a warning, not a rejection', async (path, fields) => {
     await start();
     await api.post(NAMESPACES, namespace({ enforce: 'baseline' }));
     const { code, warnings } = await api.post(path, { metadata: { name: 'x' }, ...fields });

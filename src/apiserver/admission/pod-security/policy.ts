@@ -105,10 +105,10 @@ function labelled(
   let { level, version } = byDefault;
   const levelText = labels[levelLabel(mode)];
   if (levelText !== undefined) {
-    const given = LEVELS.find((each) => each === levelText);
+    const validLevel = LEVELS.find((each) => each === levelText);
     // An invalid level rejects pods if it is to be enforced, but causes no warnings.
-    level = given ?? (mode === 'enforce' ? 'restricted' : 'privileged');
-    if (given === undefined)
+    level = validLevel ?? (mode === 'enforce' ? 'restricted' : 'privileged');
+    if (validLevel === undefined)
       errors.push(invalid(levelLabel(mode), levelText, `must be one of ${LEVELS.join(', ')}`));
   }
   const versionText = labels[versionLabel(mode)];
@@ -133,9 +133,9 @@ function invalid(label: string, value: string, detail: string): field.FieldError
  * warns at that level, so that users learn about pod templates whose pods would be rejected.
  */
 function atLeastWarned(labels: Labels, enforce: LevelVersion, warn: LevelVersion): LevelVersion {
-  const asked =
+  const enforcesWithoutWarnLabel =
     labels[levelLabel('enforce')] === enforce.level && labels[levelLabel('warn')] === undefined;
-  if (!asked || compareLevels(enforce.level, warn.level) <= 0) return warn;
+  if (!enforcesWithoutWarnLabel || compareLevels(enforce.level, warn.level) <= 0) return warn;
   return {
     level: enforce.level,
     version: labels[versionLabel('warn')] === undefined ? enforce.version : warn.version,

@@ -16,8 +16,8 @@ export function isSignificantUpdate(pod: ImmutablePod, old: ImmutablePod): boole
     return true;
   const before = old.spec.ephemeralContainers ?? [];
   return ephemeralContainers.some(({ name, image }) => {
-    const known = before.find((each) => each.name === name);
-    return known === undefined || known.image !== image;
+    const oldContainer = before.find((each) => each.name === name);
+    return oldContainer === undefined || oldContainer.image !== image;
   });
 }
 

@@ -24,7 +24,8 @@ export interface Misconfiguration<Policy, Binding> {
   readonly problem: string;
 }
 
-export type Found<Policy, Binding, Compiled> =
+/** A policy to evaluate, or one that cannot be evaluated. */
+export type InvocationOrMisconfiguration<Policy, Binding, Compiled> =
   | {
       readonly invocation: Invocation<Policy, Binding, Compiled>;
       readonly misconfiguration?: undefined;
@@ -42,14 +43,14 @@ export async function findInvocations<
 >(
   request: PolicyRequest,
   hooks: readonly Hook<Policy, Binding, Compiled>[],
-): Promise<readonly Found<Policy, Binding, Compiled>[]> {
-  const found: Found<Policy, Binding, Compiled>[] = [];
+): Promise<readonly InvocationOrMisconfiguration<Policy, Binding, Compiled>[]> {
+  const invocations: InvocationOrMisconfiguration<Policy, Binding, Compiled>[] = [];
   for (const hook of hooks) {
     const { policy } = hook;
     const wrong = (error: unknown, binding?: Binding): void => {
       const what = binding === undefined ? 'policy' : 'binding';
       const problem = `failed to configure ${what}: ${messageOf(error)}`;
-      found.push({ misconfiguration: { policy, binding, problem } });
+      invocations.push({ misconfiguration: { policy, binding, problem } });
     };
     let matched: ResourceAndKind | undefined;
     let params: Kind | undefined;
@@ -67,13 +68,13 @@ export async function findInvocations<
     for (const binding of hook.bindings) {
       try {
         for (const invocation of await invocationsOf(request, hook, binding, matched, params))
-          found.push({ invocation });
+          invocations.push({ invocation });
       } catch (error) {
         wrong(error, binding);
       }
     }
   }
-  return found;
+  return invocations;
 }
 
 /**

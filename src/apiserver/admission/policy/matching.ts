@@ -24,9 +24,9 @@ export async function matchRequest(
   const rules = resourceRules ?? [];
   const equivalent = matchPolicy === 'Equivalent';
   // Rules are checked first: they need no lookups, and exclude most requests.
-  const found = rules.length === 0 ? request.requested : matchRules(rules, equivalent, request);
+  const matched = rules.length === 0 ? request.requested : matchRules(rules, equivalent, request);
   if (
-    found === undefined ||
+    matched === undefined ||
     matchRules(excludeResourceRules ?? [], equivalent, request) !== undefined
   )
     return undefined;
@@ -36,7 +36,7 @@ export async function matchRequest(
   const object = await attempt(() => objectMatches(match, request.attributes));
   if (object === false) return undefined;
   for (const outcome of [namespace, object]) if (outcome instanceof Error) throw outcome;
-  return found;
+  return matched;
 }
 
 async function attempt(test: () => boolean | Promise<boolean>): Promise<boolean | Error> {
@@ -90,12 +90,12 @@ function selectorOf(selector: MatchResources['objectSelector'], what: string): S
       `a nil ${what} selector was passed, please ensure selectors are initialized properly`,
     );
   }
-  let made = selectors.get(selector);
-  if (made === undefined) {
-    made = labelSelectorAsSelector(selector);
-    selectors.set(selector, made);
+  let parsed = selectors.get(selector);
+  if (parsed === undefined) {
+    parsed = labelSelectorAsSelector(selector);
+    selectors.set(selector, parsed);
   }
-  return made;
+  return parsed;
 }
 
 function matchRules(
@@ -107,8 +107,10 @@ function matchRules(
   if (rules.some((rule) => ruleMatches(rule, requested.resource, request))) return requested;
   if (!equivalent || rules.length === 0) return undefined;
   for (const rule of rules) {
-    const found = request.equivalents.find(({ resource }) => ruleMatches(rule, resource, request));
-    if (found !== undefined) return found;
+    const equivalentResource = request.equivalents.find(({ resource }) =>
+      ruleMatches(rule, resource, request),
+    );
+    if (equivalentResource !== undefined) return equivalentResource;
   }
   return undefined;
 }

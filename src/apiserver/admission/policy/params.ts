@@ -23,13 +23,13 @@ export function paramResource(
   snapshot: CatalogSnapshot,
 ): Kind {
   const { group, version } = groupVersionOf(apiVersion);
-  const found = snapshot.getKind({ group, version, kind });
-  if (found?.rest.get === undefined || found.rest.list === undefined) {
+  const paramKind = snapshot.getKind({ group, version, kind });
+  if (paramKind?.rest.get === undefined || paramKind.rest.list === undefined) {
     throw new Error(
       `failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind}'`,
     );
   }
-  return found;
+  return paramKind;
 }
 
 function groupVersionOf(apiVersion: string): Pick<GroupVersionKind, 'group' | 'version'> {
@@ -73,18 +73,18 @@ export async function collectParams(
 }
 
 function paramNamespace({ type }: Kind, ref: ParamRef, namespace: string): string {
-  const given = ref.namespace ?? '';
+  const refNamespace = ref.namespace ?? '';
   if (!type.namespaced) {
-    if (given !== '')
+    if (refNamespace !== '')
       throw new Error('paramRef.namespace must not be provided for a cluster-scoped `paramKind`');
     return '';
   }
-  if (given === '' && namespace === '') {
+  if (refNamespace === '' && namespace === '') {
     throw new Error(
       'cannot use namespaced paramRef in policy binding that matches cluster-scoped resources',
     );
   }
-  return given === '' ? namespace : given;
+  return refNamespace === '' ? namespace : refNamespace;
 }
 
 async function getParam(
@@ -95,8 +95,8 @@ async function getParam(
   const get = rest.get!;
   try {
     // Reads the parameter from the server's cache if there is one.
-    const found = await get.call(rest, internalContext(namespace), name, { resourceVersion: '0' });
-    return [found.object() as KubeObject];
+    const object = await get.call(rest, internalContext(namespace), name, { resourceVersion: '0' });
+    return [object.object() as KubeObject];
   } catch (error) {
     if (apierrors.isNotFound(error)) return [];
     throw error;

@@ -118,8 +118,8 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
   #compile(policy: Policy): Compiled {
     const { name, uid, generation } = policy.metadata;
     const of = `${uid} ${generation}`;
-    const known = this.#compiled.get(name);
-    if (known?.of === of) return known.compiled;
+    const cached = this.#compiled.get(name);
+    if (cached?.of === of) return cached.compiled;
     const { compile, celMetrics } = this.#config;
     const compiled = celMetrics.compile(() => compile(policy));
     this.#compiled.set(name, { of, compiled });

@@ -53,7 +53,7 @@ function optionsValue({
   deleteOptions,
 }: AdmissionAttributes): object | null {
   if (operation === 'CONNECT') return null;
-  const asked = (name: string): object => {
+  const requestedName = (name: string): object => {
     const value = operation === 'DELETE' ? '' : (query.get(name) ?? '');
     return value === '' ? {} : { [name]: value };
   };
@@ -63,8 +63,8 @@ function optionsValue({
     kind: OPTIONS_KINDS[operation],
     apiVersion: 'meta.k8s.io/v1',
     ...(dryRun && { dryRun: ['All'] }),
-    ...asked('fieldManager'),
-    ...asked('fieldValidation'),
+    ...requestedName('fieldManager'),
+    ...requestedName('fieldValidation'),
     ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
     ...(propagationPolicy !== undefined && { propagationPolicy }),
     ...(orphanDependents !== undefined && { orphanDependents }),

@@ -109,8 +109,9 @@ export class PolicyRequest {
     const convert = async (value: KubeObject | undefined): Promise<KubeObject | undefined> =>
       value === undefined ? undefined : convertVersion({ scheme, snapshot }, value, own, kind);
     const codec = findCodec(scheme, snapshot, kind);
-    const given = await convert(object);
-    const shown = given === undefined || codec === undefined ? given : codec.wireForm(given);
+    const converted = await convert(object);
+    const shown =
+      converted === undefined || codec === undefined ? converted : codec.wireForm(converted);
     return { kind, object: shown ?? connectOptions?.(), oldObject: await convert(oldObject) };
   }
 }

@@ -95,16 +95,16 @@ export class Priority implements AdmissionPlugin {
         return { priorityClassName: byDefault.metadata.name, ...priorityFrom(byDefault) };
       });
     }
-    const found = this.#services.find<PriorityClass>(GROUP, RESOURCE, '', name);
-    return andThen(found, (known) => this.#priorityFrom(known, attributes, name));
+    const lookup = this.#services.find<PriorityClass>(GROUP, RESOURCE, '', name);
+    return andThen(lookup, (priorityClass) => this.#priorityFrom(priorityClass, attributes, name));
   }
 
   #priorityFrom(
-    known: PriorityClass | undefined,
+    priorityClass: PriorityClass | undefined,
     attributes: AdmissionAttributes,
     name: string,
   ): PodPriority {
-    if (known !== undefined) return priorityFrom(known);
+    if (priorityClass !== undefined) return priorityFrom(priorityClass);
     // The server's own first pods may be created before its priority classes.
     const system = SYSTEM_PRIORITY_CLASSES.find((each) => each.name === name);
     if (system !== undefined) return { priority: system.value, preemptionPolicy: PREEMPT };

@@ -36,8 +36,8 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
       evaluatorOf(resource).handlesUpdate?.(subresource, object, oldObject) === false
     )
       return;
-    const found = this.#services.findAll<ReadQuota>('', 'resourcequotas', attributes.namespace);
-    return andThen(found, (quotas) =>
+    const listing = this.#services.findAll<ReadQuota>('', 'resourcequotas', attributes.namespace);
+    return andThen(listing, (quotas) =>
       quotas.length === 0 ? undefined : this.#charge(attributes, quotas),
     );
   }

@@ -92,7 +92,7 @@ describe('quotas', () => {
       requests('1', '1Mi'),
       'failed quota: q: must specify limits.cpu for: c',
     ],
-  ])('on %j want containers to say what they take', async (spec, resources, message) => {
+  ])('on %j require containers with requests or limits', async (spec, resources, message) => {
     await quota('q', spec);
     await expect(pod(resources)).rejects.toThrow(message);
   });

@@ -50,10 +50,10 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     if (name === undefined) return undefined;
     return andThen(
       this.#services.find<RuntimeClass>('node.k8s.io', 'runtimeclasses', '', name),
-      (found) => {
-        if (found === undefined)
+      (runtimeClass) => {
+        if (runtimeClass === undefined)
           throw refuse(`pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
-        return found;
+        return runtimeClass;
       },
     );
   }
@@ -103,10 +103,10 @@ function scheduled(
   const own = spec.nodeSelector ?? {};
   const wanted = scheduling.nodeSelector ?? {};
   for (const [key, value] of Object.entries(wanted)) {
-    const found = Object.hasOwn(own, key) ? own[key] : value;
-    if (found !== value) {
+    const present = Object.hasOwn(own, key) ? own[key] : value;
+    if (present !== value) {
       throw refuse(
-        `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${found}`,
+        `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${present}`,
       );
     }
   }

@@ -60,7 +60,7 @@ describe('runtime classes', () => {
       { runtimeClassName: 'vm', nodeSelector: { vm: 'no' } },
       'conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; pod.spec.nodeSelector[vm] = no',
     ],
-  ])('%j is refused', async (spec, why) => {
+  ])('%j is rejected', async (spec, why) => {
     expect(outcome(await api.post(PODS, pod(spec)))).toBe(
       `403 Forbidden: pods "p" is forbidden: ${why}`,
     );

@@ -114,7 +114,7 @@ async function post(
 }
 
 /** Returns the Status for the client, made from the webhook's status. */
-function rejection(name: string, given: Status | undefined): Status {
+function rejection(name: string, webhookStatus: Status | undefined): Status {
   const {
     message = '',
     reason = '',
@@ -122,7 +122,7 @@ function rejection(name: string, given: Status | undefined): Status {
     status,
     metadata = {},
     details,
-  } = given ?? ({} as Partial<Status>);
+  } = webhookStatus ?? ({} as Partial<Status>);
   const denied = `admission webhook ${quote(name)} denied the request`;
   const why = message !== '' ? message : reason;
   const isFailure = status !== undefined && (status as string) !== '' && status !== 'Success';

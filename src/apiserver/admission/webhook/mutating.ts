@@ -135,6 +135,6 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
  * this request has set.
  */
 function hasNewTimes({ object, oldObject }: AdmissionAttributes): boolean {
-  const known = new Set((oldObject?.metadata.managedFields ?? []).map(({ time }) => time));
-  return (object?.metadata?.managedFields ?? []).some(({ time }) => !known.has(time));
+  const storedTimes = new Set((oldObject?.metadata.managedFields ?? []).map(({ time }) => time));
+  return (object?.metadata?.managedFields ?? []).some(({ time }) => !storedTimes.has(time));
 }

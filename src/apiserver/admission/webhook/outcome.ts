@@ -56,18 +56,18 @@ function failed(
   error: CallingWebhookError,
   observe: (code: number, rejection?: RejectionError | 'caller has gone') => void,
 ): undefined {
-  const gone = caller?.signal.aborted === true;
+  const isAborted = caller?.signal.aborted === true;
   const late = caller?.deadlineMs !== undefined && clock.monotonic() >= caller.deadlineMs;
   if (webhook.failurePolicy !== 'Ignore') {
-    observe(error.code, gone ? 'caller has gone' : 'calling_webhook_error');
+    observe(error.code, isAborted ? 'caller has gone' : 'calling_webhook_error');
     logger.warn('failed calling webhook, failing closed', { webhook: webhook.name, err: error });
     // The client gets the error of its own timeout, not of the webhook's.
     throw late ? apierrors.timeoutError(ALLOTTED) : apierrors.internalError(error.message);
   }
   observe(error.code);
   logger.warn('failed calling webhook, failing open', { webhook: webhook.name, err: error });
-  if (!gone) webhookMetrics.observeFailOpen(webhook.name, type);
+  if (!isAborted) webhookMetrics.observeFailOpen(webhook.name, type);
   if (late) throw apierrors.timeoutError(ALLOTTED);
-  if (gone) throw apierrors.timeoutError('request did not complete within requested timeout');
+  if (isAborted) throw apierrors.timeoutError('request did not complete within requested timeout');
   return undefined;
 }

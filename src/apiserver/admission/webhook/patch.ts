@@ -83,8 +83,8 @@ function kindOf(
   before: Readonly<Record<string, unknown>>,
 ): { apiVersion: string; kind: string } {
   const of = (name: 'apiVersion' | 'kind'): string => {
-    const given = isPlainObject(json) ? json[name] : undefined;
-    return typeof given === 'string' && given !== '' ? given : String(before[name]);
+    const value = isPlainObject(json) ? json[name] : undefined;
+    return typeof value === 'string' && value !== '' ? value : String(before[name]);
   };
   return { apiVersion: of('apiVersion'), kind: of('kind') };
 }
@@ -122,12 +122,12 @@ function problemOf(operation: Readonly<Record<string, unknown>>): string | undef
   const { op, path, from, value } = operation;
   if (typeof op !== 'string' || !OPERATIONS.has(op))
     return `Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`;
-  const undecodable = (name: string, given: unknown): string | undefined => {
-    if (typeof given === 'string') return undefined;
+  const undecodable = (name: string, member: unknown): string | undefined => {
+    if (typeof member === 'string') return undefined;
     const why =
-      given === undefined
+      member === undefined
         ? 'missing value'
-        : `json: cannot unmarshal ${jsonType(given)} into Go value of type string`;
+        : `json: cannot unmarshal ${jsonType(member)} into Go value of type string`;
     return `${op} operation failed to decode ${name}: ${why}`;
   };
   const problem = op === 'move' || op === 'copy' ? undecodable('from', from) : undefined;

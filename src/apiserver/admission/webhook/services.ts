@@ -8,6 +8,6 @@ import type { WebhookMetrics } from './metrics.ts';
 export interface WebhookServices extends PolicyServices {
   readonly webhooks: Pick<WebhookClients, 'call'>;
   readonly webhookMetrics: WebhookMetrics;
-  /** Creates the UIDs of reviews. */
+  /** The source of the UIDs of reviews. */
   readonly random: Random;
 }

@@ -70,14 +70,14 @@ async function attempt(
       'user-agent': 'Go-http-client/1.1',
       ...userHeaders(user),
     };
-    const answer = await backend.send({
+    const backendResponse = await backend.send({
       method: 'GET',
       path,
       headers,
       signal: AbortSignal.any([signal, timeout.signal]),
     });
-    answer.message.destroy();
-    const code = answer.message.statusCode ?? 0;
+    backendResponse.message.destroy();
+    const code = backendResponse.message.statusCode ?? 0;
     if (code >= 200 && code < 300) return undefined;
     return `failing or missing response from ${url}: bad status from ${url}: ${code}`;
   } catch (error) {

@@ -114,7 +114,7 @@ export class RemoteDiscovery {
       this.#dirtyAt.set(name, this.#config.clock.monotonic() + REFRESH_MS);
       return requeueAfter(REFRESH_MS);
     }
-    this.#config.logger.debug('aggregator: reading discovery failed, will retry', {
+    this.#config.logger.debug('aggregator: reading discovery failed, retrying', {
       apiService: name,
       err: failure,
     });
@@ -139,7 +139,7 @@ export class RemoteDiscovery {
       return cached.versions;
     const askedAt = this.#config.clock.monotonic();
     const etag = cached?.etag ?? '';
-    const answer = await this.#fetch(
+    const fetched = await this.#fetch(
       service,
       '/apis',
       AGGREGATED.join(','),
@@ -147,15 +147,15 @@ export class RemoteDiscovery {
       etag,
       signal,
     );
-    if (answer.code === 304 && cached !== undefined) {
+    if (fetched.code === 304 && cached !== undefined) {
       this.#documents.set(key, { ...cached, askedAt });
       return cached.versions;
     }
-    if (answer.code === 503)
+    if (fetched.code === 503)
       throw new BackendError(`service ${key} returned non-success response code: 503`);
-    if (answer.code === 200 && isAggregatedType(answer.contentType)) {
-      const versions = readAggregated(answer.body);
-      this.#documents.set(key, { versions, etag: answer.etag, askedAt });
+    if (fetched.code === 200 && isAggregatedType(fetched.contentType)) {
+      const versions = readAggregated(fetched.body);
+      this.#documents.set(key, { versions, etag: fetched.etag, askedAt });
       return versions;
     }
     return this.#readLegacy(name, service, signal);

@@ -119,7 +119,7 @@ export class RemoteOpenApi implements RemoteDocuments {
         clock,
         onChange: () => this.#changed(),
         onFailure: (err: unknown) =>
-          logger.warn('aggregator: reading OpenAPI failed, will retry', { apiService: name, err }),
+          logger.warn('aggregator: reading OpenAPI failed, retrying', { apiService: name, err }),
       };
       documents = {
         v3: new PolledDocument<V3Root>({ ...common, read: () => this.#readV3(name) }),

@@ -2,6 +2,7 @@
 // instead of bytes.
 
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { parseJsonInSteps } from '#machinery/text/json-steps.ts';
 import { runStepsInTurns } from '#machinery/turn.ts';
 import { type WatchEventType, WatchQueue } from '#machinery/watch.ts';
@@ -60,9 +61,9 @@ async function parsed(text: Buffer): Promise<unknown> {
     const value = await runStepsInTurns(parseJsonInSteps(text));
     if (typeof value === 'object' && value !== null) return value;
   } catch (error) {
-    throw unusable((error as Error).message);
+    throw unusable(errorMessage(error));
   }
-  throw unusable('it is no object');
+  throw unusable('it is not an object');
 }
 
 function unusable(why: string): apierrors.StatusError {
@@ -129,7 +130,7 @@ async function eventOf(line: Buffer): Promise<EncodedWatchEvent> {
     object: encoded,
     frame: () => Buffer.concat([line, Buffer.of(NEWLINE)]),
     protobufFrame: () => {
-      throw new Error('events of an aggregated API server are not there in protobuf');
+      throw new Error('events of an aggregated API server are not available in protobuf');
     },
   };
 }

@@ -59,7 +59,7 @@ function exchangeOnce(
       dialSignal: signal,
     };
     const outgoing: ClientRequest = httpRequest(options);
-    let answered = false;
+    let hasResponse = false;
     const fail = (error: Error): void => {
       reject(error);
       outgoing.destroy(error);
@@ -80,7 +80,7 @@ function exchangeOnce(
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       const stale =
         outgoing.reusedSocket &&
-        !answered &&
+        !hasResponse &&
         (error.code === 'ECONNRESET' || error.code === 'EPIPE');
       const repeatable = body === undefined && REPEATABLE.has(method);
       reject(
@@ -97,7 +97,7 @@ function exchangeOnce(
       reject(new Error('unexpected response: 101 Switching Protocols'));
     });
     outgoing.once('response', (message) => {
-      answered = true;
+      hasResponse = true;
       timer?.cancel();
       if (message.statusCode === 101) {
         fail(new Error('unexpected response: 101 Switching Protocols'));

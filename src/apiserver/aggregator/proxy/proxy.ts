@@ -124,7 +124,7 @@ export class AggregationProxy {
           ? { 'transfer-encoding': 'chunked' }
           : { 'content-length': length };
     try {
-      const answer = await backend.send({
+      const response = await backend.send({
         method,
         path: withQuery(path, query),
         headers: {
@@ -136,7 +136,7 @@ export class AggregationProxy {
         signal,
         ...(isDiscovery(request) && { headTimeoutMs: DISCOVERY_TIMEOUT_MS }),
       });
-      return this.#responseOf(answer.message);
+      return this.#responseOf(response.message);
     } catch (error) {
       return this.#unreachable(request, error, 'error trying to reach service: ');
     }
@@ -149,9 +149,9 @@ export class AggregationProxy {
     query: string,
   ): Promise<ApiResponse> {
     const { method, signal, upgrade } = request;
-    let answer: Answer;
+    let upgradeResponse: Answer;
     try {
-      answer = await backend.send({
+      upgradeResponse = await backend.send({
         method,
         path: withQuery(path, query),
         headers: {
@@ -167,13 +167,16 @@ export class AggregationProxy {
       return this.#unreachable(request, error, 'error dialing backend: ');
     }
     const { clock } = this.#config;
-    if (answer.kind === 'upgraded' && upgrade !== undefined) {
-      return { code: 101, body: { kind: 'taken', done: joinUpgraded(clock, upgrade, answer) } };
+    if (upgradeResponse.kind === 'upgraded' && upgrade !== undefined) {
+      return {
+        code: 101,
+        body: { kind: 'taken', done: joinUpgraded(clock, upgrade, upgradeResponse) },
+      };
     }
-    const code = answer.message.statusCode ?? 502;
+    const code = upgradeResponse.message.statusCode ?? 502;
     // The backend rejects the upgrade, and its response has the reason.
-    if (code >= 400) return this.#responseOf(answer.message);
-    answer.message.destroy();
+    if (code >= 400) return this.#responseOf(upgradeResponse.message);
+    upgradeResponse.message.destroy();
     return this.#failed(request, 503, `invalid upgrade response: status code ${code}`);
   }
 

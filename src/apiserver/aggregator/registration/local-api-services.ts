@@ -64,7 +64,7 @@ export class LocalApiServices {
   /** The names that have been reconciled once. */
   readonly #synced = new Set<string>();
   /** The names of group versions whose last kind this server has uninstalled. */
-  readonly #gone = new Set<string>();
+  readonly #uninstalled = new Set<string>();
   /** The names that are not wanted, and wait for GRACE_MS. */
   readonly #suspects = new Set<string>();
 
@@ -112,9 +112,9 @@ export class LocalApiServices {
   #onCatalogChange({ added, removed, snapshot }: CatalogChange): void {
     for (const { type } of [...removed, ...added]) {
       const name = `${type.version}.${type.group}`;
-      const gone = (snapshot.group(type.group)?.version(type.version)?.served ?? 0) === 0;
-      if (gone) this.#gone.add(name);
-      else this.#gone.delete(name);
+      const isUninstalled = (snapshot.group(type.group)?.version(type.version)?.served ?? 0) === 0;
+      if (isUninstalled) this.#uninstalled.add(name);
+      else this.#uninstalled.delete(name);
       this.#queue.add(name);
     }
   }
@@ -203,12 +203,12 @@ export class LocalApiServices {
     { metadata }: APIService,
     starting: boolean,
   ): Promise<ReconcileResult> {
-    if (!starting && !this.#gone.has(name) && !this.#suspects.has(name)) {
+    if (!starting && !this.#uninstalled.has(name) && !this.#suspects.has(name)) {
       this.#suspects.add(name);
       return requeueAfter(GRACE_MS);
     }
     this.#suspects.delete(name);
-    this.#gone.delete(name);
+    this.#uninstalled.delete(name);
     try {
       await this.#access.delete(name, { preconditions: { uid: metadata.uid } });
     } catch (error) {

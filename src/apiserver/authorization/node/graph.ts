@@ -14,7 +14,7 @@ type ReadVolume = Immutable<PersistentVolume>;
 export type OwnedKind = 'volumeattachment' | 'resourceslice';
 export type GraphKind = ReferredKind | OwnedKind | 'pod' | 'pv';
 
-interface KnownPod {
+interface GraphPod {
   readonly node: string;
   /** Changes when the references of the pod may have changed. */
   readonly signature: string;
@@ -22,7 +22,7 @@ interface KnownPod {
   readonly references: readonly string[];
 }
 
-interface KnownVolume {
+interface GraphVolume {
   readonly claim: string;
   readonly secrets: readonly string[];
 }
@@ -30,14 +30,14 @@ interface KnownVolume {
 const MIRROR = 'kubernetes.io/config.mirror';
 
 export class NodeGraph {
-  readonly #pods = new Map<string, KnownPod>();
+  readonly #pods = new Map<string, GraphPod>();
   /** By 'kind namespace/name': for each node, how many of its pods refer to the object. */
   readonly #nodes = new Map<string, Map<string, number>>();
   /**
    * By node: the claims ('namespace/name') that its pods refer to, with the number of such pods.
    */
   readonly #claims = new Map<string, Map<string, number>>();
-  readonly #volumes = new Map<string, KnownVolume>();
+  readonly #volumes = new Map<string, GraphVolume>();
   /** The names of the volumes that are bound to a claim, by 'namespace/name' of the claim. */
   readonly #volumesOf = new Map<string, Set<string>>();
   /** Secrets that volumes name, with the number of such volumes. */
@@ -82,17 +82,17 @@ export class NodeGraph {
     const before = this.#pods.get(key);
     if (before?.signature === signature) return;
     if (before !== undefined) this.#count(before, -1);
-    const known: KnownPod = { node, signature, references: referenceKeys(pod) };
-    this.#pods.set(key, known);
-    this.#count(known, 1);
+    const graphPod: GraphPod = { node, signature, references: referenceKeys(pod) };
+    this.#pods.set(key, graphPod);
+    this.#count(graphPod, 1);
   }
 
   /** Removes a pod. `key`: 'namespace/name'. */
   deletePod(key: string): void {
-    const known = this.#pods.get(key);
-    if (known === undefined) return;
+    const graphPod = this.#pods.get(key);
+    if (graphPod === undefined) return;
     this.#pods.delete(key);
-    this.#count(known, -1);
+    this.#count(graphPod, -1);
   }
 
   setVolume(volume: ReadVolume): void {
@@ -100,25 +100,25 @@ export class NodeGraph {
     this.deleteVolume(name);
     const { claimRef } = volume.spec;
     if (claimRef === undefined) return;
-    const known: KnownVolume = {
+    const graphVolume: GraphVolume = {
       claim: `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`,
       secrets: secretsOfVolume(volume),
     };
-    this.#volumes.set(name, known);
-    const ofClaim = this.#volumesOf.get(known.claim);
-    if (ofClaim === undefined) this.#volumesOf.set(known.claim, new Set([name]));
+    this.#volumes.set(name, graphVolume);
+    const ofClaim = this.#volumesOf.get(graphVolume.claim);
+    if (ofClaim === undefined) this.#volumesOf.set(graphVolume.claim, new Set([name]));
     else ofClaim.add(name);
-    for (const secret of known.secrets) add(this.#volumeSecrets, secret, 1);
+    for (const secret of graphVolume.secrets) add(this.#volumeSecrets, secret, 1);
   }
 
   deleteVolume(name: string): void {
-    const known = this.#volumes.get(name);
-    if (known === undefined) return;
+    const graphVolume = this.#volumes.get(name);
+    if (graphVolume === undefined) return;
     this.#volumes.delete(name);
-    const ofClaim = this.#volumesOf.get(known.claim);
+    const ofClaim = this.#volumesOf.get(graphVolume.claim);
     ofClaim?.delete(name);
-    if (ofClaim?.size === 0) this.#volumesOf.delete(known.claim);
-    for (const secret of known.secrets) add(this.#volumeSecrets, secret, -1);
+    if (ofClaim?.size === 0) this.#volumesOf.delete(graphVolume.claim);
+    for (const secret of graphVolume.secrets) add(this.#volumeSecrets, secret, -1);
   }
 
   /** Records the node of an object; an undefined `node` removes it. */
@@ -140,7 +140,7 @@ export class NodeGraph {
     return false;
   }
 
-  #count({ node, references }: KnownPod, difference: 1 | -1): void {
+  #count({ node, references }: GraphPod, difference: 1 | -1): void {
     for (const reference of references) {
       addWithin(this.#nodes, reference, node, difference);
       if (reference.startsWith('pvc '))

@@ -83,13 +83,13 @@ function* ofContainer({
  */
 export function secretsOfVolume({ spec }: ReadVolume): readonly string[] {
   const claimNamespace = spec.claimRef?.namespace ?? '';
-  const found: string[] = [];
+  const secrets: string[] = [];
   const add = (
     namespace: string | null | undefined,
     name: string | undefined,
     otherwise = '',
   ): void => {
-    if (name !== undefined && name !== '') found.push(`${namespace || otherwise}/${name}`);
+    if (name !== undefined && name !== '') secrets.push(`${namespace || otherwise}/${name}`);
   };
   add(spec.azureFile?.secretNamespace, spec.azureFile?.secretName, claimNamespace);
   for (const source of [spec.cephfs, spec.flexVolume, spec.rbd, spec.scaleIO, spec.iscsi]) {
@@ -104,5 +104,5 @@ export function secretsOfVolume({ spec }: ReadVolume): readonly string[] {
   ]) {
     add(secret?.namespace, secret?.name);
   }
-  return found;
+  return secrets;
 }

@@ -71,21 +71,21 @@ export async function keepBootstrapPolicy(
     keep(
       access<KeptRole>(client.resource(clusterRoles)),
       [...CLUSTER_ROLES, ...ofControllers.roles],
-      mendRole,
+      repairRole,
     ),
     keep(
       access<KeptBinding>(client.resource(clusterRoleBindings)),
       [...CLUSTER_ROLE_BINDINGS, ...ofControllers.bindings],
-      mendBinding,
+      repairBinding,
     ),
     ...byNamespace(NAMESPACE_ROLES).map(([namespace, wanted]) =>
-      keep(access<KeptRole>(client.resource(roles).namespace(namespace)), wanted, mendRole),
+      keep(access<KeptRole>(client.resource(roles).namespace(namespace)), wanted, repairRole),
     ),
     ...byNamespace(NAMESPACE_ROLE_BINDINGS).map(([namespace, wanted]) =>
       keep(
         access<KeptBinding>(client.resource(roleBindings).namespace(namespace)),
         wanted,
-        mendBinding,
+        repairBinding,
       ),
     ),
   ]);
@@ -121,12 +121,12 @@ async function keep<T extends Kept>(
       const there = current.get(object.metadata.name);
       if (there === undefined) return ignoreRaces(access.create(object));
       if (there.metadata.annotations?.[AUTO_UPDATE_ANNOTATION] === 'false') return;
-      const mended = mend(there, object);
-      if (mended === undefined) return;
-      if (mended.replace !== true) return ignoreRaces(access.update(mended.object));
+      const repaired = mend(there, object);
+      if (repaired === undefined) return;
+      if (repaired.replace !== true) return ignoreRaces(access.update(repaired.object));
       const { name, uid } = there.metadata;
       await ignoreRaces(access.delete(name, { preconditions: { uid } }));
-      return ignoreRaces(access.create(mended.object));
+      return ignoreRaces(access.create(repaired.object));
     }),
   );
 }
@@ -145,14 +145,14 @@ async function ignoreRaces(write: Promise<unknown>): Promise<void> {
   }
 }
 
-function mendRole(current: KeptRole, wanted: KeptRole): { object: KeptRole } | undefined {
-  const metadata = mendMetadata(current, wanted);
+function repairRole(current: KeptRole, wanted: KeptRole): { object: KeptRole } | undefined {
+  const metadata = repairMetadata(current, wanted);
   // The controller of aggregated roles maintains their rules.
   const missing =
     wanted.aggregationRule === undefined ? uncovered(current.rules ?? [], wanted.rules ?? []) : [];
   const has = current.aggregationRule?.clusterRoleSelectors ?? [];
   const missingSelectors = (wanted.aggregationRule?.clusterRoleSelectors ?? []).filter(
-    (selector) => !has.some((known) => semanticEqual(known, selector)),
+    (selector) => !has.some((present) => semanticEqual(present, selector)),
   );
   if (metadata === undefined && missing.length === 0 && missingSelectors.length === 0)
     return undefined;
@@ -168,16 +168,16 @@ function mendRole(current: KeptRole, wanted: KeptRole): { object: KeptRole } | u
   };
 }
 
-function mendBinding(
+function repairBinding(
   current: KeptBinding,
   wanted: KeptBinding,
 ): { object: KeptBinding; replace?: boolean } | undefined {
   // The role of a binding is immutable.
   if (!semanticEqual(current.roleRef, wanted.roleRef)) return { object: wanted, replace: true };
-  const metadata = mendMetadata(current, wanted);
+  const metadata = repairMetadata(current, wanted);
   const subjects = current.subjects ?? [];
   const missing = (wanted.subjects ?? []).filter(
-    (subject) => !subjects.some((known) => semanticEqual(known, subject)),
+    (subject) => !subjects.some((present) => semanticEqual(present, subject)),
   );
   if (metadata === undefined && missing.length === 0) return undefined;
   return {
@@ -193,7 +193,7 @@ function mendBinding(
  * Returns the metadata with the missing or wrong labels and annotations corrected; undefined if
  * none is.
  */
-function mendMetadata({ metadata }: Kept, wanted: Kept): Kept['metadata'] | undefined {
+function repairMetadata({ metadata }: Kept, wanted: Kept): Kept['metadata'] | undefined {
   const labels = { ...metadata.labels, ...wanted.metadata.labels };
   const annotations = { ...metadata.annotations, ...wanted.metadata.annotations };
   const same =

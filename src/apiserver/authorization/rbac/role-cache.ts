@@ -85,19 +85,19 @@ export class RoleCache {
     const own = this.#bySubject.get(userKey(user.name));
     if (own !== undefined) yield* own;
     for (const group of user.groups) {
-      const those = this.#bySubject.get(groupKey(group));
-      if (those !== undefined) yield* those;
+      const ofGroup = this.#bySubject.get(groupKey(group));
+      if (ofGroup !== undefined) yield* ofGroup;
     }
   }
 
   #keepBindings(resource: string): Keeper {
     const forget = (key: string): void => {
-      const known = this.#bindings.get(`${resource} ${key}`);
-      if (known === undefined) return;
+      const filed = this.#bindings.get(`${resource} ${key}`);
+      if (filed === undefined) return;
       this.#bindings.delete(`${resource} ${key}`);
-      for (const subject of known.subjects) {
+      for (const subject of filed.subjects) {
         const set = this.#bySubject.get(subject);
-        set?.delete(known.binding);
+        set?.delete(filed.binding);
         if (set?.size === 0) this.#bySubject.delete(subject);
       }
     };

@@ -34,7 +34,7 @@ const create = (name: string, metadata: object = {}) =>
   });
 
 /** Resolves with the reasons of the condition Terminating, once the definition is deleted. */
-async function reasonsUntilGone(): Promise<readonly string[]> {
+async function reasonsUntilDeleted(): Promise<readonly string[]> {
   const reasons = new Set<string>();
   for await (const { type, object } of await definitions().watch({
     fieldSelector: `metadata.name=${NAME}`,
@@ -51,7 +51,7 @@ async function reasonsUntilGone(): Promise<readonly string[]> {
 test('its objects are deleted, and then the definition', async () => {
   await define(t.client, definitionOf());
   for (const name of ['a', 'b', 'c']) expect((await create(name)).code).toBe(201);
-  const reasons = reasonsUntilGone();
+  const reasons = reasonsUntilDeleted();
   await definitions().delete(NAME);
   expect(await reasons).toContain('True InstanceDeletionInProgress');
   // A new definition with the same name starts without objects.
@@ -63,7 +63,7 @@ test('its objects are deleted, and then the definition', async () => {
 test('an object with a finalizer delays the deletion, and no object is created meanwhile', async () => {
   await define(t.client, definitionOf());
   await create('kept', { finalizers: ['example.com/mine'] });
-  const reasons = reasonsUntilGone();
+  const reasons = reasonsUntilDeleted();
   await definitions().delete(NAME);
   expect(await create('late')).toMatchObject({ code: 403, json: { reason: 'Forbidden' } });
   const path = `${WIDGETS}/kept`;
@@ -81,7 +81,7 @@ test('an object with a finalizer delays the deletion, and no object is created m
 test('a collection of definitions is deleted with its objects', async () => {
   await define(t.client, definitionOf());
   await create('a');
-  const reasons = reasonsUntilGone();
+  const reasons = reasonsUntilDeleted();
   await definitions().deleteCollection();
   await reasons;
   await define(t.client, definitionOf());

@@ -58,7 +58,7 @@ async function when(
   throw new Error(`the watch of ${name} has ended`);
 }
 
-async function gone(name: string): Promise<void> {
+async function deletionOf(name: string): Promise<void> {
   const events = await definitions().watch({ fieldSelector: `metadata.name=${name}` });
   for await (const { type } of events) if (type === 'DELETED') return;
 }
@@ -151,7 +151,7 @@ test('a name that is no longer requested is free for others', async () => {
 test('a definition without objects is deleted at once', async () => {
   await definitions().create(definition('widgets'));
   await definitions().delete('widgets.example.com');
-  await gone('widgets.example.com');
+  await deletionOf('widgets.example.com');
 });
 
 test('other finalizers keep a definition', async () => {

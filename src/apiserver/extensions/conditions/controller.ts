@@ -217,7 +217,7 @@ export class DefinitionConditions implements DefinitionKeeper {
         .resource(customResourceDefinitions)
         .updateStatus(definition);
       // The next decision may come before the event of this write.
-      if (!isGone(updated)) this.#noteNames(updated);
+      if (!isDeletionComplete(updated)) this.#noteNames(updated);
       return updated;
     } catch (error) {
       if (apierrors.isNotFound(error) || apierrors.isConflict(error)) return undefined;
@@ -238,6 +238,6 @@ function describe({ metadata, status }: Definition): Described {
 /**
  * Reports whether a write has removed the last finalizer, so that only the deletion event follows.
  */
-function isGone({ metadata }: Definition): boolean {
+function isDeletionComplete({ metadata }: Definition): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
 }

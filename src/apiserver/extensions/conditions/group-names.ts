@@ -4,7 +4,7 @@
 import { semanticEqual } from '#machinery/deep.ts';
 import { acceptedNamesOf, type Definition, type Names } from './definition.ts';
 
-/** The names in use in a group, including those of the definition under decision. */
+/** The names that definitions of a group use, including the definition that is being decided. */
 export interface TakenNames {
   hasResource(name: string): boolean;
   hasKind(name: string): boolean;

@@ -86,15 +86,15 @@ function metadataOf({ metadata }: JsonObject): JsonObject | undefined {
 function restoredMetadata(original: KubeObject, converted: JsonObject): JsonObject {
   if (!Object.hasOwn(converted, 'metadata'))
     throw new MetadataError('missing metadata in converted object');
-  const given = metadataOf(converted);
-  if (given === undefined) {
+  const convertedMetadata = metadataOf(converted);
+  if (convertedMetadata === undefined) {
     throw new MetadataError(
       `invalid metadata of type ${goTypeName(converted['metadata'])} in converted object`,
     );
   }
   const metadata: Record<string, unknown> = { ...original.metadata };
   for (const name of ['labels', 'annotations'] as const) {
-    const value = given[name];
+    const value = convertedMetadata[name];
     if (value === undefined || value === null) delete metadata[name];
     else metadata[name] = checkedTexts(name, value, original.metadata?.[name] ?? {});
   }

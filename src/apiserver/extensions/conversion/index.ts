@@ -48,9 +48,9 @@ function betweenVersions(
   { group, versions }: CustomResource,
   converter: ObjectConverter,
 ): ObjectConverter {
-  const known = new Set(versions.map(({ name }) => `${group}/${name}`));
+  const apiVersions = new Set(versions.map(({ name }) => `${group}/${name}`));
   const checked = (direction: string, apiVersion: string): void => {
-    if (known.has(apiVersion)) return;
+    if (apiVersions.has(apiVersion)) return;
     throw new ConversionError(
       `request to convert CR ${direction} an invalid group/version: ${apiVersion}`,
     );

@@ -82,9 +82,9 @@ function checkKind(review: Readonly<Record<string, unknown>>, version: ReviewVer
   }
   if (kind === 'ConversionReview' && apiVersion === expected) return;
   if (kind === 'ConversionReview' && SUPPORTED.some((each) => apiVersion === `${GROUP}/${each}`)) {
-    const given = apiVersion.slice(GROUP.length + 1);
+    const receivedVersion = apiVersion.slice(GROUP.length + 1);
     throw new ReviewError(
-      `converting (${given}.ConversionReview) to (${version}.ConversionReview): unknown conversion`,
+      `converting (${receivedVersion}.ConversionReview) to (${version}.ConversionReview): unknown conversion`,
     );
   }
   throw new ReviewError(

@@ -36,7 +36,7 @@ let convert: (object: Converted, apiVersion: string) => unknown;
 /** Returns the webhook's response. */
 let respond: (review: Review) => unknown;
 /** The webhook closes connections without a response. */
-let isGone: boolean;
+let isUnreachable: boolean;
 
 /** Renames a field: v1 has spec.size, v2 has spec.length, with the same value. */
 function renamed({ spec, ...object }: Converted, apiVersion: string): Converted {
@@ -67,7 +67,7 @@ const widget = (version: string, name: string, spec: Json) => ({
 beforeAll(async () => {
   webhook = await startWebhookServer({
     handler: ({ body }, response, socket) => {
-      if (isGone) socket.destroy();
+      if (isUnreachable) socket.destroy();
       else respondJson(response, respond(JSON.parse(body) as Review));
     },
   });
@@ -77,7 +77,7 @@ afterAll(() => webhook.stop());
 beforeEach(async () => {
   convert = renamed;
   respond = success;
-  isGone = false;
+  isUnreachable = false;
   webhook.received.length = 0;
   t = await startTestServer({ clock: systemClock });
   api = new Api(t.server);
@@ -111,8 +111,8 @@ test('objects are stored in the storage version, and converted for other readers
       objects: [{ ...widget('v1', 'a', { size: 3 }) }],
     },
   });
-  const made = await api.post(path('v2'), widget('v2', 'b', { length: 4 }));
-  expect([made.code, made.json.spec]).toEqual([201, { length: 4 }]);
+  const created = await api.post(path('v2'), widget('v2', 'b', { length: 4 }));
+  expect([created.code, created.json.spec]).toEqual([201, { length: 4 }]);
   expect((await api.get(`${path('v1')}/b`)).json.spec).toEqual({ size: 4 });
   const changed = await api.patch(`${path('v2')}/b`, { spec: { length: 5 } });
   expect([changed.code, changed.json.spec, changed.json.metadata.generation]).toEqual([
@@ -279,9 +279,9 @@ test('metrics count failed requests by type, and measure durations', async () =>
   };
   expect(await read()).toBe(500);
   respond = goodRespond;
-  isGone = true;
+  isUnreachable = true;
   expect(await read()).toBe(500);
-  isGone = false;
+  isUnreachable = false;
   expect(await read()).toBe(200);
   const { text } = await send(t.server, { path: '/metrics' });
   const counts = text
@@ -307,7 +307,7 @@ test('metrics count failed requests by type, and measure durations', async () =>
 
 test('a webhook that is unreachable affects only the requests that need it', async () => {
   await api.post(path('v1'), widget('v1', 'a', { size: 1 }));
-  isGone = true;
+  isUnreachable = true;
   expect(outcome(await api.get(`${path('v2')}/a`))).toMatch(
     /^500 : conversion webhook for example.com\/v1, Kind=Widget failed: Post/,
   );

@@ -66,7 +66,7 @@ async function convertBatch(
   // Webhooks need not support objects without content.
   if (objects.every(isEmpty)) return objects.map((object) => ({ ...object, apiVersion }));
   const { name, metrics } = config;
-  const [first] = objects as readonly [KubeObject];
+  const first = objects[0]!;
   const start = metrics.now();
   const finished = (succeeded: boolean): void =>
     metrics.converted(start, name, versionOf(first.apiVersion), versionOf(apiVersion), succeeded);
@@ -87,7 +87,7 @@ async function request(
   desiredAPIVersion: string,
 ): Promise<readonly KubeObject[]> {
   const { name, client, reviewVersions, webhooks, random, metrics } = config;
-  const [first] = objects as readonly [KubeObject];
+  const first = objects[0]!;
   const version = orFailed(first, () => reviewVersionOf(reviewVersions));
   const review = { uid: random.uuid(), version, desiredAPIVersion, objects };
   const start = metrics.now();

@@ -31,8 +31,8 @@ function step(node: PathNode, values: readonly unknown[]): readonly unknown[] {
   switch (node.type) {
     case 'field':
       return values.flatMap((value) => {
-        const found = isPlainObject(value) ? getOwn(value, node.name) : undefined;
-        return found === undefined ? [] : [found];
+        const field = isPlainObject(value) ? getOwn(value, node.name) : undefined;
+        return field === undefined ? [] : [field];
       });
     case 'slice':
       return values.flatMap((value) => (value === null ? [] : sliced(node, listOf(value))));
@@ -43,9 +43,9 @@ function step(node: PathNode, values: readonly unknown[]): readonly unknown[] {
     case 'wildcard':
       return values.flatMap(childrenOf);
     case 'recursive': {
-      const found: unknown[] = [];
-      descend(values, found);
-      return found;
+      const descendants: unknown[] = [];
+      descend(values, descendants);
+      return descendants;
     }
     case 'literal':
       return values.map(() =>
@@ -75,13 +75,14 @@ function childrenOf(value: unknown): readonly unknown[] {
 }
 
 /** Adds all lists and objects below the values, each before its content. */
-function descend(values: readonly unknown[], found: unknown[]): void {
+function descend(values: readonly unknown[], descendants: unknown[]): void {
   for (const value of values) {
     const children = childrenOf(value);
     if (children.length === 0) continue;
-    found.push(value);
-    if (found.length > MAX_RESULTS) throw new JsonPathError(`more than ${MAX_RESULTS} results`);
-    descend(children, found);
+    descendants.push(value);
+    if (descendants.length > MAX_RESULTS)
+      throw new JsonPathError(`more than ${MAX_RESULTS} results`);
+    descend(children, descendants);
   }
 }
 

@@ -79,7 +79,7 @@ test.each([
   '#',
   'range',
   `.a${'[?(@.b'.repeat(30)}${')]'.repeat(30)}`,
-])('%s is no path', (path) => {
+])('%s is not a path', (path) => {
   expect(() => parseJsonPath(path)).toThrow(JsonPathError);
 });
 

@@ -25,7 +25,7 @@ test.each([
     '.spec.n.more',
     '.spec.n.more accessor error: 3 is of the type int64, expected map[string]interface{}',
   ],
-])('%s is no integer', (path, message) => {
+])('%s is not an integer', (path, message) => {
   expect(() => nestedInteger(object, namesOfPath(path))).toThrow(message);
 });
 

@@ -36,11 +36,11 @@ export class SchemaPool {
    * schema's text.
    */
   codecOf(owner: object, bytesOf: () => number, make: () => StructuralCodec): StructuralCodec {
-    const found = this.#compiled.get(owner);
-    if (found !== undefined) {
+    const compiled = this.#compiled.get(owner);
+    if (compiled !== undefined) {
       this.#compiled.delete(owner);
-      this.#compiled.set(owner, found);
-      return found.codec;
+      this.#compiled.set(owner, compiled);
+      return compiled.codec;
     }
     const codec = make();
     const bytes = bytesOf();

@@ -106,9 +106,9 @@ test.each([
   { apiVersion: 'v1', kind: 'Scale' },
   { apiVersion: 'autoscaling/v1', kind: 'Widget' },
   { apiVersion: 'example.com/v1', kind: 'Widget' },
-])('a body that is no Scale is refused in upstream’s words: %j', async (given) => {
+])('a body that is not a Scale is rejected in upstream’s words: %j', async (type) => {
   await create('a', { replicas: 2 });
-  const body = { ...given, metadata: { name: 'a' }, spec: { replicas: 3 } };
+  const body = { ...type, metadata: { name: 'a' }, spec: { replicas: 3 } };
   expect(outcome(await api.put(`${WIDGETS}/a/scale`, body))).toBe(
     '400 BadRequest: no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"',
   );

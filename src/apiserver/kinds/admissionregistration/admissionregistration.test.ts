@@ -43,10 +43,10 @@ const matchDefaults = {
 test.each(['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'])(
   '%s',
   async (resource) => {
-    const made = await on(resource).create({ metadata, webhooks: [hook] });
-    expect(made.code).toBe(201);
-    expect(made.object).toMatchObject({ webhooks: [{ ...hook, ...hookDefaults }] });
-    expect(made.object.metadata.generation).toBe(1);
+    const created = await on(resource).create({ metadata, webhooks: [hook] });
+    expect(created.code).toBe(201);
+    expect(created.object).toMatchObject({ webhooks: [{ ...hook, ...hookDefaults }] });
+    expect(created.object.metadata.generation).toBe(1);
     const webhooks = [{ ...hook, timeoutSeconds: 31 }];
     expect((await on(resource).patch('it', { webhooks })).causes).toEqual([
       'webhooks[0].timeoutSeconds',
@@ -65,13 +65,13 @@ test('validating policies', async () => {
     matchConstraints: { resourceRules: [rule] },
     validations: [{ expression: 'true' }],
   };
-  const made = await policies.create({ metadata, spec, status: { observedGeneration: 7 } });
-  expect(made.object.spec).toEqual({
+  const created = await policies.create({ metadata, spec, status: { observedGeneration: 7 } });
+  expect(created.object.spec).toEqual({
     ...spec,
     matchConstraints: matchDefaults,
     failurePolicy: 'Fail',
   });
-  expect(made.object.status).toEqual({});
+  expect(created.object.status).toEqual({});
   expect((await policies.patch('it', { spec: { validations: [] } })).causes).toEqual([
     'spec.validations',
     'spec.auditAnnotations',
@@ -105,8 +105,8 @@ test('mutating policies', async () => {
     mutations,
     reinvocationPolicy: 'IfNeeded',
   };
-  const made = await policies.create({ metadata, spec });
-  expect(made.object.spec).toEqual({
+  const created = await policies.create({ metadata, spec });
+  expect(created.object.spec).toEqual({
     ...spec,
     matchConstraints: matchDefaults,
     failurePolicy: 'Fail',
@@ -121,11 +121,11 @@ test.each<[resource: string, spec: object]>([
   ['validatingadmissionpolicybindings', { policyName: 'p', validationActions: ['Deny'] }],
   ['mutatingadmissionpolicybindings', { policyName: 'p' }],
 ])('%s', async (resource, spec) => {
-  const made = await on(resource).create({
+  const created = await on(resource).create({
     metadata,
     spec: { ...spec, matchResources: { resourceRules: [rule] } },
   });
-  expect(made.object.spec).toEqual({ ...spec, matchResources: matchDefaults });
+  expect(created.object.spec).toEqual({ ...spec, matchResources: matchDefaults });
   expect((await on(resource).patch('it', { spec: { policyName: null } })).causes).toEqual([
     'spec.policyName',
   ]);

@@ -8,7 +8,7 @@ import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 const UNSET = '<unset>';
-const PARAM_KIND = column('ParamKind', 'The kind of the objects that it has its parameters from.');
+const PARAM_KIND = column('ParamKind', 'The kind of the parameter objects.');
 
 type ParamKind = Immutable<admission.ParamKind>;
 const kindOf = (kind: ParamKind | undefined): string =>
@@ -18,7 +18,7 @@ const kindOf = (kind: ParamKind | undefined): string =>
 export const webhookConfigurationTable: TableConvertor<
   Immutable<admission.ValidatingWebhookConfiguration | admission.MutatingWebhookConfiguration>
 > = {
-  columns: [NAME, column('Webhooks', 'How many webhooks it has.', { type: 'integer' }), AGE],
+  columns: [NAME, column('Webhooks', 'Number of webhooks.', { type: 'integer' }), AGE],
   cells: ({ metadata, webhooks = [] }, now) => [
     metadata.name,
     webhooks.length,
@@ -30,7 +30,7 @@ export const validatingPolicyTable: TableConvertor<Immutable<admission.Validatin
   {
     columns: [
       NAME,
-      column('Validations', 'How many validations it has.', { type: 'integer' }),
+      column('Validations', 'Number of validations.', { type: 'integer' }),
       PARAM_KIND,
       AGE,
     ],
@@ -45,7 +45,7 @@ export const validatingPolicyTable: TableConvertor<Immutable<admission.Validatin
 export const mutatingPolicyTable: TableConvertor<Immutable<admission.MutatingAdmissionPolicy>> = {
   columns: [
     NAME,
-    column('Mutations', 'How many mutations it has.', { type: 'integer' }),
+    column('Mutations', 'Number of mutations.', { type: 'integer' }),
     PARAM_KIND,
     AGE,
   ],
@@ -63,8 +63,8 @@ export const policyBindingTable: TableConvertor<
 > = {
   columns: [
     NAME,
-    column('PolicyName', 'The policy that it puts to work.'),
-    column('ParamRef', 'Where the parameters are.'),
+    column('PolicyName', 'The bound policy.'),
+    column('ParamRef', 'The reference to the parameter objects.'),
     AGE,
   ],
   cells: ({ metadata, spec }, now) => [

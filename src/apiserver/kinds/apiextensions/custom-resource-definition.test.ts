@@ -30,19 +30,19 @@ const spec = {
 };
 
 test('the server fills in names, the conversion and the stored version', async () => {
-  const made = await definitions().create({
+  const created = await definitions().create({
     metadata: { name: NAME, generation: 7 },
     spec,
     status: { storedVersions: ['v7'] },
   });
-  expect(made.code).toBe(201);
-  expect(made.object.metadata.generation).toBe(1);
-  expect(made.object.spec).toEqual({
+  expect(created.code).toBe(201);
+  expect(created.object.metadata.generation).toBe(1);
+  expect(created.object.spec).toEqual({
     ...spec,
     names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
     conversion: { strategy: 'None' },
   });
-  expect(made.object.status).toEqual({
+  expect(created.object.status).toEqual({
     conditions: null,
     acceptedNames: { plural: '', kind: '' },
     storedVersions: ['v1'],

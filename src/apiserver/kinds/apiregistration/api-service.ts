@@ -52,8 +52,8 @@ type APIService = Immutable<apiregistration.APIService>;
 const apiServiceTable: TableConvertor<APIService> = {
   columns: [
     NAME,
-    column('Service', 'The service that answers for it, or Local.'),
-    column('Available', 'Whether it answers.'),
+    column('Service', 'The service that serves the group version, or Local.'),
+    column('Available', 'Whether the service is available.'),
     AGE,
   ],
   cells: ({ metadata, spec: { service }, status }, now) => [

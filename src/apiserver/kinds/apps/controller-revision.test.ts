@@ -37,7 +37,7 @@ test('the data of revisions is immutable; their number can change', async () => 
 test.each([
   [{ data: undefined }, ['data']],
   [{ revision: -1 }, ['revision']],
-])('%j is refused', async (more, fields) => {
+])('%j is rejected', async (more, fields) => {
   const { code, causes } = await revisions.create(revision(more));
   expect([code, causes]).toEqual([422, fields]);
 });

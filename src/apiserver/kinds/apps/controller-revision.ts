@@ -24,8 +24,8 @@ const controllerRevisionStrategy: ResourceStrategy<ControllerRevision> = {
 export const controllerRevisionTable: TableConvertor<ControllerRevision> = {
   columns: [
     NAME,
-    column('Controller', 'The object whose state it is.'),
-    column('Revision', 'Which of its states.'),
+    column('Controller', 'The object that the revision belongs to.'),
+    column('Revision', 'The number of the revision.'),
     AGE,
   ],
   cells: ({ metadata, revision }, now) => [

@@ -69,9 +69,9 @@ const deploymentStatusStrategy: SubresourceStrategy<Deployment> = {
 export const deploymentTable: TableConvertor<Deployment> = {
   columns: [
     NAME,
-    column('Ready', 'Pods that are ready, of those that there should be.'),
-    column('Up-to-date', 'Pods made from the template as it is now.'),
-    column('Available', 'Pods that have been ready for long enough.'),
+    column('Ready', 'Number of ready pods, and the desired number.'),
+    column('Up-to-date', 'Number of pods of the current template.'),
+    column('Available', 'Number of pods that have been ready for minReadySeconds.'),
     AGE,
     ...CONTAINERS,
     SELECTOR,

@@ -68,10 +68,10 @@ describe.each(KINDS)('%s', (kind, group, resource, rest) => {
   const requests = () => t.resource(`/apis/${group}/v1/namespaces/default/${resource}`);
 
   test('an update with the same object, as read and as created', async () => {
-    const made = await requests().create(manifest);
-    expect(made.code).toBe(201);
+    const created = await requests().create(manifest);
+    expect(created.code).toBe(201);
     const { object: read } = await requests().get('a');
-    expect(read).toEqual(made.object);
+    expect(read).toEqual(created.object);
     const put = await requests().put('a', read);
     expect(put.code).toBe(200);
     expect(put.object).toEqual(read);
@@ -87,11 +87,11 @@ describe.each(KINDS)('%s', (kind, group, resource, rest) => {
   });
 
   test('a second apply', async () => {
-    const made = await requests().apply('a', manifest);
-    expect([made.code, made.message]).toEqual([201, '']);
+    const created = await requests().apply('a', manifest);
+    expect([created.code, created.message]).toEqual([201, '']);
     const again = await requests().apply('a', manifest);
     expect(again.code).toBe(200);
-    expect(again.object).toEqual(made.object);
+    expect(again.object).toEqual(created.object);
   });
 
   test('an update of the same status', async () => {

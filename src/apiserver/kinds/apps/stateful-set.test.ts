@@ -66,10 +66,10 @@ describe('stateful sets', () => {
     const claims = 'fractional byte value "1500m" is invalid, must be an integer';
     const history =
       'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
-    const made = await statefulSets.create(
+    const created = await statefulSets.create(
       statefulSet('db', { volumeClaimTemplates: [claim('1500m')], revisionHistoryLimit: -1 }),
     );
-    expect(made.warnings).toEqual([
+    expect(created.warnings).toEqual([
       `spec.volumeClaimTemplates[0].resources.requests[storage]: ${claims}`,
       history,
     ]);
@@ -95,8 +95,8 @@ describe('stateful sets', () => {
       type: 'RollingUpdate',
       rollingUpdate: { partition: 1, maxUnavailable: -1 },
     };
-    const made = await statefulSets.create(statefulSet('db', { updateStrategy }));
-    expect(made.object.spec['updateStrategy']).toEqual({
+    const created = await statefulSets.create(statefulSet('db', { updateStrategy }));
+    expect(created.object.spec['updateStrategy']).toEqual({
       type: 'RollingUpdate',
       rollingUpdate: { partition: 1 },
     });

@@ -86,7 +86,7 @@ const statefulSetStatusStrategy: SubresourceStrategy<StatefulSet> = {
 export const statefulSetTable: TableConvertor<StatefulSet> = {
   columns: [
     NAME,
-    column('Ready', 'Pods that are ready, of those that there should be.'),
+    column('Ready', 'Number of ready pods, and the desired number.'),
     AGE,
     ...CONTAINERS,
   ],

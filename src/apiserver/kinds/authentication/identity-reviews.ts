@@ -47,14 +47,14 @@ function tokenReview(authenticators: readonly TokenAuthenticator[]): Rest {
       if (token === '')
         throw apierrors.badRequest('token is required for TokenReview in authentication');
       await validate?.(review, undefined);
-      const answer = await authenticate(authenticators, token, audiences);
+      const tokenUser = await authenticate(authenticators, token, audiences);
       const status =
-        answer === undefined
+        tokenUser === undefined
           ? { user: {}, error: 'invalid bearer token' }
           : {
               authenticated: true,
-              user: wireUser(authenticated(answer.user)),
-              ...(answer.audiences.length > 0 && { audiences: answer.audiences }),
+              user: wireUser(authenticated(tokenUser.user)),
+              ...(tokenUser.audiences.length > 0 && { audiences: tokenUser.audiences }),
             };
       return new FreshObject({ ...review, status });
     },
@@ -67,8 +67,8 @@ async function authenticate(
   audiences: readonly string[],
 ): Promise<TokenAnswer | undefined> {
   for (const authenticator of authenticators) {
-    const answer = await authenticator.authenticateToken(token, audiences);
-    if (answer !== undefined) return answer;
+    const tokenUser = await authenticator.authenticateToken(token, audiences);
+    if (tokenUser !== undefined) return tokenUser;
   }
   return undefined;
 }

@@ -38,7 +38,7 @@ function selfSubjectAccessReview(authorizer: Authorizer): Rest {
       const review = object as Immutable<SelfSubjectAccessReview>;
       refuse('SelfSubjectAccessReview', validateSelfSubjectAccessReview(review));
       await validate?.(review, undefined);
-      return answer(authorizer, review, attributesOf(context.user, review.spec));
+      return reviewAccess(authorizer, review, attributesOf(context.user, review.spec));
     },
   };
 }
@@ -49,7 +49,7 @@ function subjectAccessReview(authorizer: Authorizer): Rest {
       const review = object as Immutable<SubjectAccessReview>;
       refuse('SubjectAccessReview', validateSubjectAccessReview(review));
       await validate?.(review, undefined);
-      return answer(authorizer, review, attributesOf(userOf(review.spec), review.spec));
+      return reviewAccess(authorizer, review, attributesOf(userOf(review.spec), review.spec));
     },
   };
 }
@@ -61,7 +61,7 @@ function localSubjectAccessReview(authorizer: Authorizer): Rest {
       const { spec } = review;
       refuse('LocalSubjectAccessReview', validateLocalSubjectAccessReview(review));
       await validate?.(review, undefined);
-      return answer(authorizer, review, attributesOf(userOf(spec), spec));
+      return reviewAccess(authorizer, review, attributesOf(userOf(spec), spec));
     },
   };
 }
@@ -129,7 +129,7 @@ function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): s
   const { rawSelector, requirements = [] } = selector;
   if (rawSelector !== undefined) return rawSelector;
   const terms = requirements.flatMap(({ key, operator, values = [] }) => {
-    const sign = { In: '=', NotIn: '!=' }[operator as string];
+    const sign = operator === 'In' ? '=' : operator === 'NotIn' ? '!=' : undefined;
     const [value] = values;
     return sign === undefined || value === undefined || values.length > 1
       ? []
@@ -138,7 +138,7 @@ function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): s
   return terms.join(',');
 }
 
-async function answer(
+async function reviewAccess(
   authorizer: Authorizer,
   review: object,
   attributes: Attributes,

@@ -68,11 +68,11 @@ const cronJobStatusStrategy: SubresourceStrategy<CronJob> = {
 export const cronJobTable: TableConvertor<CronJob> = {
   columns: [
     NAME,
-    column('Schedule', 'When it makes jobs.'),
-    column('Timezone', 'Where it is that time.'),
-    column('Suspend', 'Whether it makes none for now.', { type: 'boolean' }),
-    column('Active', 'Jobs that are running.', { type: 'integer' }),
-    column('Last Schedule', 'Time since it last made a job.'),
+    column('Schedule', 'The schedule in cron format.'),
+    column('Timezone', 'The time zone of the schedule.'),
+    column('Suspend', 'Whether the creation of jobs is suspended.', { type: 'boolean' }),
+    column('Active', 'Number of running jobs.', { type: 'integer' }),
+    column('Last Schedule', 'Time since the last job was created.'),
     AGE,
     ...CONTAINERS,
     SELECTOR,

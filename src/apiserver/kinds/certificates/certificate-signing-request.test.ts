@@ -53,13 +53,13 @@ beforeAll(async () => {
   rsaRequest = base64(await pemOf('CN=rsa', RSA));
   masters = base64(await pemOf('O=system:masters, CN=me'));
   const keys = await crypto.subtle.generateKey(EC, true, ['sign', 'verify']);
-  const made = await X509CertificateGenerator.createSelfSigned({
+  const selfSigned = await X509CertificateGenerator.createSelfSigned({
     name: 'CN=x',
     keys,
     signingAlgorithm: EC,
     serialNumber: '01',
   });
-  certificate = base64(`${made.toString('pem')}\n`);
+  certificate = base64(`${selfSigned.toString('pem')}\n`);
 });
 
 let t: TestServer;
@@ -181,7 +181,7 @@ test.each<[object, string]>([
     'the legacy signerName is not allowed via this API version',
   ],
   [{ expirationSeconds: 599 }, 'may not specify a duration less than 600 seconds (10 minutes)'],
-])('%j is refused', async (spec, why) => {
+])('%j is rejected', async (spec, why) => {
   const text = outcome(await api.post(PATH, csr(spec)));
   expect(text).toContain('422 Invalid');
   expect(text).toContain(why);

@@ -116,10 +116,10 @@ const certificateSigningRequestTable: TableConvertor<CertificateSigningRequest> 
   columns: [
     NAME,
     AGE,
-    column('SignerName', 'Who is to sign it.'),
-    column('Requestor', 'Who asked.'),
-    column('RequestedDuration', 'How long the certificate is wanted to last.'),
-    column('Condition', 'What has become of it.'),
+    column('SignerName', 'The requested signer.'),
+    column('Requestor', 'The user that created the request.'),
+    column('RequestedDuration', 'The requested lifetime of the certificate.'),
+    column('Condition', 'The state of the request.'),
   ],
   cells: (request, now) => {
     const { metadata, spec } = request;

@@ -41,7 +41,7 @@ const leaseStrategy: ResourceStrategy<Lease> = {
 };
 
 export const leaseTable: TableConvertor<Lease> = {
-  columns: [NAME, column('Holder', 'Who holds the lease.'), AGE],
+  columns: [NAME, column('Holder', 'The holder of the lease.'), AGE],
   cells: (lease, now) => [
     lease.metadata.name,
     lease.spec.holderIdentity ?? '',

@@ -18,8 +18,8 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-const canonical = (at: string, given: string, better: string): string =>
-  `${at}: IPv6 address "${given}" should be in RFC 5952 canonical format ("${better}")`;
+const canonical = (at: string, address: string, better: string): string =>
+  `${at}: IPv6 address "${address}" should be in RFC 5952 canonical format ("${better}")`;
 
 test.each<[what: string, status: object, warnings: string[]]>([
   ['none', { phase: 'Running' }, []],

@@ -45,14 +45,16 @@ function componentStatusRest({ storage, componentHealth }: ComponentStatusServic
   ]);
 
   async function statusOf(name: string): Promise<ComponentStatus> {
-    const made = {
+    const componentStatus = {
       apiVersion: 'v1',
       kind: 'ComponentStatus',
       metadata: { name },
       conditions: [await conditionOf(checks.get(name))],
     };
-    return decodeObject<ComponentStatus>(allSchemas.message('core/v1.ComponentStatus'), made)
-      .object;
+    return decodeObject<ComponentStatus>(
+      allSchemas.message('core/v1.ComponentStatus'),
+      componentStatus,
+    ).object;
   }
 
   return {
@@ -86,9 +88,9 @@ async function conditionOf(check: ComponentCheck | undefined): Promise<Condition
 const componentStatusTable: TableConvertor<Immutable<core.ComponentStatus>> = {
   columns: [
     NAME,
-    column('Status', 'Whether the component is well.'),
-    column('Message', 'What it says of itself.'),
-    column('Error', 'Why it could not be asked.'),
+    column('Status', 'Whether the component is healthy.'),
+    column('Message', 'The result of the health check.'),
+    column('Error', 'The error of the health check.'),
   ],
   cells: ({ metadata, conditions }) => {
     const healthy = conditions?.find(({ type }) => type === 'Healthy');

@@ -42,7 +42,7 @@ const endpointsStrategy: ResourceStrategy<Endpoints> = {
 };
 
 const endpointsTable: TableConvertor<Endpoints> = {
-  columns: [NAME, column('Endpoints', 'Addresses and ports that serve.'), AGE],
+  columns: [NAME, column('Endpoints', 'The ready addresses and ports.'), AGE],
   cells: (endpoints, now) => [
     endpoints.metadata.name,
     addressesOf(endpoints),
@@ -52,14 +52,14 @@ const endpointsTable: TableConvertor<Endpoints> = {
 
 function addressesOf({ subsets = [] }: Endpoints): string {
   if (subsets.length === 0) return '<none>';
-  const found = subsets.flatMap(({ addresses = [], ports = [] }) =>
+  const hostPorts = subsets.flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0
       ? addresses.map(({ ip }) => ip)
       : ports.flatMap(({ port }) =>
           addresses.map(({ ip }) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)),
         ),
   );
-  return firstOf(found, '');
+  return firstOf(hostPorts, '');
 }
 
 export const endpointsKind = defineKind<Endpoints>({

@@ -47,7 +47,7 @@ test.each<[name: string, more: string, problem: RegExp]>([
     'spec: {finalizers: [x]}',
     /spec\.finalizers: Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified$/,
   ],
-])('is refused: %s %s', async (name, more, problem) => {
+])('is rejected: %s %s', async (name, more, problem) => {
   expect(outcome(await api.post(PATH, manifest(name, more)))).toMatch(problem);
 });
 

@@ -71,7 +71,7 @@ const namespaceFinalizeStrategy: SubresourceStrategy<Namespace> = {
 };
 
 export const namespaceTable: TableConvertor<Namespace> = {
-  columns: [NAME, column('Status', 'Active, or Terminating while its content goes.'), AGE],
+  columns: [NAME, column('Status', 'Active, or Terminating while its content is deleted.'), AGE],
   cells: (namespace, now) => [
     namespace.metadata.name,
     namespace.status.phase ?? '',

@@ -35,9 +35,9 @@ test('a new one keeps its status', async () => {
 });
 
 test('the fields of dynamic kubelet configuration are dropped', async () => {
-  const made = await api.post(PATH, manifest('a', `spec: {${CONFIG}}`));
-  expect(made.json.spec).toEqual({});
-  expect(made.warnings).toEqual([]);
+  const created = await api.post(PATH, manifest('a', `spec: {${CONFIG}}`));
+  expect(created.json.spec).toEqual({});
+  expect(created.warnings).toEqual([]);
   expect((await api.put(`${PATH}/a`, manifest('a', `spec: {${CONFIG}}`))).json.spec).toEqual({});
   const { json } = await api.patch(`${PATH}/a/status`, { status: { config: { error: 'x' } } });
   expect(json.status).not.toHaveProperty('config');

@@ -34,11 +34,11 @@ const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
   prepareForUpdate(volume, old, { now }) {
     const { phase, lastPhaseTransitionTime } = volume.status;
     const moved = phase !== old.status.phase;
-    const untold =
+    const hasOldTime =
       lastPhaseTransitionTime === undefined ||
       lastPhaseTransitionTime === old.status.lastPhaseTransitionTime;
     const status =
-      moved && untold
+      moved && hasOldTime
         ? { ...volume.status, lastPhaseTransitionTime: formatTime(now) }
         : volume.status;
     return { ...volume, spec: old.spec, status };

@@ -38,9 +38,9 @@ const podTemplateStrategy: ResourceStrategy<PodTemplate> = {
 const podTemplateTable: TableConvertor<PodTemplate> = {
   columns: [
     NAME,
-    column('Containers', 'Names of the containers of the template.'),
-    column('Images', 'Images of the containers of the template.'),
-    column('Pod Labels', 'Labels of the pods that are made from it.'),
+    column('Containers', 'Names of the containers in the template.'),
+    column('Images', 'Images of the containers in the template.'),
+    column('Pod Labels', 'Labels of pods that are created from the template.'),
   ],
   cells: ({ metadata, template }) => [
     metadata.name,

@@ -36,7 +36,7 @@ const resourceQuotaTable: TableConvertor<ResourceQuota> = {
       'Request',
       'Of what there is and of what is requested: how much is used, and how much may be.',
     ),
-    column('Limit', 'Of the limits: how much is used, and how much may be.'),
+    column('Limit', 'For each limit, the used and the maximum amount.'),
     AGE,
   ],
   cells: ({ metadata, status }, now) => {

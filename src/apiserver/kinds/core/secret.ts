@@ -21,7 +21,7 @@ const secretStrategy: ResourceStrategy<Secret> = {
 export const secretTable: TableConvertor<Secret> = {
   columns: [
     NAME,
-    column('Type', 'What the entries are for.'),
+    column('Type', 'The type of the secret.'),
     column('Data', 'Number of entries.'),
     AGE,
   ],

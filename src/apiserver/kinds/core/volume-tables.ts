@@ -33,21 +33,21 @@ function classOf({ metadata, spec }: Classified): string {
   );
 }
 
-const STORAGE_CLASS = column('StorageClass', 'The storage class that it belongs to.');
-const ATTRIBUTES_CLASS = column('VolumeAttributesClass', 'The class of its changeable attributes.');
+const STORAGE_CLASS = column('StorageClass', 'The storage class.');
+const ATTRIBUTES_CLASS = column('VolumeAttributesClass', 'The volume attributes class.');
 const VOLUME_MODE = column('VolumeMode', 'Whether it is a file system or a block device.', {
   wide: true,
 });
-const ACCESS_MODES = column('Access Modes', 'How it may be used by several at once.');
+const ACCESS_MODES = column('Access Modes', 'The access modes of the volume.');
 
 export const persistentVolumeTable: TableConvertor<Immutable<core.PersistentVolume>> = {
   columns: [
     NAME,
-    column('Capacity', 'How much it holds.'),
+    column('Capacity', 'The size of the volume.'),
     ACCESS_MODES,
-    column('Reclaim Policy', 'What becomes of it when its claim is gone.'),
-    column('Status', 'Whether a claim is bound to it.'),
-    column('Claim', 'The claim that it is bound to.'),
+    column('Reclaim Policy', 'Whether the volume is kept or deleted after its claim.'),
+    column('Status', 'Whether the volume is bound to a claim.'),
+    column('Claim', 'The claim that the volume is bound to.'),
     STORAGE_CLASS,
     ATTRIBUTES_CLASS,
     column('Reason', 'Why it failed, in one word.'),
@@ -76,9 +76,9 @@ export const persistentVolumeTable: TableConvertor<Immutable<core.PersistentVolu
 export const persistentVolumeClaimTable: TableConvertor<Immutable<core.PersistentVolumeClaim>> = {
   columns: [
     NAME,
-    column('Status', 'Whether a volume is bound to it.'),
-    column('Volume', 'The volume that it is bound to.'),
-    column('Capacity', 'How much the volume holds.'),
+    column('Status', 'Whether the claim is bound to a volume.'),
+    column('Volume', 'The volume that the claim is bound to.'),
+    column('Capacity', 'The size of the volume.'),
     ACCESS_MODES,
     STORAGE_CLASS,
     ATTRIBUTES_CLASS,

@@ -71,7 +71,7 @@ const endpointSliceStrategy: ResourceStrategy<EndpointSlice> = {
 const endpointSliceTable: TableConvertor<EndpointSlice> = {
   columns: [
     NAME,
-    column('AddressType', 'What its addresses are.'),
+    column('AddressType', 'The type of its addresses.'),
     column('Ports', 'The ports of each endpoint.'),
     column('Endpoints', 'The addresses.'),
     AGE,

@@ -59,9 +59,9 @@ async function keep(
   const annotation = metadata.annotations?.[AUTO_UPDATE_ANNOTATION];
   // Users may set the limits of the exempt level, so that difference stays.
   const differs = !semanticEqual({ ...current, exempt: undefined }, { ...spec, exempt: undefined });
-  const ours = annotation === undefined ? metadata.generation === 1 : annotation === 'true';
+  const isMaintained = annotation === undefined ? metadata.generation === 1 : annotation === 'true';
   const operations: object[] = [];
-  if ((wanted.mandatory || ours) && differs)
+  if ((wanted.mandatory || isMaintained) && differs)
     operations.push({ op: 'add', path: '/spec', value: withOwnExempt(spec, current) });
   if (wanted.mandatory && annotation !== 'true') {
     const value = { ...metadata.annotations, ...annotations };

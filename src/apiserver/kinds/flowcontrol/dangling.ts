@@ -35,9 +35,9 @@ const CODEC = new DescriptorCodec({
 export const flowControlKinds: KindDefinition = {
   types: [...flowSchemaKind.types, ...priorityLevelConfigurationKind.types],
   build: (services) => {
-    const [schemas] = flowSchemaKind.build(services) as [Kind];
-    const [levels] = priorityLevelConfigurationKind.build(services) as [Kind];
-    return keepDangling(schemas, levels, services);
+    const [schemas] = flowSchemaKind.build(services);
+    const [levels] = priorityLevelConfigurationKind.build(services);
+    return keepDangling(schemas!, levels!, services);
   },
 };
 
@@ -150,23 +150,23 @@ function observed(
     }),
     ...(update !== undefined && {
       update: async (context, name, change, options) => {
-        const answer = await update(context, name, change, options);
-        if (!options.dryRun) await afterwards(answer.created ? 'created' : 'updated', name);
-        return answer;
+        const outcome = await update(context, name, change, options);
+        if (!options.dryRun) await afterwards(outcome.created ? 'created' : 'updated', name);
+        return outcome;
       },
     }),
     ...(remove !== undefined && {
       delete: async (context, name, options) => {
-        const answer = await remove(context, name, options);
+        const outcome = await remove(context, name, options);
         if (!options.dryRun) await afterwards('deleted', name);
-        return answer;
+        return outcome;
       },
     }),
     ...(deleteCollection !== undefined && {
       deleteCollection: async (context, options, list) => {
-        const answer = await deleteCollection(context, options, list);
+        const outcome = await deleteCollection(context, options, list);
         if (!options.dryRun) await afterwards('deleted', '');
-        return answer;
+        return outcome;
       },
     }),
   };

@@ -36,9 +36,9 @@ const NONE = '<none>';
 const flowSchemaTable: TableConvertor<FlowSchema> = {
   columns: [
     NAME,
-    column('PriorityLevel', 'The priority level that its requests have.'),
-    column('MatchingPrecedence', 'Which schema is asked first: that with the lowest number.'),
-    column('DistinguisherMethod', 'What makes requests one flow.'),
+    column('PriorityLevel', 'The priority level of matching requests.'),
+    column('MatchingPrecedence', 'The order of matching, from the lowest number.'),
+    column('DistinguisherMethod', 'The attribute by which requests are divided into flows.'),
     AGE,
     column('MissingPL', 'Whether its priority level does not exist.'),
   ],

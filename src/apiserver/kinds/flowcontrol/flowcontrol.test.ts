@@ -80,13 +80,13 @@ test('a start restores mandatory objects, and suggested ones unless taken over',
 
 test('defaults, rejections, generation and status', async () => {
   const spec = { type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing: {} } } };
-  const made = await levels().create({
+  const created = await levels().create({
     metadata: { name: 'it' },
     spec,
     status: { conditions: [{ type: 'a' }] },
   });
-  expect(made.code).toBe(201);
-  expect(made.object.spec).toEqual({
+  expect(created.code).toBe(201);
+  expect(created.object.spec).toEqual({
     type: 'Limited',
     limited: {
       nominalConcurrencyShares: 30,
@@ -94,16 +94,16 @@ test('defaults, rejections, generation and status', async () => {
       limitResponse: { type: 'Queue', queuing: { queues: 64, handSize: 8, queueLengthLimit: 50 } },
     },
   });
-  expect(made.object.status).toEqual({});
-  expect(made.object.metadata.generation).toBe(1);
+  expect(created.object.status).toEqual({});
+  expect(created.object.metadata.generation).toBe(1);
   const bad = await levels().patch('it', { spec: { limited: { lendablePercent: 200 } } });
   expect([bad.code, bad.causes]).toEqual([422, ['spec.limited.lendablePercent']]);
   expect(
     (await levels().patch('it', { spec: { limited: { lendablePercent: 20 } } })).object.metadata
       .generation,
   ).toBe(2);
-  const { resourceVersion: _, ...metadata } = made.object.metadata;
-  expect((await levels().put('it', { ...made.object, metadata })).causes).toEqual([]);
+  const { resourceVersion: _, ...metadata } = created.object.metadata;
+  expect((await levels().put('it', { ...created.object, metadata })).causes).toEqual([]);
 
   const status = { conditions: [{ type: 'Dangling', status: 'True' }] };
   await schemas().create({
@@ -127,13 +127,13 @@ test('a schema shows whether its priority level exists', async () => {
     (await schemas().table()).rows.map((cells) => cells.at(-1));
   expect(new Set(await missing())).toEqual(new Set(['False']));
   const reference = 'This FlowSchema references the PriorityLevelConfiguration object named "mine"';
-  const found = {
+  const levelExists = {
     type: 'Dangling',
     status: 'False',
     reason: 'Found',
     message: `${reference} and it exists`,
   };
-  const notFound = {
+  const levelMissing = {
     type: 'Dangling',
     status: 'True',
     reason: 'NotFound',
@@ -150,7 +150,7 @@ test('a schema shows whether its priority level exists', async () => {
     metadata: { name: 'it' },
     spec: { priorityLevelConfiguration: { name: 'mine' } },
   });
-  expect(await conditions()).toEqual([{ ...notFound, lastTransitionTime: expect.any(String) }]);
+  expect(await conditions()).toEqual([{ ...levelMissing, lastTransitionTime: expect.any(String) }]);
   expect((await schemas().get('it')).object.metadata).toMatchObject({
     managedFields: [
       {
@@ -162,17 +162,17 @@ test('a schema shows whether its priority level exists', async () => {
     ],
   });
   await levels().create(level);
-  expect(await conditions()).toMatchObject([found]);
+  expect(await conditions()).toMatchObject([levelExists]);
   const { resourceVersion } = (await schemas().get('it')).object.metadata;
   await t.server.start();
   expect((await schemas().get('it')).object.metadata.resourceVersion).toBe(resourceVersion);
   await levels().delete('mine');
-  expect(await conditions()).toMatchObject([notFound]);
+  expect(await conditions()).toMatchObject([levelMissing]);
   await schemas().patch('it', { spec: { priorityLevelConfiguration: { name: 'system' } } });
   expect(await conditions()).toMatchObject([{ status: 'False' }]);
   await schemas().patch('it/status', {
     status: { conditions: [{ type: 'Mine', status: 'True' }] },
   });
   await schemas().patch('it', { spec: { priorityLevelConfiguration: { name: 'mine' } } });
-  expect(await conditions()).toMatchObject([{ type: 'Mine' }, notFound]);
+  expect(await conditions()).toMatchObject([{ type: 'Mine' }, levelMissing]);
 });

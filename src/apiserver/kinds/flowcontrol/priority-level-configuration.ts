@@ -36,11 +36,11 @@ const NONE = '<none>';
 const priorityLevelConfigurationTable: TableConvertor<PriorityLevelConfiguration> = {
   columns: [
     NAME,
-    column('Type', 'Whether it is limited.'),
-    column('NominalConcurrencyShares', 'Its share of the requests that may run at once.'),
-    column('Queues', 'How many queues it has.'),
-    column('HandSize', 'How many queues a flow may use.'),
-    column('QueueLengthLimit', 'How long a queue may be.'),
+    column('Type', 'Limited or Exempt.'),
+    column('NominalConcurrencyShares', 'The share of concurrent requests.'),
+    column('Queues', 'Number of queues.'),
+    column('HandSize', 'Number of queues that a flow may use.'),
+    column('QueueLengthLimit', 'Maximum length of a queue.'),
     AGE,
   ],
   cells: ({ metadata, spec: { type, limited } }, now) => {

@@ -25,8 +25,8 @@ const ingressClassStrategy: ResourceStrategy<IngressClass> = {
 const ingressClassTable: TableConvertor<IngressClass> = {
   columns: [
     NAME,
-    column('Controller', 'Who implements its ingresses.'),
-    column('Parameters', 'An object with more settings for the controller.'),
+    column('Controller', 'The controller that implements ingresses of the class.'),
+    column('Parameters', 'The object with parameters for the controller.'),
     AGE,
   ],
   cells: ({ metadata, spec: { controller = '', parameters } }, now) => {

@@ -43,9 +43,9 @@ const ingressTable: TableConvertor<Ingress> = {
   columns: [
     NAME,
     column('Class', 'The class of controllers that implements it.'),
-    column('Hosts', 'The host names that it routes.'),
-    column('Address', 'Where it can be reached.'),
-    column('Ports', 'On which ports.'),
+    column('Hosts', 'The host names of the rules.'),
+    column('Address', 'The addresses that controllers have assigned.'),
+    column('Ports', 'The ports of the ingress.'),
     AGE,
   ],
   cells: ({ metadata, spec, status }, now) => [

@@ -26,7 +26,7 @@ const ipAddressStrategy: ResourceStrategy<IPAddress> = {
 };
 
 const ipAddressTable: TableConvertor<IPAddress> = {
-  columns: [NAME, column('ParentRef', 'What has the address.')],
+  columns: [NAME, column('ParentRef', 'The object that uses the address.')],
   cells: ({
     metadata,
     spec: { parentRef: { group = '', resource = '', namespace = '', name = '' } = {} },

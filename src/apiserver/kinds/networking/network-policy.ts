@@ -51,7 +51,7 @@ const networkPolicyStrategy: ResourceStrategy<NetworkPolicy> = {
 };
 
 const networkPolicyTable: TableConvertor<NetworkPolicy> = {
-  columns: [NAME, column('Pod-Selector', 'The pods that it is about.'), AGE],
+  columns: [NAME, column('Pod-Selector', 'The labels of the selected pods.'), AGE],
   cells: ({ metadata, spec }, now) => [
     metadata.name,
     formatLabelSelector(spec.podSelector),

@@ -448,8 +448,8 @@ test('the status of a range is written separately', async () => {
       lastTransitionTime: '2026-01-01T00:00:00Z',
     },
   ];
-  const made = await on('range').create({ ...range('10.9.0.0/24'), status: { conditions } });
-  expect(made.object.status).toEqual({});
+  const created = await on('range').create({ ...range('10.9.0.0/24'), status: { conditions } });
+  expect(created.object.status).toEqual({});
   expect((await on('range').patch('it', { status: { conditions } })).object.status).toEqual({});
   expect((await on('range').patch('it/status', { status: { conditions } })).object.status).toEqual({
     conditions,

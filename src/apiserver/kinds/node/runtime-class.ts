@@ -30,7 +30,7 @@ const runtimeClassStrategy: ResourceStrategy<RuntimeClass> = {
 };
 
 const runtimeClassTable: TableConvertor<RuntimeClass> = {
-  columns: [NAME, column('Handler', 'How the container runtime names what runs its pods.'), AGE],
+  columns: [NAME, column('Handler', 'The name of the handler in the container runtime.'), AGE],
   cells: ({ metadata, handler }, now) => [
     metadata.name,
     handler,

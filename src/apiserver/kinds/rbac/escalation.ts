@@ -185,8 +185,8 @@ function compact(parts: readonly rbac.PolicyRule[]): rbac.PolicyRule[] {
   const rules = new Map<string, rbac.PolicyRule>();
   for (const { verbs, ...what } of parts) {
     const key = JSON.stringify(what);
-    const known = rules.get(key);
-    rules.set(key, { ...what, verbs: [...(known?.verbs ?? []), ...verbs] });
+    const sameRule = rules.get(key);
+    rules.set(key, { ...what, verbs: [...(sameRule?.verbs ?? []), ...verbs] });
   }
   return [...rules.values()];
 }

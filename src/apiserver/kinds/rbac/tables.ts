@@ -18,11 +18,11 @@ export const roleTable: TableConvertor<Immutable<rbac.Role | rbac.ClusterRole>> 
 export const roleBindingTable: TableConvertor<Binding> = {
   columns: [
     NAME,
-    column('Role', 'The role that it gives.'),
+    column('Role', 'The bound role.'),
     AGE,
-    column('Users', 'Users that it gives the role to.', { wide: true }),
-    column('Groups', 'Groups that it gives the role to.', { wide: true }),
-    column('ServiceAccounts', 'Service accounts that it gives the role to.', { wide: true }),
+    column('Users', 'Users that are bound to the role.', { wide: true }),
+    column('Groups', 'Groups that are bound to the role.', { wide: true }),
+    column('ServiceAccounts', 'Service accounts that are bound to the role.', { wide: true }),
   ],
   cells: ({ metadata, roleRef, subjects = [] }, now) => {
     const named = (kind: string): string =>

@@ -39,8 +39,8 @@ export async function authorizeAdminAccess<T extends KubeObject>(
   const { name = '', namespace = '' } = object.metadata;
   const first = asking.findIndex((each) => each?.adminAccess === true);
   if (first >= 0) {
-    const found = await find<Immutable<core.Namespace>>('', 'namespaces', '', namespace);
-    if (found?.metadata.labels?.[LABEL] !== 'true') {
+    const namespaceObject = await find<Immutable<core.Namespace>>('', 'namespaces', '', namespace);
+    if (namespaceObject?.metadata.labels?.[LABEL] !== 'true') {
       throw apierrors.invalid(kind, name, [
         field.forbidden(at.index(first).child('adminAccess'), MESSAGE),
         ...validate(),

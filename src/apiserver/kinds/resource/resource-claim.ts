@@ -48,8 +48,8 @@ const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<ResourceCl
     const { results: before = [] } = old.status.allocation?.devices ?? {};
     const { results = [] } = claim.status.allocation?.devices ?? {};
     const wasGranted = before.some(({ adminAccess }) => adminAccess === true);
-    const asking = wasGranted ? [] : results;
-    return authorizeAdminAccess(find, KIND, claim, asking, RESULTS, () =>
+    const requestingResults = wasGranted ? [] : results;
+    return authorizeAdminAccess(find, KIND, claim, requestingResults, RESULTS, () =>
       validateResourceClaimStatus(claim, old),
     );
   },
@@ -81,7 +81,7 @@ function unshared({
 }
 
 const resourceClaimTable: TableConvertor<ResourceClaim> = {
-  columns: [NAME, column('State', 'How far it is: pending, allocated, reserved, deleted.'), AGE],
+  columns: [NAME, column('State', 'The state: pending, allocated, reserved, deleted.'), AGE],
   cells: (claim, now) => [
     claim.metadata.name,
     state(claim),

@@ -46,8 +46,8 @@ function prepared(slice: ResourceSlice, now: number): ResourceSlice {
 /**
  * Returns the device with the time added to its taints, and without fields of disabled features.
  */
-function preparedDevice(given: Device, now: number): Device {
-  const { nodeAllocatableResourceMappings: _, ...device } = given;
+function preparedDevice(sentDevice: Device, now: number): Device {
+  const { nodeAllocatableResourceMappings: _, ...device } = sentDevice;
   const { attributes, taints } = device;
   return {
     ...device,
@@ -62,17 +62,17 @@ function preparedDevice(given: Device, now: number): Device {
   };
 }
 
-function withoutLists(given: Attribute): Attribute {
-  const { ints: _, bools: __, strings: ___, versions: ____, ...attribute } = given;
-  return attribute;
+function withoutLists(attribute: Attribute): Attribute {
+  const { ints: _, bools: __, strings: ___, versions: ____, ...scalar } = attribute;
+  return scalar;
 }
 
 const resourceSliceTable: TableConvertor<ResourceSlice> = {
   columns: [
     NAME,
     column('Node', 'The node that has the devices.'),
-    column('Driver', 'Who knows the devices.'),
-    column('Pool', 'The pool that they belong to.'),
+    column('Driver', 'The driver of the devices.'),
+    column('Pool', 'The pool of the devices.'),
     AGE,
   ],
   cells: ({ metadata, spec }, now) => [

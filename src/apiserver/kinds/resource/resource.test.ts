@@ -22,12 +22,12 @@ const metadata = { name: 'it' };
 test('claims: defaults, immutability, status, columns', async () => {
   const claims = inDefault('resourceclaims');
   const requests = [{ name: 'r', exactly: { deviceClassName: 'c', tolerations: [{ key: 'a' }] } }];
-  const made = await claims.create({
+  const created = await claims.create({
     metadata,
     spec: { devices: { requests } },
     status: { reservedFor: [] },
   });
-  expect(made.object.spec).toEqual({
+  expect(created.object.spec).toEqual({
     devices: {
       requests: [
         {
@@ -42,7 +42,7 @@ test('claims: defaults, immutability, status, columns', async () => {
       ],
     },
   });
-  expect(made.object.status).toEqual({});
+  expect(created.object.status).toEqual({});
   expect((await claims.table()).rows).toEqual([['it', 'pending', expect.any(String)]]);
   expect((await claims.patch('it', { spec: { devices: { requests: [] } } })).causes).toEqual([
     'spec',
@@ -108,17 +108,17 @@ test('slices: times of taints, selectors, generation', async () => {
     nodeName: 'n',
     devices,
   };
-  const made = await slices.create({ metadata, spec });
-  expect(made.warnings).toEqual([]);
+  const created = await slices.create({ metadata, spec });
+  expect(created.warnings).toEqual([]);
   const shouting = { metadata: { name: 'other' }, spec: { ...spec, driver: 'D' } };
   expect((await slices.create(shouting)).warnings).toEqual([
     'spec.driver: driver names should be lowercase; "D" contains uppercase characters',
   ]);
   await slices.delete('other');
-  expect(made.object.spec).toMatchObject({
+  expect(created.object.spec).toMatchObject({
     devices: [{ taints: [{ timeAdded: expect.any(String) }] }],
   });
-  expect(made.object.metadata.generation).toBe(1);
+  expect(created.object.metadata.generation).toBe(1);
   expect(await slices.list('fieldSelector=spec.nodeName%3Dn,spec.driver%3Dd')).toEqual(['it']);
   expect(await slices.list('fieldSelector=spec.nodeName%3Dm')).toEqual([]);
   expect(
@@ -171,12 +171,12 @@ test('API services', async () => {
     'spec.service.name',
     'spec.insecureSkipTLSVerify',
   ]);
-  const made = await services.create({
+  const created = await services.create({
     metadata: { name: 'v1.example.com' },
     spec: { ...spec, service },
   });
-  expect(made.object.spec).toEqual({ ...spec, service: { ...service, port: 443 } });
-  expect(made.object.status).toEqual({});
+  expect(created.object.spec).toEqual({ ...spec, service: { ...service, port: 443 } });
+  expect(created.object.status).toEqual({});
   const conditions = [{ type: 'Available', status: 'False', reason: 'MissingEndpoints' }];
   expect((await services.patch('v1.example.com/status', { status: { conditions } })).code).toBe(
     200,

@@ -36,10 +36,10 @@ const priorityClassStrategy: ResourceStrategy<PriorityClass> = {
 const priorityClassTable: TableConvertor<PriorityClass> = {
   columns: [
     NAME,
-    column('Value', 'The priority of its pods.', { type: 'integer' }),
+    column('Value', 'The priority of pods of the class.', { type: 'integer' }),
     column('Global-Default', 'Whether pods without a class have this one.', { type: 'boolean' }),
     AGE,
-    column('PreemptionPolicy', 'Whether its pods may push out others.'),
+    column('PreemptionPolicy', 'Whether pods of the class preempt other pods.'),
   ],
   cells: ({ metadata, value, globalDefault = false, preemptionPolicy }, now) => [
     metadata.name,

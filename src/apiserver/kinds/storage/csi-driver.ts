@@ -61,8 +61,10 @@ const csiDriverTable: TableConvertor<CSIDriver> = {
       },
     ),
     column('TokenRequests', 'The audiences of the tokens that the driver gets.'),
-    column('RequiresRepublish', 'Whether mounts are repeated now and then.', { type: 'boolean' }),
-    column('Modes', 'The kinds of volumes that it has.'),
+    column('RequiresRepublish', 'Whether the kubelet repeats mounts periodically.', {
+      type: 'boolean',
+    }),
+    column('Modes', 'The lifecycle modes of its volumes.'),
     AGE,
   ],
   cells: ({ metadata, spec }, now) => [

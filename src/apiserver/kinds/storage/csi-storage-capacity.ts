@@ -29,8 +29,8 @@ const UNSET = '<unset>';
 const csiStorageCapacityTable: TableConvertor<CSIStorageCapacity> = {
   columns: [
     NAME,
-    column('StorageClassName', 'The class of the volumes that there is room for.'),
-    column('Capacity', 'How much room there is.'),
+    column('StorageClassName', 'The storage class with this capacity.'),
+    column('Capacity', 'The free capacity.'),
   ],
   cells: ({ metadata, storageClassName, capacity }) => [
     metadata.name,

@@ -32,9 +32,9 @@ const storageClassStrategy: ResourceStrategy<StorageClass> = {
 const storageClassTable: TableConvertor<StorageClass> = {
   columns: [
     NAME,
-    column('Provisioner', 'Who makes its volumes.'),
-    column('ReclaimPolicy', 'What becomes of a volume when its claim is gone.'),
-    column('VolumeBindingMode', 'When volumes are made and bound.'),
+    column('Provisioner', 'The provisioner of volumes.'),
+    column('ReclaimPolicy', 'Whether a volume is kept or deleted after its claim.'),
+    column('VolumeBindingMode', 'When volumes are provisioned and bound.'),
     column('AllowVolumeExpansion', 'Whether its volumes can grow.'),
     AGE,
   ],

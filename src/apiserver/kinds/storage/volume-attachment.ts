@@ -59,7 +59,7 @@ const volumeAttachmentTable: TableConvertor<VolumeAttachment> = {
     { ...column('Attacher', 'The driver that attaches the volume.'), format: 'name' },
     column('PV', 'The volume.'),
     column('Node', 'The node that it is attached to.'),
-    column('Attached', 'Whether it is.', { type: 'boolean' }),
+    column('Attached', 'Whether the volume is attached.', { type: 'boolean' }),
     AGE,
   ],
   cells: ({ metadata, spec, status }, now) => [

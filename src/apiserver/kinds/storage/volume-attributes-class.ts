@@ -25,7 +25,7 @@ const volumeAttributesClassStrategy: ResourceStrategy<VolumeAttributesClass> = {
 };
 
 const volumeAttributesClassTable: TableConvertor<VolumeAttributesClass> = {
-  columns: [NAME, column('DriverName', 'The driver that knows its parameters.'), AGE],
+  columns: [NAME, column('DriverName', 'The driver that interprets the parameters.'), AGE],
   cells: (attributesClass, now) => [
     markedName(attributesClass, 'volumeattributesclass.alpha.kubernetes.io/is-default-class'),
     attributesClass.driverName,

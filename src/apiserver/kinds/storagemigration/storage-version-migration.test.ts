@@ -48,7 +48,7 @@ test.each([
     { group: 'UP', resource: 'pods' },
     'spec.resource.group: Invalid value: "UP": a lowercase RFC 1123 subdomain must consist of',
   ],
-])('%j is refused', async (resource, message) => {
+])('%j is rejected', async (resource, message) => {
   await expect(create(resource)).rejects.toThrow(message);
 });
 

@@ -40,7 +40,7 @@ const STATES: ReadonlySet<string> = new Set(['Running', 'Succeeded', 'Failed']);
 const storageVersionMigrationTable: TableConvertor<StorageVersionMigration> = {
   columns: [
     NAME,
-    column('Resource', 'Whose objects are written again.'),
+    column('Resource', 'The resource whose objects are migrated.'),
     column('Status', 'The state: Running, Succeeded, Failed, or Unknown before the start.'),
   ],
   cells: ({ metadata, spec, status }) => [

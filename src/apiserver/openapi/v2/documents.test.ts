@@ -68,7 +68,7 @@ function custom(group: string, field = 'size'): Kind {
 
 const textOf = ({ pieces }: CompressedDocument): Buffer =>
   gunzipSync(Buffer.concat([...pieces.gzip()]));
-const made = async (remote = NONE): Promise<Document> =>
+const documentWith = async (remote = NONE): Promise<Document> =>
   JSON.parse(textOf(await json.of(catalog.snapshot(), remote)).toString('utf8')) as Document;
 const inProtobuf = async (remote = NONE): Promise<Document> =>
   readDocument(textOf(await binary.of(catalog.snapshot(), remote))) as Document;
@@ -85,10 +85,12 @@ test('after a change, only the part of its group version is built again', async 
   const after = await json.of(catalog.snapshot(), NONE);
   expect(Object.fromEntries(defined)).toEqual({ 'a.example.com': 1, 'b.example.com': 2 });
   expect(after.hash).not.toBe(before.hash);
-  expect(JSON.stringify((await made()).definitions['com.example.b.v1.Widget'])).toContain('color');
+  expect(JSON.stringify((await documentWith()).definitions['com.example.b.v1.Widget'])).toContain(
+    'color',
+  );
 
   installed.uninstall();
-  const { paths, definitions } = await made();
+  const { paths, definitions } = await documentWith();
   expect(Object.keys(paths).filter((path) => path.includes('example.com'))).toEqual([
     '/apis/a.example.com/v1/namespaces/{namespace}/widgets/{name}',
   ]);
@@ -100,10 +102,10 @@ test('after a change, only the part of its group version is built again', async 
 
 test('both formats have the same content, with and without custom kinds', async () => {
   catalog.install([typed('configmaps', 'ConfigMap')]);
-  expect(await inProtobuf()).toEqual(await made());
+  expect(await inProtobuf()).toEqual(await documentWith());
   catalog.install([custom('a.example.com')]);
   catalog.install([custom('b.example.com')]);
-  expect(await inProtobuf()).toEqual(await made());
+  expect(await inProtobuf()).toEqual(await documentWith());
 });
 
 test('definitions that only custom kinds use are present once', async () => {
@@ -135,7 +137,7 @@ const remotePart = (definitions: Readonly<Record<string, object>>): SwaggerPart 
 
 test('documents of other servers are in both formats', async () => {
   catalog.install([typed('configmaps', 'ConfigMap'), custom('a.example.com')]);
-  const own = await made();
+  const own = await documentWith();
   const remote = [
     remotePart({
       'com.example.r.v1.Thing': {
@@ -144,7 +146,7 @@ test('documents of other servers are in both formats', async () => {
       },
     }),
   ];
-  const merged = await made(remote);
+  const merged = await documentWith(remote);
   expect(merged).toEqual({
     ...own,
     paths: { ...own.paths, ...remote[0]?.paths },
@@ -162,14 +164,14 @@ test.each([['io.k8s.api.core.v1.ConfigMap'], ['com.example.a.v1.Widget']])(
       custom('a.example.com'),
       custom('b.example.com'),
     ]);
-    const own = await made();
+    const own = await documentWith();
     const kinds = (own.definitions[name] as Record<string, readonly object[]>)[KINDS] ?? [];
     const same = [
       remotePart({
         [name]: { ...own.definitions[name], [KINDS]: [{ group: 'zzz', version: 'v1', kind: 'Z' }] },
       }),
     ];
-    const merged = await made(same);
+    const merged = await documentWith(same);
     expect(merged.definitions).toEqual({
       ...own.definitions,
       [name]: {
@@ -180,18 +182,18 @@ test.each([['io.k8s.api.core.v1.ConfigMap'], ['com.example.a.v1.Widget']])(
     expect(await inProtobuf(same)).toEqual(merged);
 
     const other = [remotePart({ [name]: { type: 'string' } })];
-    expect((await made(other)).definitions).toEqual({
+    expect((await documentWith(other)).definitions).toEqual({
       ...own.definitions,
       [`${name}_v2`]: { type: 'string' },
     });
     // Without them, the document is unchanged.
-    expect(await made()).toEqual(own);
+    expect(await documentWith()).toEqual(own);
   },
 );
 
 test('an own path stays unchanged', async () => {
   catalog.install([typed('configmaps', 'ConfigMap'), custom('a.example.com')]);
-  const own = await made();
+  const own = await documentWith();
   const [path, typedPath] = [
     '/apis/a.example.com/v1/namespaces/{namespace}/widgets/{name}',
     '/api/v1/',
@@ -200,5 +202,5 @@ test('an own path stays unchanged', async () => {
   const remote = [
     { paths: { [path]: {}, [typedPath]: {} }, definitions: { X: {} }, parameters: {} },
   ];
-  expect(await made(remote)).toEqual(own);
+  expect(await documentWith(remote)).toEqual(own);
 });

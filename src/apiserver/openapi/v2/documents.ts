@@ -127,14 +127,14 @@ export class V2Documents {
     const { scheme, format } = this.#config;
     let part = custom.get(index);
     if (part === undefined) {
-      const made = nextTurn().then(() =>
+      const encodedPart = nextTurn().then(() =>
         runStepsInTurns(customPart(index, scheme, format, typedNames)),
       );
-      part = made;
+      part = encodedPart;
       custom.set(index, part);
       // A promise costs memory for each of many group versions, so it is replaced by its value. An
       // error is kept.
-      made.then(
+      encodedPart.then(
         (value) => custom.set(index, value),
         () => undefined,
       );

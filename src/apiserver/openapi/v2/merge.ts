@@ -154,7 +154,7 @@ function* renames(
   equal: (a: unknown, b: unknown) => boolean,
 ): Steps<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
-  const given = new Set<string>();
+  const newNames = new Set<string>();
   let count = 0;
   for (const [name, value] of Object.entries(source)) {
     if (++count % ENTRIES_PER_STEP === 0) yield;
@@ -167,11 +167,11 @@ function* renames(
       const reused = taken !== undefined && equal(taken, value);
       if (
         !reused &&
-        (taken !== undefined || given.has(candidate) || Object.hasOwn(source, candidate))
+        (taken !== undefined || newNames.has(candidate) || Object.hasOwn(source, candidate))
       )
         continue;
       names.set(name, candidate);
-      given.add(candidate);
+      newNames.add(candidate);
       break;
     }
   }
@@ -226,11 +226,11 @@ function kindsOf(definition: unknown): readonly unknown[] {
   return Array.isArray(kinds) ? kinds : [];
 }
 
-function forEachReference(value: unknown, found: (reference: string) => void): void {
+function forEachReference(value: unknown, call: (reference: string) => void): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, child] of Object.entries(value)) {
-    if (key === '$ref' && typeof child === 'string') found(child);
-    else forEachReference(child, found);
+    if (key === '$ref' && typeof child === 'string') call(child);
+    else forEachReference(child, call);
   }
 }
 

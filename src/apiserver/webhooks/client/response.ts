@@ -107,8 +107,8 @@ function statusError(
   body: Buffer,
   method: string,
 ): Status {
-  const given = statusIn(body);
-  if (given !== undefined) return given;
+  const statusOfBody = statusIn(body);
+  if (statusOfBody !== undefined) return statusOfBody;
   const text = isText(headers['content-type'] ?? '')
     ? body.toString('utf8', 0, MAX_TEXT_BYTES).trim()
     : 'unknown';

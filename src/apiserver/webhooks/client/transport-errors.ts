@@ -49,14 +49,17 @@ const MAX_LINE = 256;
 /** Returns the message. `now`: milliseconds since the epoch. */
 export function describeTransportError(error: unknown, now: number): string {
   if (!(error instanceof Error) || error instanceof StatusError) return errorMessage(error);
-  const [first] = (error as SystemError).errors ?? [];
+  const systemError: SystemError = error;
+  const [first] = systemError.errors ?? [];
   if (first !== undefined) return describeTransportError(first, now);
-  const known = error as SystemError;
-  const { code = '' } = known;
+  const { code = '' } = systemError;
   // Node's message for a connection that ends before the response begins.
   if (code === 'ECONNRESET' && error.message !== 'read ECONNRESET') return 'EOF';
   return (
-    describeConnect(known) ?? describeTls(known, now) ?? describeHttp(known) ?? described(known)
+    describeConnect(systemError) ??
+    describeTls(systemError, now) ??
+    describeHttp(systemError) ??
+    described(systemError)
   );
 }
 

@@ -224,7 +224,7 @@ describe('a webhook that', () => {
       '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"own"}',
       'own',
     ],
-  ])('answers with %i and %s %s', async (code, type, body, message) => {
+  ])('responds with %i and %s %s', async (code, type, body, message) => {
     answers(
       (_request, response) => void response.writeHead(code, { 'content-type': type }).end(body),
     );

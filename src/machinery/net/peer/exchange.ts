@@ -6,10 +6,10 @@
 // promise, or fails the response's body.
 
 import {
+  request as httpRequest,
   type ClientRequest,
   type IncomingMessage,
   type OutgoingHttpHeaders,
-  request as httpRequest,
 } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 

@@ -1,7 +1,7 @@
 // The result of a command on the error stream: a Status as JSON since v4, only the message of a
 // failure before.
 
-import { internalError, type Status, StatusError, toStatus } from '#machinery/apierrors.ts';
+import { internalError, StatusError, toStatus, type Status } from '#machinery/apierrors.ts';
 import type { RemoteCommandResult } from './types.ts';
 
 /** The reason of a Status with an exit code, and the reason of the cause that holds the code. */

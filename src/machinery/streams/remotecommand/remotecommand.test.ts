@@ -1,22 +1,22 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
-import { type Duplex, PassThrough, type Readable, Transform } from 'node:stream';
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
+import { connect, createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { PassThrough, Transform, type Duplex, type Readable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { badRequest, StatusError } from '#machinery/apierrors.ts';
-import { type Clock, systemClock, VirtualClock } from '#machinery/clock.ts';
+import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
 import {
   execOverSpdy,
   execOverWebSocket,
   isStreamingUpgrade,
-  type PortForwardHandler,
   portForwardOverSpdy,
-  type RemoteCommandHandler,
   servePortForward,
   serveRemoteCommand,
+  type PortForwardHandler,
+  type RemoteCommandHandler,
   type StreamOptions,
   type TerminalSize,
 } from './index.ts';

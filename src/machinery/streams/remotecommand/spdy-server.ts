@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
-import { type Channels, endOutput } from './channels.ts';
+import { endOutput, type Channels } from './channels.ts';
 import { encodeOutcome } from './outcome.ts';
 import { decodeSizes } from './resize.ts';
 import type { StreamingServerConfig, StreamOptions } from './types.ts';

@@ -1,7 +1,7 @@
 // The HTTP side of streaming: which upgrade a request asks for, the negotiated protocol, and the
 // responses.
 
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 const spdyProtocolHeader = 'x-stream-protocol-version';

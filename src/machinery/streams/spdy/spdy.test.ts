@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { type Duplex, PassThrough } from 'node:stream';
+import { PassThrough, type Duplex } from 'node:stream';
 import { createDeflate, createInflate, constants } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
-import { type ControlFrame, type Frame, FrameDecoder, FrameEncoder } from './frames.ts';
+import { FrameDecoder, FrameEncoder, type ControlFrame, type Frame } from './frames.ts';
 import { HeaderCompressor, HeaderDecompressor, headerDictionary } from './header-compression.ts';
 import { SpdyConnection, SpdyProtocolError, type SpdyStream } from './index.ts';
 import { duplexPair } from './test-pair.ts';

@@ -328,7 +328,8 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
   test('our table with other content is replaced, other tables stay', async () => {
     const nft = systemNft(lab.inside('node'));
     await nft.run(
-      'add table inet policy-test\nadd chain inet policy-test egress { type filter hook forward priority 5; policy drop; }\n' +
+      'add table inet policy-test\nadd chain inet policy-test egress { type filter hook ' +
+        'forward priority 5; policy drop; }\n' +
         'add set inet policy-test self-ip { type inet_service; }\nadd table inet others\n',
     );
     await begin(apiPolicy('x/deny', { podSelector: select('pod=a') }));

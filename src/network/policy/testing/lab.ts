@@ -93,7 +93,8 @@ export class Lab {
       `ip -n ${at(place)} link set lo up`,
     ]);
     lines.push(
-      `ip netns exec ${at('node')} sh -e -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'`,
+      `ip netns exec ${at('node')} sh -e -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 ` +
+        "> /proc/sys/net/ipv6/conf/all/forwarding'",
       // Nodes translate addresses of services and of traffic that leaves the cluster, so they track
       // connections.
       ...['ip', 'ip6'].map((family) => {
@@ -111,7 +112,8 @@ export class Lab {
       lines.push(
         `ip link add eth0 netns ${at(place)} type veth peer name to-${place} netns ${at('node')}`,
         place === 'other'
-          ? `${node} address add 10.0.1.254/24 dev to-${place}; ${node} address add fd00:0:0:b::fe/64 dev to-${place} nodad`
+          ? `${node} address add 10.0.1.254/24 dev to-${place}; ${node} address add ` +
+              `fd00:0:0:b::fe/64 dev to-${place} nodad`
           : `${node} link set to-${place} master ${BRIDGE}; ${node} link set to-${place} type bridge_slave hairpin on`,
         `${node} link set to-${place} up`,
         `${here} link set eth0 up`,

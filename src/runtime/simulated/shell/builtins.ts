@@ -14,9 +14,10 @@ export const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'ash', 'dash']
 
 /** The builtins that `type` and `command -v` know. */
 const NAMES = new Set(
-  ': exit return break continue cd pwd export readonly local unset set shift read eval . exec command type wait trap umask ulimit kill'.split(
-    ' ',
-  ),
+  (
+    ': exit return break continue cd pwd export readonly local unset set shift read eval . ' +
+    'exec command type wait trap umask ulimit kill'
+  ).split(' '),
 );
 
 /** The part of a shell that its builtins use. */

@@ -123,7 +123,9 @@ describe('Allocator', () => {
     expect(
       await get(selector(`"other.io" in device.attributes && device.attributes["other.io"].fast`)),
     ).toEqual([['r:big']]);
-    const version = `has(device.attributes["${DRIVER}"].driverVersion) && device.attributes["${DRIVER}"].driverVersion.isGreaterThan(semver("1.9.0"))`;
+    const version =
+      `has(device.attributes["${DRIVER}"].driverVersion) && ` +
+      `device.attributes["${DRIVER}"].driverVersion.isGreaterThan(semver("1.9.0"))`;
     expect(await get(selector(version))).toEqual([['r:big']]);
     expect(
       await get(selector(`device.capacity["${DRIVER}"].memory.isLessThan(quantity("10Gi"))`)),

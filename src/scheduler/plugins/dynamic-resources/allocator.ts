@@ -335,7 +335,9 @@ class Search {
     if (!this.#join(claim, ask, pooled)) {
       giveBack();
       if (!must) return undefined;
-      const where = `claim ${claimText(this.#claims[claim] as ResourceClaim)}, request ${ask.name.alternative ?? ask.name.request}`;
+      const where =
+        `claim ${claimText(this.#claims[claim] as ResourceClaim)}, request ` +
+        `${ask.name.alternative ?? ask.name.request}`;
       const device_ = `${pooled.pool.id}/${device.name}`;
       throw new AllocationError(
         `${where}: cannot add device ${device_} because a claim constraint would not be satisfied`,

@@ -62,7 +62,10 @@ export function claimsOfPod(
     let claimName = resourceClaimName;
     if (claimName === undefined) {
       if (resourceClaimTemplateName === undefined) {
-        return `pod ${quote(`${namespace}/${podName}`)}, spec.resourceClaim ${quote(name)}: none of the supported fields are set`;
+        return (
+          `pod ${quote(`${namespace}/${podName}`)}, spec.resourceClaim ${quote(name)}: none of ` +
+          'the supported fields are set'
+        );
       }
       const made = pod.status.resourceClaimStatuses?.find((status) => status.name === name);
       if (made === undefined)

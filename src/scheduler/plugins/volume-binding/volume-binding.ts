@@ -217,7 +217,10 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
           : notFoundMessage('persistentvolumeclaim', name);
       }
       if (claim.status.phase === 'Lost') {
-        return `persistentvolumeclaim ${quote(name)} bound to non-existent persistentvolume ${quote(claim.spec.volumeName ?? '')}`;
+        return (
+          `persistentvolumeclaim ${quote(name)} bound to non-existent persistentvolume ` +
+          `${quote(claim.spec.volumeName ?? '')}`
+        );
       }
       if (claim.metadata.deletionTimestamp !== undefined)
         return `persistentvolumeclaim ${quote(name)} is being deleted`;

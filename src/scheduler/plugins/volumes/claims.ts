@@ -48,7 +48,10 @@ export function notOwnedBy(pod: Pod, { metadata }: PersistentVolumeClaim): strin
   );
   if (owned === true) return undefined;
   const [namespace, name] = [metadata.namespace ?? '', metadata.name ?? ''];
-  return `PVC ${namespace}/${name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`;
+  return (
+    `PVC ${namespace}/${name} was not created for pod ` +
+    `${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`
+  );
 }
 
 export function claimKey({ metadata }: PersistentVolumeClaim): string {

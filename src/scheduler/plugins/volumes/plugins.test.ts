@@ -143,7 +143,8 @@ describe('VolumeRestrictions', () => {
     const [used, free] = [makeNodeInfo('used', {}, [user]), makeNodeInfo('free')];
     const plugin = await make('VolumeRestrictions', [used, free]);
     const refused =
-      'Unschedulable: node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
+      'Unschedulable: node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod ' +
+      'access mode already in-use by another pod';
     expect(ask(plugin, withClaims('p', 'one'), [used, free])).toEqual([refused, refused]);
     expect(ask(plugin, withClaims('p', 'many'), [used, free])).toBe('skip');
     expect(ask(plugin, withClaims('p'), [used, free])).toBe('skip');

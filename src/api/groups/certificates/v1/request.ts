@@ -4,7 +4,7 @@
 
 import { createPublicKey, verify } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
-import { childrenOf, type Der, DerError, readDer } from './der.ts';
+import { childrenOf, DerError, readDer, type Der } from './der.ts';
 import { pemBlocks } from './pem.ts';
 
 export interface CertificateRequest {

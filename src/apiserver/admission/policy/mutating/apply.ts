@@ -68,8 +68,8 @@ function atomicPaths(type: MergeType, value: unknown, path: string): string[] {
   if (map !== undefined && type.map !== undefined) {
     const { atomic, fields } = type.map;
     const inside = Object.entries(map).flatMap(([name, field]) => {
-      const known = fields.get(name);
-      return known === undefined ? [] : atomicPaths(known.type, field, `${path}.${name}`);
+      const fieldType = fields.get(name);
+      return fieldType === undefined ? [] : atomicPaths(fieldType.type, field, `${path}.${name}`);
     });
     return atomic ? [path, ...inside] : inside;
   }

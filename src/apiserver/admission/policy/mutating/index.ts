@@ -72,11 +72,11 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
   protected async dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes> {
     const hooks = await this.#source.hooksFor(attributes);
     if (hooks.length === 0) return attributes;
-    const found = await findInvocations(new PolicyRequest(attributes, this.#services), hooks);
-    if (found.length === 0) return attributes;
+    const invocations = await findInvocations(new PolicyRequest(attributes, this.#services), hooks);
+    if (invocations.length === 0) return attributes;
     const problems: Problem[] = [];
     const turns: Turn[] = [];
-    for (const { invocation, misconfiguration } of found) {
+    for (const { invocation, misconfiguration } of invocations) {
       if (invocation !== undefined) turns.push(invocation);
       else
         problems.push({

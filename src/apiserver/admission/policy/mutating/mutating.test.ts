@@ -98,11 +98,11 @@ describe('an apply configuration', () => {
         ),
       ],
     });
-    const made = await deploy();
-    expect(made.metadata.labels).toEqual({ mutated: 'yes' });
-    expect(made.spec.replicas).toBe(3);
+    const created = await deploy();
+    expect(created.metadata.labels).toEqual({ mutated: 'yes' });
+    expect(created.spec.replicas).toBe(3);
     // Added objects get their defaults.
-    expect(made.spec.template.spec.containers).toMatchObject([
+    expect(created.spec.template.spec.containers).toMatchObject([
       { name: 'app', image: 'app:1' },
       { name: 'proxy', image: 'app:1-proxy', imagePullPolicy: 'IfNotPresent' },
     ]);
@@ -160,9 +160,9 @@ describe('a JSON patch', () => {
         ),
       ],
     });
-    const made = await create({ mode: 'on' });
-    expect(made.metadata.annotations).toEqual({ 'example.com/x': 'CREATE' });
-    expect(made.data).toEqual({ was: 'on' });
+    const created = await create({ mode: 'on' });
+    expect(created.metadata.annotations).toEqual({ 'example.com/x': 'CREATE' });
+    expect(created.data).toEqual({ was: 'on' });
     // A failed test operation leaves the object unchanged.
     expect((await create({ mode: 'off' }, 'b')).data).toEqual({ mode: 'off' });
   });
@@ -176,8 +176,8 @@ describe('a JSON patch', () => {
         ),
       ],
     });
-    const made = await deploy();
-    expect(made.spec.template.spec.containers.map(({ name }) => name)).toEqual(['app', 'side']);
+    const created = await deploy();
+    expect(created.spec.template.spec.containers.map(({ name }) => name)).toEqual(['app', 'side']);
   });
 
   test('that cannot be applied rejects the request, unless failures are ignored', async () => {
@@ -226,12 +226,12 @@ test('conditions decide, updates count, and unbound policies do nothing', async 
     matchConditions: [{ name: 'updates', expression: "request.operation == 'UPDATE'" }],
     mutations: [merging("Object{data: {'updated': oldObject.metadata.name}}")],
   });
-  const made = await create({ a: 'b' });
-  expect(made.data).toEqual({ a: 'b' });
+  const created = await create({ a: 'b' });
+  expect(created.data).toEqual({ a: 'b' });
   const updated = await api.client
     .resource(configMaps)
     .namespace('default')
-    .update({ ...made, data: { a: 'c' } });
+    .update({ ...created, data: { a: 'c' } });
   expect(updated.data).toEqual({ a: 'c', updated: 'a' });
   await api.client.resource(mutatingAdmissionPolicyBindings).delete('conditional');
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -161,11 +161,11 @@ function denied(
   { message, reason }: Denial,
 ): apierrors.StatusError {
   const { status } = refusal(attributes, message);
-  const given = reason === '' ? 'Invalid' : reason;
+  const statusReason = reason === '' ? 'Invalid' : reason;
   return apierrors.fromStatus({
     ...status,
-    reason: given,
-    code: CODES[given] ?? UNPROCESSABLE,
+    reason: statusReason,
+    code: CODES[statusReason] ?? UNPROCESSABLE,
     details: { ...status.details, causes: [{ message }] },
   });
 }

@@ -116,9 +116,9 @@ async function messageOf(
   const { condition, message, messageExpression } = validation;
   if (messageExpression !== undefined) {
     const { value } = asValue(await messages.evaluate(messageExpression, budget));
-    const said = typeof value === 'string' ? value.trim() : '';
-    if (said !== '' && Buffer.byteLength(said) <= MAX_MESSAGE_BYTES && !said.includes('\n'))
-      return said;
+    const text = typeof value === 'string' ? value.trim() : '';
+    if (text !== '' && Buffer.byteLength(text) <= MAX_MESSAGE_BYTES && !text.includes('\n'))
+      return text;
   }
   return message.trim() || `failed expression: ${condition.source.trim()}`;
 }

@@ -122,17 +122,17 @@ describe('a rejection', () => {
         },
       ],
     });
-    const said = async (name: string) => refused(inNamespace().create(configMap(name)));
+    const rejectionOf = async (name: string) => refused(inNamespace().create(configMap(name)));
     const prefix = "ValidatingAdmissionPolicy 'worded' with binding 'worded-0' denied request: ";
-    expect(await said('a')).toMatchObject({
+    expect(await rejectionOf('a')).toMatchObject({
       code: 403,
       reason: 'Forbidden',
       message: expect.stringContaining(`${prefix}not a`),
     });
-    expect((await said('b'))?.message).toContain(`${prefix}quiet instead of b`);
-    expect((await said('c'))?.message).toContain(`${prefix}not c`);
-    expect((await said('d'))?.message).toMatch(/: not d$/);
-    expect(await said('e')).toBeUndefined();
+    expect((await rejectionOf('b'))?.message).toContain(`${prefix}quiet instead of b`);
+    expect((await rejectionOf('c'))?.message).toContain(`${prefix}not c`);
+    expect((await rejectionOf('d'))?.message).toMatch(/: not d$/);
+    expect(await rejectionOf('e')).toBeUndefined();
   });
 
   test('includes updates, deletions and dry runs', async () => {
@@ -149,10 +149,10 @@ describe('a rejection', () => {
         { expression: "!request.dryRun || object.metadata.name != 'dry'", message: 'not even dry' },
       ],
     });
-    const made = await inNamespace().create(configMap('keep', { a: '1' }));
-    expect((await refused(inNamespace().update({ ...made, data: { a: '2' } })))?.message).toMatch(
-      /stays as it is$/,
-    );
+    const created = await inNamespace().create(configMap('keep', { a: '1' }));
+    expect(
+      (await refused(inNamespace().update({ ...created, data: { a: '2' } })))?.message,
+    ).toMatch(/stays as it is$/);
     expect((await refused(inNamespace().delete('keep')))?.message).toMatch(/stays$/);
     expect(
       (await refused(inNamespace().create(configMap('dry'), { dryRun: 'All' })))?.message,

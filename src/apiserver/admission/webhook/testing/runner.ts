@@ -116,9 +116,12 @@ export class CaseRunner {
       const outcomes: Outcome[] = [];
       for (const request of each.requests) {
         this.#received.length = 0;
-        const answer = await this.#send(request);
+        const response = await this.#send(request);
         await this.#hanging;
-        outcomes.push({ answer: this.#normalized(answer), received: this.#receivedInOrder(each) });
+        outcomes.push({
+          answer: this.#normalized(response),
+          received: this.#receivedInOrder(each),
+        });
       }
       return outcomes;
     } finally {
@@ -140,16 +143,16 @@ export class CaseRunner {
   #configurations({
     hooks,
   }: Case): { readonly path: string; readonly name: string; readonly body: object }[] {
-    const found = new Map<string, { path: string; name: string; webhooks: object[] }>();
+    const byName = new Map<string, { path: string; name: string; webhooks: object[] }>();
     hooks.forEach((hook, index) => {
       const { type, configuration = 'a', fields = {}, clientConfig } = hook;
       const key = `${type} ${configuration}`;
-      const entry = found.get(key) ?? {
+      const entry = byName.get(key) ?? {
         path: `${ADMISSION}/${RESOURCES[type]}`,
         name: configuration,
         webhooks: [],
       };
-      found.set(key, entry);
+      byName.set(key, entry);
       entry.webhooks.push({
         name: `h${index}.hooks.example.com`,
         clientConfig:
@@ -162,7 +165,7 @@ export class CaseRunner {
         ...fields,
       });
     });
-    return [...found.values()].map(({ path, name, webhooks }) => ({
+    return [...byName.values()].map(({ path, name, webhooks }) => ({
       path,
       name,
       body: { metadata: { name }, webhooks },

@@ -64,14 +64,16 @@ const daemonSetStatusStrategy: SubresourceStrategy<DaemonSet> = {
 export const daemonSetTable: TableConvertor<DaemonSet> = {
   columns: [
     NAME,
-    column('Desired', 'Nodes that should run its pod.', { type: 'integer' }),
-    column('Current', 'Nodes that should, and do.', { type: 'integer' }),
-    column('Ready', 'Nodes whose pod is ready.', { type: 'integer' }),
-    column('Up-to-date', 'Nodes whose pod is made from the template as it is now.', {
+    column('Desired', 'Number of nodes that should run a pod.', { type: 'integer' }),
+    column('Current', 'Number of these nodes that run a pod.', { type: 'integer' }),
+    column('Ready', 'Number of nodes with a ready pod.', { type: 'integer' }),
+    column('Up-to-date', 'Number of nodes with a pod of the current template.', {
       type: 'integer',
     }),
-    column('Available', 'Nodes whose pod has been ready for long enough.', { type: 'integer' }),
-    column('Node Selector', 'Labels of the nodes that should run its pod.'),
+    column('Available', 'Number of nodes with a pod that has been ready for minReadySeconds.', {
+      type: 'integer',
+    }),
+    column('Node Selector', 'Labels of the nodes that should run a pod.'),
     AGE,
     ...CONTAINERS,
     SELECTOR,

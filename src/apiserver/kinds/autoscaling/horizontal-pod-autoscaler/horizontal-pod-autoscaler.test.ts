@@ -331,7 +331,7 @@ test.each<[object, string]>([
     up({ tolerance: '-1' }),
     'spec.behavior.scaleUp.tolerance: Invalid value: "-1": must be greater than or equal to 0',
   ],
-])('%j is refused', async (spec, why) => {
+])('%j is rejected', async (spec, why) => {
   const text = outcome(await api.post(V2, hpa(spec)));
   expect(text).toContain('422 Invalid: HorizontalPodAutoscaler.autoscaling "a" is invalid');
   expect(text).toContain(why);

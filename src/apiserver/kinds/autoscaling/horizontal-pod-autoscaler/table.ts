@@ -18,11 +18,11 @@ const SHOWN = 2;
 export const horizontalPodAutoscalerTable: TableConvertor<Autoscaler> = {
   columns: [
     NAME,
-    column('Reference', 'What is scaled.'),
-    column('Targets', 'Each metric, and what it shall be.'),
-    column('MinPods', 'The fewest pods.'),
-    column('MaxPods', 'The most pods.'),
-    column('Replicas', 'How many pods there are.'),
+    column('Reference', 'The scaled object.'),
+    column('Targets', 'The current and the target value of each metric.'),
+    column('MinPods', 'Minimum number of pods.'),
+    column('MaxPods', 'Maximum number of pods.'),
+    column('Replicas', 'Current number of pods.'),
     AGE,
   ],
   cells: ({ metadata, spec, status }, now) => [

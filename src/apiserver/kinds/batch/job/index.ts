@@ -60,9 +60,9 @@ const jobStatusStrategy: SubresourceStrategy<Job> = {
 export const jobTable: TableConvertor<Job> = {
   columns: [
     NAME,
-    column('Status', 'How far it has come.'),
-    column('Completions', 'Pods that have succeeded, of those that must.'),
-    column('Duration', 'How long it took, or has been running.'),
+    column('Status', 'The current state.'),
+    column('Completions', 'Number of successful pods, and the required number.'),
+    column('Duration', 'The time that the job took, or has been running.'),
     AGE,
     ...CONTAINERS,
     SELECTOR,

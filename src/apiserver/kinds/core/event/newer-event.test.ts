@@ -122,7 +122,7 @@ test.each<[object, string]>([
   ],
   [{ reportingController: '' }, 'reportingController: Required value'],
   [{ action: '' }, 'action: Required value'],
-])('%j is refused', async (change, why) => {
+])('%j is rejected', async (change, why) => {
   const text = outcome(await api.post(NEWER, newer(change)));
   expect(text).toContain('422 Invalid');
   expect(text).toContain(why);

@@ -52,10 +52,10 @@ test.each<[what: string, annotation: string, spec: string, profile: unknown, war
   ['of another container', 'unconfined', 'containers: [{name: d, image: x}]', undefined, []],
 ])('%s', (_, annotation, spec, profile, warnings) => {
   const received: string[] = [];
-  const given = pod(annotation, spec);
-  const before = structuredClone(given);
-  const made = withAppArmorFields(given, (text) => received.push(text));
-  expect(made.spec.containers[0]?.securityContext?.appArmorProfile).toEqual(profile);
+  const oldPod = pod(annotation, spec);
+  const before = structuredClone(oldPod);
+  const converted = withAppArmorFields(oldPod, (text) => received.push(text));
+  expect(converted.spec.containers[0]?.securityContext?.appArmorProfile).toEqual(profile);
   expect(received).toEqual(warnings);
-  expect(given).toEqual(before);
+  expect(oldPod).toEqual(before);
 });

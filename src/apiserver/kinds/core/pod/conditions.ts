@@ -38,8 +38,8 @@ export function withObservedGenerations(
   }
   return list?.map((condition) => {
     const observedGeneration = before.get(condition.type)?.shift();
-    const given = (condition.observedGeneration ?? 0) !== 0;
-    return given || observedGeneration === undefined
+    const hasGeneration = (condition.observedGeneration ?? 0) !== 0;
+    return hasGeneration || observedGeneration === undefined
       ? condition
       : { ...condition, observedGeneration };
   });

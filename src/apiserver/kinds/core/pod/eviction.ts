@@ -216,11 +216,16 @@ function markEvicted(pod: Pod, preconditions: DeleteOptions['preconditions'], no
   const { uid, resourceVersion } = pod.metadata;
   const { uid: wantedUid = uid, resourceVersion: wantedVersion = resourceVersion } =
     preconditions ?? {};
-  const conflict = (what: string, wanted: string, found: string | undefined, why: string): Error =>
+  const conflict = (
+    what: string,
+    wanted: string,
+    current: string | undefined,
+    why: string,
+  ): Error =>
     apierrors.conflict(
       { group: '', resource: 'Pod' },
       pod.metadata.name,
-      `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). ${why}`,
+      `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${current}). ${why}`,
     );
   if (wantedUid !== '' && wantedUid !== uid) {
     throw conflict('UID', wantedUid, uid, 'The object might have been deleted and then recreated');

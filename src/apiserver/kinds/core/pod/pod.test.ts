@@ -80,13 +80,13 @@ describe('a new pod', () => {
       'topologySpreadConstraints:',
       '- {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [app], labelSelector: {}}',
     ];
-    const made = await create('a', spec.join('\n'), ', labels: {app: web, tenant: me}');
-    expect(outcome(made)).toBe('201');
+    const created = await create('a', spec.join('\n'), ', labels: {app: web, tenant: me}');
+    expect(outcome(created)).toBe('201');
     const own = [
       { key: 'app', operator: 'In', values: ['web'] },
       { key: 'tenant', operator: 'NotIn', values: ['me'] },
     ];
-    expect(made.json.spec).toMatchObject({
+    expect(created.json.spec).toMatchObject({
       affinity: {
         podAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: [
@@ -441,7 +441,7 @@ describe('evictions', () => {
         /^409 Conflict: .* the ResourceVersion in the precondition \(1\) does not match .* might have been modified$/,
       ) as string,
     ],
-  ])('%s are refused', async (_, name, options, expected) => {
+  ])('%s are rejected', async (_, name, options, expected) => {
     await create('a');
     expect(outcome(await api.post(`${PATH}/a/eviction`, eviction(name, options)))).toEqual(
       expected,

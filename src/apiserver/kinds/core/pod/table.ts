@@ -19,14 +19,16 @@ const COMPLETED_CONDITIONS: Readonly<Record<string, { reason: string; message: s
 export const podTable: TableConvertor<Pod> = {
   columns: [
     NAME,
-    column('Ready', 'Containers that are ready, of all that are to run.'),
-    column('Status', 'What the pod as a whole is doing, or why it is not.'),
-    column('Restarts', 'How often its containers have been restarted, and when the last time.'),
+    column('Ready', 'Number of ready containers, and of all.'),
+    column('Status', 'The state of the pod, or the reason why it is not running.'),
+    column('Restarts', 'Number of container restarts, and the time since the last one.'),
     AGE,
     column('IP', 'Address of the pod.', { wide: true }),
     column('Node', 'Node that the pod runs on.', { wide: true }),
-    column('Nominated Node', 'Node that room is being made on for the pod.', { wide: true }),
-    column('Readiness Gates', 'Readiness gates that are fulfilled, of all.', { wide: true }),
+    column('Nominated Node', 'Node that is nominated for the pod after preemption.', {
+      wide: true,
+    }),
+    column('Readiness Gates', 'Number of passed readiness gates, and of all.', { wide: true }),
   ],
   cells(pod, now) {
     const { status, spec } = pod;

@@ -30,7 +30,7 @@ const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
 };
 
 export const serviceAccountTable: TableConvertor<ServiceAccount> = {
-  columns: [NAME, column('Secrets', 'Number of secrets that its pods may use.'), AGE],
+  columns: [NAME, column('Secrets', 'Number of secrets that pods of the account may use.'), AGE],
   cells: (account, now) => [
     account.metadata.name,
     (account.secrets ?? []).length,

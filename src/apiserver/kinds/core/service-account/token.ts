@@ -45,8 +45,8 @@ export function tokenSubresource({
       create: async (context, name, object, options) => {
         if (serviceAccountTokens === undefined)
           throw apierrors.serviceUnavailable('this API server has no key to sign tokens with');
-        const given = object as Immutable<TokenRequest>;
-        checkName(given.metadata.name ?? '', name);
+        const tokenRequest = object as Immutable<TokenRequest>;
+        checkName(tokenRequest.metadata.name ?? '', name);
         const account = await find<Immutable<ServiceAccount>>(
           '',
           'serviceaccounts',
@@ -56,13 +56,13 @@ export function tokenSubresource({
         if (account === undefined) throw apierrors.notFound(SERVICE_ACCOUNTS, name);
         const creationTimestamp = formatTime(clock.now());
         const metadata = {
-          ...given.metadata,
+          ...tokenRequest.metadata,
           name,
           namespace: context.namespace,
           uid: random.uuid(),
           creationTimestamp,
         };
-        const request: Immutable<TokenRequest> = { ...given, metadata };
+        const request: Immutable<TokenRequest> = { ...tokenRequest, metadata };
         const audiences = request.spec.audiences ?? [];
         const expirationSeconds = request.spec.expirationSeconds ?? DEFAULT_SECONDS;
         const errors = validateExpiration(expirationSeconds);

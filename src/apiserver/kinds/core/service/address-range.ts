@@ -44,7 +44,7 @@ export function serviceAddressRanges(cidrs: string): readonly AddressRange[] {
   const ranges = cidrs.split(',').map(serviceAddressRange);
   if (ranges.length > 2 || (ranges.length === 2 && ranges[0]?.family === ranges[1]?.family)) {
     throw new RangeError(
-      `there is one range of each family at most, such as 10.96.0.0/16,fd00:10:96::/112, not '${cidrs}'`,
+      `there may be one range of each family, such as 10.96.0.0/16,fd00:10:96::/112, not '${cidrs}'`,
     );
   }
   return ranges;
@@ -66,5 +66,5 @@ function serviceAddressRange(cidr: string): AddressRange {
   }
   const examples =
     'an IPv4 range with a prefix of 8 to 29 bits or an IPv6 range with one of 64 to 125, such as 10.96.0.0/16';
-  throw new RangeError(`a service range is ${examples}, not '${cidr}'`);
+  throw new RangeError(`a service range must have the form ${examples}, not '${cidr}'`);
 }

@@ -6,15 +6,15 @@ test('allocates every address of a range once, from any start, and then none', (
   const random = new SeededRandom('addresses');
   const set = new AddressSet();
   const [first, last] = [1000n, 4200n];
-  const given = new Set<bigint>();
+  const allocated = new Set<bigint>();
   for (;;) {
     const start = first + BigInt(random.int(Number(last - first) + 1));
     const free = set.firstFree(first, last, start);
     if (free === undefined) break;
     expect(free >= first && free <= last && set.add(free)).toBe(true);
-    given.add(free);
+    allocated.add(free);
   }
-  expect(given.size).toBe(3201);
+  expect(allocated.size).toBe(3201);
   expect(set.size).toBe(3201);
   set.delete(2047n);
   expect(set.firstFree(first, last, 3000n)).toBe(2047n);

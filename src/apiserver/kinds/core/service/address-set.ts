@@ -71,8 +71,8 @@ export class AddressSet {
       if (block.count === BLOCK_SIZE) continue;
       const offset = freeInBlock(block.words, Number(address & OFFSET_MASK));
       if (offset === undefined) continue;
-      const found = ((address >> BLOCK_BITS) << BLOCK_BITS) + BigInt(offset);
-      return found <= last ? found : undefined;
+      const free = ((address >> BLOCK_BITS) << BLOCK_BITS) + BigInt(offset);
+      return free <= last ? free : undefined;
     }
     return undefined;
   }

@@ -37,7 +37,7 @@ async function addRange(
   cidrs: string[],
   status: 'True' | 'False' = 'True',
 ): Promise<void> {
-  const made = await t.client
+  const created = await t.client
     .resource(serviceCIDRs)
     .create({ metadata: { name, finalizers: ['test/held'] }, spec: { cidrs } });
   const condition = {
@@ -49,7 +49,7 @@ async function addRange(
   };
   await t.client
     .resource(serviceCIDRs)
-    .updateStatus({ ...made, status: { conditions: [condition] } });
+    .updateStatus({ ...created, status: { conditions: [condition] } });
 }
 
 describe('a cluster IP', () => {
@@ -147,17 +147,17 @@ describe('ranges', () => {
     await t.stop();
     t = await startTestServer({ serviceCidr: '10.0.0.0/26' });
     const names = Array.from({ length: 61 }, (_, index) => `s${index}`);
-    const made: string[] = [];
-    for (const name of names) made.push((await create(name)).spec.clusterIP ?? '');
-    expect(new Set(made).size).toBe(61);
-    const numbers = made.map((address) => Number(address.split('.')[3]));
+    const allocated: string[] = [];
+    for (const name of names) allocated.push((await create(name)).spec.clusterIP ?? '');
+    expect(new Set(allocated).size).toBe(61);
+    const numbers = allocated.map((address) => Number(address.split('.')[3]));
     expect(Math.min(...numbers.slice(0, 46))).toBe(17);
     expect(Math.max(...numbers.slice(46))).toBe(16);
     expect(await messageOf(create('one-more'))).toBe(
       'Internal error occurred: failed to allocate a serviceIP: range is full',
     );
     await inDefault().delete('s7');
-    expect((await create('one-more')).spec.clusterIP).toBe(made[7]);
+    expect((await create('one-more')).spec.clusterIP).toBe(allocated[7]);
   });
 
   test('may be added while the server runs, and are used when the older ones are full', async () => {
@@ -213,13 +213,13 @@ describe('servers on one store', () => {
     const both = [await server(), await server()] as const;
     t = { ...both[0], storage: t.storage };
     const names = Array.from({ length: 60 }, (_, index) => `s${index}`);
-    const made = await Promise.all(
+    const created = await Promise.all(
       names.flatMap((name) =>
         both.map((each, index) => create(`${name}-${index}`, { type: 'NodePort' }, each)),
       ),
     );
-    expect(new Set(made.map(({ spec }) => spec.clusterIP)).size).toBe(120);
-    expect(new Set(made.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(120);
+    expect(new Set(created.map(({ spec }) => spec.clusterIP)).size).toBe(120);
+    expect(new Set(created.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(120);
     // One server allocates a port that the other has released.
     for (const name of names) await inDefault(both[0]).delete(`${name}-1`);
     const again = await Promise.all(

@@ -71,9 +71,9 @@ export class ClusterIPs {
     IPv6: new AddressSet(),
   };
   /** Addresses whose objects are being created. */
-  readonly #underWay = new Set<string>();
+  readonly #creating = new Set<string>();
   #reading: Promise<void> | undefined;
-  #known = false;
+  #isLoaded = false;
 
   constructor(config: ClusterIPsConfig) {
     this.#config = config;
@@ -95,7 +95,7 @@ export class ClusterIPs {
    */
   async takeAny(family: IpFamily, holder: Holder, dryRun: boolean): Promise<string | undefined> {
     const ranges = await this.#ranges(family);
-    if (!this.#known) await this.#read();
+    if (!this.#isLoaded) await this.#read();
     const taken = (await this.#takeFrom(ranges, holder, dryRun)) ?? undefined;
     if (taken !== undefined) return taken;
     // Other servers may have released some.
@@ -162,7 +162,7 @@ export class ClusterIPs {
    */
   async #make(text: string, value: bigint, family: IpFamily, holder: Holder): Promise<boolean> {
     const marked = this.#taken[family].add(value);
-    this.#underWay.add(text);
+    this.#creating.add(text);
     try {
       await this.#config.client.resource(ipAddresses).create(ipAddressFor(text, holder));
       return true;
@@ -172,7 +172,7 @@ export class ClusterIPs {
       if (marked && !apierrors.isServerTimeout(error)) this.#taken[family].delete(value);
       throw error;
     } finally {
-      this.#underWay.delete(text);
+      this.#creating.delete(text);
     }
   }
 
@@ -192,7 +192,7 @@ export class ClusterIPs {
       }
     }
     const address = parseIp(text);
-    if (address !== undefined && !this.#underWay.has(text))
+    if (address !== undefined && !this.#creating.has(text))
       this.#taken[address.family].delete(address.value);
   }
 
@@ -211,13 +211,13 @@ export class ClusterIPs {
       .listAddresses()
       .then((objects) => {
         const taken = { IPv4: new AddressSet(), IPv6: new AddressSet() };
-        const names = [...objects.map(({ metadata }) => metadata.name), ...this.#underWay];
+        const names = [...objects.map(({ metadata }) => metadata.name), ...this.#creating];
         for (const name of names) {
           const address = parseIp(name);
           if (address !== undefined) taken[address.family].add(address.value);
         }
         this.#taken = taken;
-        this.#known = true;
+        this.#isLoaded = true;
       })
       .finally(() => (this.#reading = undefined));
     return this.#reading;
@@ -247,7 +247,7 @@ export class ClusterIPTransaction {
   readonly #holder: Holder;
   readonly #dryRun: boolean;
   readonly #own: string[] = [];
-  #given: readonly string[] = [];
+  #toRelease: readonly string[] = [];
 
   constructor(all: ClusterIPs, holder: Holder, dryRun: boolean) {
     this.#all = all;
@@ -271,11 +271,11 @@ export class ClusterIPTransaction {
 
   /** Releases the addresses at commit. */
   giveBack(addresses: readonly string[]): void {
-    this.#given = [...this.#given, ...addresses.map(canonicalIP)];
+    this.#toRelease = [...this.#toRelease, ...addresses.map(canonicalIP)];
   }
 
   async commit(): Promise<void> {
-    if (!this.#dryRun) await this.#all.release(this.#given, this.#holder);
+    if (!this.#dryRun) await this.#all.release(this.#toRelease, this.#holder);
   }
 
   async rollback(): Promise<void> {

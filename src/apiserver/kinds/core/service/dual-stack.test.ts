@@ -89,7 +89,7 @@ describe('a new service', () => {
       /failed to allocate IP fd01::9: the provided network does not match/,
     ],
     ['ipFamilies: [IPv4]\nclusterIP: "fd00::9"', /spec\.clusterIPs\[0\]: Invalid value/],
-  ])('refused: %j', async (spec, problem) => {
+  ])('rejected: %j', async (spec, problem) => {
     expect(outcome(await create('it', spec))).toMatch(problem);
   });
 
@@ -132,8 +132,8 @@ describe('a service that changes', () => {
   });
 
   test('to another type and back', async () => {
-    const made = await create('it', 'ipFamilyPolicy: RequireDualStack');
-    const [, second = ''] = addressesOf(made);
+    const created = await create('it', 'ipFamilyPolicy: RequireDualStack');
+    const [, second = ''] = addressesOf(created);
     expect(shape(await merge('it', { type: 'ExternalName', externalName: 'a.b' }))).toBe('  ');
     expect(shape(await create('heir', `clusterIP: "${second}"`))).toBe('SingleStack IPv6 6');
     expect(

@@ -24,12 +24,12 @@ export function withFamilies(
   const [standard = 'IPv4'] = configured;
   if (service.spec.type === 'ExternalName' || (old !== undefined && prefersAsBefore(service, old)))
     return service;
-  const headlessForOthers =
+  const isHeadlessWithoutSelector =
     service.spec.clusterIP === 'None' && Object.keys(service.spec.selector ?? {}).length === 0;
   const ipFamilyPolicy =
     service.spec.ipFamilyPolicy ??
     old?.spec.ipFamilyPolicy ??
-    (headlessForOthers ? 'RequireDualStack' : 'SingleStack');
+    (isHeadlessWithoutSelector ? 'RequireDualStack' : 'SingleStack');
   let spec: ServiceSpec = { ...service.spec, ipFamilyPolicy };
   refuse(service, validateServiceAddresses({ ...service, spec }));
 
@@ -43,7 +43,7 @@ export function withFamilies(
   refuse(service, errors);
 
   let { ipFamilies } = inferred;
-  if (headlessForOthers) {
+  if (isHeadlessWithoutSelector) {
     const first = ipFamilies[0] ?? standard;
     if (ipFamilies.length < 2) {
       ipFamilies = ipFamilyPolicy === 'SingleStack' ? [first] : [first, otherThan(first)];

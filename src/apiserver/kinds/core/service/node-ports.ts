@@ -53,11 +53,11 @@ export class NodePorts {
    * StatusError if the store fails.
    */
   change<T>(plan: PortPlan<T>): Promise<T> {
-    const answer = new Promise<T>((resolve, reject) => {
+    const planned = new Promise<T>((resolve, reject) => {
       this.#waiting.push({ plan, resolve: resolve as (answer: unknown) => void, reject });
     });
-    if (!this.#working) void this.#work();
-    return answer;
+    if (!this.#working) void this.#serveWaiting();
+    return planned;
   }
 
   /** Returns the result of the plan without changing anything. */
@@ -112,7 +112,7 @@ export class NodePorts {
     }
   }
 
-  async #work(): Promise<void> {
+  async #serveWaiting(): Promise<void> {
     this.#working = true;
     // Plans of the same turn join this write.
     await Promise.resolve();
@@ -130,9 +130,9 @@ export class NodePorts {
           outcomes = batch.map(({ plan }): Outcome => {
             const draft = ports.copy();
             try {
-              const answer = plan(draft);
+              const planResult = plan(draft);
               ports = draft;
-              return { answer };
+              return { answer: planResult };
             } catch (error) {
               return { error };
             }

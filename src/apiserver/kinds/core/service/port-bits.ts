@@ -16,7 +16,7 @@ export function parsePortRange(text: string): PortRange {
   const [, from = '', to = from] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? [];
   const range = { first: Number(from), last: Number(to) };
   if (from === '' || range.first < 1 || range.first > range.last || range.last > 65_535) {
-    throw new RangeError(`a range of ports is such as 30000-32767, not '${text}'`);
+    throw new RangeError(`a port range must have the form 30000-32767, not '${text}'`);
   }
   return range;
 }

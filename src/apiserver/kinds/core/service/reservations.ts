@@ -38,7 +38,7 @@ class PortDraft {
   readonly #ports: PortBits;
   readonly #random: Random;
   readonly taken: number[] = [];
-  readonly given: number[] = [];
+  readonly released: number[] = [];
 
   constructor(ports: PortBits, random: Random) {
     this.#ports = ports;
@@ -67,7 +67,7 @@ class PortDraft {
   }
 
   giveBack(port: number): void {
-    this.given.push(port);
+    this.released.push(port);
   }
 }
 
@@ -92,12 +92,12 @@ export class ServiceReservations {
     const addresses = this.#config.addresses.begin({ namespace, name }, dryRun);
     try {
       const withAddress = await this.#reserveAddresses(completed, old, addresses, dryRun);
-      const { object, taken, given } = await this.#reservePorts(withAddress, old, dryRun);
+      const { object, taken, released } = await this.#reservePorts(withAddress, old, dryRun);
       const { ports } = this.#config;
       return {
         object,
         commit: async () => {
-          await Promise.all([addresses.commit(), dryRun ? undefined : ports.release(given)]);
+          await Promise.all([addresses.commit(), dryRun ? undefined : ports.release(released)]);
         },
         rollback: async () => {
           await Promise.all([addresses.rollback(), dryRun ? undefined : ports.release(taken)]);
@@ -192,18 +192,18 @@ export class ServiceReservations {
   ): Promise<{
     readonly object: Service;
     readonly taken: readonly number[];
-    readonly given: readonly number[];
+    readonly released: readonly number[];
   }> {
     // Most services have no node ports, so the shared object is not read for them.
     if (!needsNodePorts(service) && (old === undefined || allPortsOf(old).length === 0)) {
-      return { object: service, taken: [], given: [] };
+      return { object: service, taken: [], released: [] };
     }
     const plan = (ports: PortBits) => {
       const draft = new PortDraft(ports, this.#config.random);
       const withPorts =
         old === undefined ? this.#newPorts(service, draft) : this.#updatePorts(service, old, draft);
       const object = this.#reserveHealthCheckPort(withPorts, old, draft);
-      return { object, taken: draft.taken, given: draft.given };
+      return { object, taken: draft.taken, released: draft.released };
     };
     return dryRun ? this.#config.ports.try(plan) : this.#config.ports.change(plan);
   }

@@ -141,17 +141,17 @@ describe('the families of a new service', () => {
       'clusterIP: 1.2.3\nports: [{port: 80}]',
       'spec.clusterIPs[0]: Invalid value: "1.2.3": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     ],
-  ])('are refused: %s', async (_, spec, problem) => {
+  ])('are rejected: %s', async (_, spec, problem) => {
     expect(outcome(await create('a', spec))).toBe(INVALID('a', problem));
   });
 });
 
 describe('cluster IPs', () => {
   test('are allocated once each', async () => {
-    const made = await Promise.all(
+    const created = await Promise.all(
       Array.from({ length: 40 }, (_, index) => create(`s${index}`, 'ports: [{port: 80}]')),
     );
-    const addresses = made.map((response) => specOf(response)['clusterIP']);
+    const addresses = created.map((response) => specOf(response)['clusterIP']);
     expect(new Set(addresses).size).toBe(40);
     // The lower part is used for requested addresses only.
     for (const address of addresses)
@@ -303,9 +303,9 @@ describe('cluster IPs', () => {
   });
 
   test('stay allocated until the finalizers are removed', async () => {
-    const made = await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]');
+    const created = await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]');
     await api.patch(`${PATH}/a`, { metadata: { finalizers: ['example.com/hold'] } });
-    expect((await api.delete(`${PATH}/a`)).json.metadata.uid).toBe(made.json.metadata.uid);
+    expect((await api.delete(`${PATH}/a`)).json.metadata.uid).toBe(created.json.metadata.uid);
     expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain(
       'already allocated',
     );
@@ -353,7 +353,7 @@ describe('node ports', () => {
       'ports: [{port: 80, nodePort: 30001}]',
       "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
     ],
-  ])('are refused: %s', async (_, spec, problem) => {
+  ])('are rejected: %s', async (_, spec, problem) => {
     expect(outcome(await create('a', spec))).toBe(INVALID('a', problem));
   });
 
@@ -539,11 +539,11 @@ describe('changes of type', () => {
 });
 
 test('PUT creates a missing service', async () => {
-  const made = await api.put(
+  const created = await api.put(
     `${PATH}/a`,
     manifest('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'),
   );
-  expect(made.code).toBe(201);
+  expect(created.code).toBe(201);
   expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain(
     'already allocated',
   );
@@ -580,8 +580,8 @@ test.each<[spec: string, warning: string]>([
     'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"',
   ],
 ])('clients are warned of %s', async (spec, warning) => {
-  const made = await create('a', spec);
-  expect(made.code).toBe(201);
-  expect(made.warnings).toEqual([warning]);
+  const created = await create('a', spec);
+  expect(created.code).toBe(201);
+  expect(created.warnings).toEqual([warning]);
   expect((await change('a', { publishNotReadyAddresses: true })).warnings).toEqual([warning]);
 });

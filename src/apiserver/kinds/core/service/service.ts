@@ -43,8 +43,8 @@ export function without<K extends keyof ServiceSpec>(
 export function addressesOf({ spec }: Service): readonly string[] {
   if (spec.type === 'ExternalName') return [];
   const { clusterIPs = [], clusterIP = '' } = spec;
-  const given = clusterIPs.length > 0 ? clusterIPs : [clusterIP];
-  return given.filter((address) => address !== '' && address !== 'None').map(canonicalIP);
+  const addresses = clusterIPs.length > 0 ? clusterIPs : [clusterIP];
+  return addresses.filter((address) => address !== '' && address !== 'None').map(canonicalIP);
 }
 
 /**

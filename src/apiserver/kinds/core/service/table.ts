@@ -12,12 +12,12 @@ type Service = Immutable<core.Service>;
 export const serviceTable: TableConvertor<Service> = {
   columns: [
     NAME,
-    column('Type', 'How the service can be reached.'),
+    column('Type', 'The type of the service.'),
     column('Cluster-IP', 'Address within the cluster.'),
     column('External-IP', 'Addresses or names outside of the cluster.'),
     column('Port(s)', 'Ports, node ports and protocols.'),
     AGE,
-    column('Selector', 'Labels of the pods that serve it.', { wide: true }),
+    column('Selector', 'Labels of the selected pods.', { wide: true }),
   ],
   cells: (service, now) => [
     service.metadata.name,

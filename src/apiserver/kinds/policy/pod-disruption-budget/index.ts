@@ -42,9 +42,9 @@ const podDisruptionBudgetStatusStrategy: SubresourceStrategy<PodDisruptionBudget
 const podDisruptionBudgetTable: TableConvertor<PodDisruptionBudget> = {
   columns: [
     NAME,
-    column('Min Available', 'How many pods have to be available.'),
-    column('Max Unavailable', 'How many pods may be unavailable.'),
-    column('Allowed Disruptions', 'How many pods may be evicted now.', { type: 'integer' }),
+    column('Min Available', 'Minimum number of available pods.'),
+    column('Max Unavailable', 'Maximum number of unavailable pods.'),
+    column('Allowed Disruptions', 'Number of pods that may be evicted now.', { type: 'integer' }),
     AGE,
   ],
   cells: ({ metadata, spec, status }, now) => [

@@ -43,7 +43,8 @@ const ls: CommandFunction = async (process) => {
         (flags.has('F') || flags.has('p')) && entry.kind === 'directory' ? '/' : '';
       const lines = listed.map(
         ([name, entry]) =>
-          `${flags.has('l') ? longFormat(entry) : ''}${name}${suffix(entry)}${flags.has('l') && entry.kind === 'link' ? ` -> ${entry.target}` : ''}\n`,
+          `${flags.has('l') ? longFormat(entry) : ''}${name}${suffix(entry)}` +
+          `${flags.has('l') && entry.kind === 'link' ? ` -> ${entry.target}` : ''}\n`,
       );
       await print(process, heading + lines.join(''));
     },
@@ -263,7 +264,9 @@ const stat: CommandFunction = (process) => {
       };
       await print(
         process,
-        `${format.replace(/%([a-zA-Z])/g, (whole, letter: string) => (Object.hasOwn(fields, letter) ? (fields[letter] as string) : whole))}\n`,
+        format.replace(/%([a-zA-Z])/g, (whole, letter: string) =>
+          Object.hasOwn(fields, letter) ? fields[letter]! : whole,
+        ) + '\n',
       );
     },
   );

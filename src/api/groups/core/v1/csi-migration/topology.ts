@@ -3,7 +3,7 @@
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { NodeSelectorRequirement, PersistentVolume } from '../index.ts';
-import { BETA_ZONE, type InTreePlugin, ZONE, ZONE_SEPARATOR } from './plugins.ts';
+import { BETA_ZONE, ZONE, ZONE_SEPARATOR, type InTreePlugin } from './plugins.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
 type Affinity = ReadVolume['spec']['nodeAffinity'];

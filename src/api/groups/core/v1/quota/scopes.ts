@@ -4,7 +4,7 @@ import * as labels from '#machinery/selectors/labels.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { podQosClass } from '../qos.ts';
 import type * as core from '../types.ts';
-import { type GroupResource, isTerminating, type QuotaEvaluator } from './usage.ts';
+import { isTerminating, type GroupResource, type QuotaEvaluator } from './usage.ts';
 
 type ReadPod = Immutable<core.Pod>;
 type Requirement = Immutable<core.ScopedResourceSelectorRequirement>;

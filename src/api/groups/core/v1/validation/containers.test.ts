@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
-import { type FieldErrorList, path } from '#machinery/validation/field.ts';
+import { path, type FieldErrorList } from '#machinery/validation/field.ts';
 import { validatePod, validatePodEphemeralContainersUpdate, validatePodTemplate } from './index.ts';
 
 const short = (errors: FieldErrorList, prefix: string): string[] =>

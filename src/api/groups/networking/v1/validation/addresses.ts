@@ -5,7 +5,7 @@ import { deepEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import { formatIp, type IpRange, parseCidr, parseIp } from '#machinery/net/ip.ts';
+import { formatIp, parseCidr, parseIp, type IpRange } from '#machinery/net/ip.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import { immutable, invalidEach, isIPv6 } from '#api/groups/core/v1/validation/common.ts';
 import { legacyCIDR, legacyIP } from '#api/groups/core/v1/validation/ip.ts';

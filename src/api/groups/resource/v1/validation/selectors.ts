@@ -1,6 +1,6 @@
 // CEL selectors of devices: their variables, and whether they compile.
 
-import { Environment, kubernetesLibraries, QUANTITY, type Type, types } from '#cel/index.ts';
+import { Environment, kubernetesLibraries, QUANTITY, types, type Type } from '#cel/index.ts';
 import { bindingsLibrary } from '#cel/library/bindings.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
