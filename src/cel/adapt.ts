@@ -5,7 +5,7 @@
 import { evaluationError } from './errors.ts';
 import { parseDuration, parseTimestamp } from './standard/time-text.ts';
 import { notAList, notAMap } from './schema-values.ts';
-import type { FieldType, ListType, MapType, ObjectType, Type } from './types.ts';
+import type { ListType, MapType, ObjectType, Type } from './types.ts';
 import {
   AbstractMap,
   adaptDynamic,
@@ -133,7 +133,7 @@ function isPlain(type: Type, open: Set<string>): boolean {
       if (names === undefined) return false;
       open.add(type.name);
       return names.every((name) => {
-        const field = type.field(name) as FieldType;
+        const field = type.field(name)!;
         return (
           field.default === undefined && field.property === undefined && isPlain(field.type, open)
         );

@@ -140,7 +140,7 @@ describe('until', () => {
     await clock.advance('20s');
     controller.abort();
     await loop;
-    const gaps = times.slice(1).map((time, index) => time - (times[index] as number));
+    const gaps = times.slice(1).map((time, index) => time - times[index]!);
     expect(new Set(gaps).size).toBeGreaterThan(5);
     for (const gap of gaps) {
       expect(gap).toBeGreaterThanOrEqual(1000);

@@ -125,7 +125,7 @@ export class Store<T extends KubeObject> implements Lister<T> {
     before: T | undefined,
     after: T | undefined,
   ): void {
-    const byValue = this.#indices.get(name) as Map<string, Map<string, T>>;
+    const byValue = this.#indices.get(name)!;
     const oldValues = before === undefined ? [] : index(before);
     const newValues = after === undefined ? [] : index(after);
     for (const value of oldValues) {

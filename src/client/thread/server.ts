@@ -102,7 +102,7 @@ export class ThreadServer {
     this.#calls.set(id, call);
     try {
       const request = new IncomingRequest(message, call);
-      const { code, body } = await (this.#handlers.get(caller) as InProcessHandler)(request);
+      const { code, body } = await this.#handlers.get(caller)!(request);
       if (call.aborted) {
         if (body.kind === 'watch') body.events.stop();
         return;

@@ -13,7 +13,7 @@ export const QUEUE_BUCKETS_SECONDS = tenfold(1e-8, 10);
 /** Multiplied step by step: the inexact products are part of the names of upstream's series. */
 function tenfold(first: number, count: number): readonly number[] {
   const bounds = [first];
-  while (bounds.length < count) bounds.push((bounds.at(-1) as number) * 10);
+  while (bounds.length < count) bounds.push(bounds.at(-1)! * 10);
   return bounds;
 }
 

@@ -91,7 +91,7 @@ export class KeyedHeap<K, T> {
   }
 
   #remove(entry: Entry<K, T>): T {
-    const last = this.#entries.pop() as Entry<K, T>;
+    const last = this.#entries.pop()!;
     this.#byKey.delete(entry.key);
     if (last !== entry) {
       this.#place(last, entry.position);

@@ -27,7 +27,7 @@ export class LinkedList<L extends Link> {
   add(link: L): void {
     if (link.next !== undefined) throw new Error('linked list: the link is in a list already');
     const end = this.#end;
-    const last = end.previous as Link;
+    const last = end.previous!;
     link.previous = last;
     link.next = end;
     last.next = link;

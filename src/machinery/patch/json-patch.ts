@@ -328,11 +328,11 @@ class Draft {
     for (const step of way) {
       const child = this.#own(childOf(container, step) as Container);
       if (Array.isArray(container))
-        container[indexOf(step, container.length, container.length) as number] = child;
+        container[indexOf(step, container.length, container.length)!] = child;
       else setOwn(container, step, child);
       container = child;
     }
-    return { container, key: key as string };
+    return { container, key: key! };
   }
 
   #own(container: Container): Container {

@@ -39,7 +39,7 @@ export class ReadContext {
     if (this.pruned.length >= MAX_UNKNOWN_FIELDS) return;
     let path = '';
     for (let i = 0; i < this.#depth; i++) {
-      const frame = this.#frames[i] as string | number;
+      const frame = this.#frames[i]!;
       if (typeof frame === 'number') path += `[${frame}]`;
       else path += path === '' ? frame : `.${frame}`;
     }
@@ -57,7 +57,7 @@ export class ReadContext {
   path(): FieldPath {
     let path = this.#base;
     for (let i = 0; i < this.#depth; i++) {
-      const frame = this.#frames[i] as string | number;
+      const frame = this.#frames[i]!;
       if (typeof frame === 'number') path = path.index(frame);
       else path = this.#isKey[i] === true ? path.key(frame) : path.child(frame);
     }

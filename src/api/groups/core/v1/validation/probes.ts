@@ -42,11 +42,9 @@ function handler(
   one('exec', (path) =>
     (actions.exec?.command ?? []).length === 0 ? [field.required(path.child('command'))] : [],
   );
-  one('httpGet', (path) => httpGet(actions.httpGet as HTTPGetAction, path));
-  one('tcpSocket', (path) =>
-    portNumberOrName((actions.tcpSocket as TCPSocketAction).port, path.child('port')),
-  );
-  one('grpc', (path) => portNumberOrName((actions.grpc as GRPCAction).port, path.child('port')));
+  one('httpGet', (path) => httpGet(actions.httpGet!, path));
+  one('tcpSocket', (path) => portNumberOrName(actions.tcpSocket!.port, path.child('port')));
+  one('grpc', (path) => portNumberOrName(actions.grpc!.port, path.child('port')));
   one('sleep', (path) => {
     const seconds = actions.sleep?.seconds ?? 0;
     // A missing grace period is another error, which is reported elsewhere.

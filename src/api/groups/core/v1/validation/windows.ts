@@ -52,7 +52,7 @@ function userProblems(name: string): string[] {
   if (CONTROL_CHARACTER.test(name)) return ['runAsUserName cannot contain control characters'];
   const parts = name.split('\\');
   if (parts.length > 2) return ['runAsUserName cannot contain more than one backslash'];
-  const user = parts.at(-1) as string;
+  const user = parts.at(-1)!;
   const domain = parts.length === 2 ? parts[0] : undefined;
   const problems: string[] = [];
   if ((domain ?? '').length >= MAX_DOMAIN_LENGTH) {
