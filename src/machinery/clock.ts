@@ -276,7 +276,7 @@ export class VirtualClock implements Clock {
       if (next.due > this.#elapsed) rounds = 0;
       else if (++rounds > MAX_ROUNDS_PER_INSTANT) {
         throw new Error(
-          'virtual clock: time does not move on, timers keep being set for the same instant',
+          'virtual clock: time does not advance, because timers are set for the same instant repeatedly',
         );
       }
       this.#elapsed = Math.max(this.#elapsed, next.due);

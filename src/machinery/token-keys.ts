@@ -51,7 +51,7 @@ export function tokenKeysOf(pem: string): readonly TokenKey[] {
   const keys = blocks
     .filter((block) => !block.startsWith('-----BEGIN EC PARAMETERS-----'))
     .map((block) => tokenKey(publicKeyOf(block)));
-  if (keys.length === 0) throw new TypeError('there is no key in PEM form');
+  if (keys.length === 0) throw new TypeError('no PEM-encoded key');
   return keys;
 }
 
@@ -100,7 +100,7 @@ function publicKeyOf(block: string): KeyObject {
   try {
     return createPublicKey(block);
   } catch (error) {
-    throw new TypeError(`a key cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new TypeError(`cannot parse the key: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -109,6 +109,6 @@ function algorithmOf(key: KeyObject): TokenAlgorithm {
   const curve = key.asymmetricKeyType === 'ec' ? (key.asymmetricKeyDetails?.namedCurve ?? '') : '';
   const algorithm = CURVES[curve];
   if (algorithm === undefined)
-    throw new TypeError('a key for tokens is RSA, or EC on P-256, P-384 or P-521');
+    throw new TypeError('the key must be RSA, or EC on P-256, P-384 or P-521');
   return algorithm;
 }

@@ -157,7 +157,7 @@ describe('until', () => {
     await expect(loop).rejects.toThrow('broken');
     await expect(
       wait.until({ clock, signal, periodMs: 1, jitterFactor: 1 }, () => undefined),
-    ).rejects.toThrow('randomness');
+    ).rejects.toThrow('requires `random`');
   });
 });
 
@@ -181,7 +181,7 @@ describe('Backoff', () => {
       expect(delay).toBeGreaterThanOrEqual(100);
       expect(delay).toBeLessThan(110);
     }
-    expect(() => new wait.Backoff({ durationMs: 1, jitter: 1 })).toThrow('randomness');
+    expect(() => new wait.Backoff({ durationMs: 1, jitter: 1 })).toThrow('requires `random`');
     expect(wait.jitter(random, 100, 0)).toBe(100);
   });
 

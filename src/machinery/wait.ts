@@ -92,7 +92,7 @@ export async function until(
 ): Promise<void> {
   const { clock, signal, periodMs, jitterFactor = 0, random } = config;
   if (jitterFactor > 0 && random === undefined)
-    throw new TypeError('a jitterFactor needs a source of randomness');
+    throw new TypeError('jitterFactor requires `random`');
   while (!signal.aborted) {
     await action();
     if (signal.aborted) return;
@@ -139,7 +139,7 @@ export class Backoff {
 
   constructor(config: BackoffConfig) {
     if ((config.jitter ?? 0) > 0 && config.random === undefined)
-      throw new TypeError('a jitter needs a source of randomness');
+      throw new TypeError('jitter requires `random`');
     this.#config = config;
     this.#factor = config.factor ?? 1;
     this.#capMs = config.capMs ?? Number.POSITIVE_INFINITY;

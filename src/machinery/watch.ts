@@ -162,7 +162,8 @@ export class WatchQueue<E> implements WatchStream<E> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
-    if (this.#iterated) throw new Error('a watch has one consumer: it is being iterated already');
+    if (this.#iterated)
+      throw new Error('a watch has only one consumer: it is already being iterated');
     this.#iterated = true;
     return {
       next: () => this.#next(),

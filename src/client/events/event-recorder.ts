@@ -169,7 +169,7 @@ export class EventRecorder implements Recorder {
       this.#sending = undefined;
     }
     if (this.#dropped > 0)
-      this.#config.logger.warn('events were dropped: too many were waiting', {
+      this.#config.logger.warn('event recorder: queue is full, events dropped', {
         count: this.#dropped,
       });
     this.#dropped = 0;

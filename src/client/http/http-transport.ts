@@ -123,7 +123,7 @@ class HttpTransport implements Transport {
     this.#origin = new URL(config.server);
     this.#basePath = this.#origin.pathname.replace(/\/+$/, '');
     if (this.#origin.protocol !== 'https:' && this.#origin.protocol !== 'http:') {
-      throw new Error(`the server's address must begin with https:// or http://: ${config.server}`);
+      throw new Error(`the server address must begin with https:// or http://: ${config.server}`);
     }
   }
 

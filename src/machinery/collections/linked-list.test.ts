@@ -52,7 +52,7 @@ test('rejects a link that is in a list', () => {
   const [one, other] = [new LinkedList<Member>(), new LinkedList<Member>()];
   const member = new Member(1);
   one.add(member);
-  expect(() => other.add(member)).toThrow('in a list already');
+  expect(() => other.add(member)).toThrow('already in a list');
   one.delete(member);
   other.add(member);
   expect([one.size, other.size]).toEqual([0, 1]);

@@ -25,7 +25,7 @@ export class LinkedList<L extends Link> {
 
   /** Appends a link, which must not be in a list. */
   add(link: L): void {
-    if (link.next !== undefined) throw new Error('linked list: the link is in a list already');
+    if (link.next !== undefined) throw new Error('linked list: the link is already in a list');
     const end = this.#end;
     const last = end.previous!;
     link.previous = last;

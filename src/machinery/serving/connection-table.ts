@@ -255,7 +255,7 @@ export class ConnectionTable {
     this.#refused++;
     const now = this.#clock.monotonic();
     if (now - this.#warnedAt < WARN_INTERVAL_MS) return;
-    this.#logger.warn('too many connections, closing those that wait longest', {
+    this.#logger.warn('too many connections, closing the oldest ones without a request', {
       limit: this.#limits.maxConnections,
       closed: this.#refused,
     });

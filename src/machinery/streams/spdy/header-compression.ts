@@ -130,7 +130,7 @@ export class HeaderDecompressor {
         maxOutputLength: MAX_BLOCK,
       });
     } catch (error) {
-      throw new HeaderBlockError('the compressed headers cannot be unpacked', { cause: error });
+      throw new HeaderBlockError('cannot decompress the headers', { cause: error });
     }
     this.#history = remember(this.#history, plain);
     return readPairs(plain);
@@ -140,14 +140,14 @@ export class HeaderDecompressor {
 function readPairs(plain: Buffer): Headers {
   let position = 0;
   const uint32 = (): number => {
-    if (position + 4 > plain.length) throw new HeaderBlockError('the header block is cut short');
+    if (position + 4 > plain.length) throw new HeaderBlockError('the header block is truncated');
     position += 4;
     return plain.readUInt32BE(position - 4);
   };
   const text = (): string => {
     const length = uint32();
     if (position + length > plain.length)
-      throw new HeaderBlockError('the header block is cut short');
+      throw new HeaderBlockError('the header block is truncated');
     position += length;
     return plain.toString('utf8', position - length, position);
   };
@@ -158,7 +158,7 @@ function readPairs(plain: Buffer): Headers {
     const name = text().toLowerCase();
     const values = text().split('\0');
     if (name === '' || name in headers)
-      throw new HeaderBlockError(`the header ${JSON.stringify(name)} is empty or there twice`);
+      throw new HeaderBlockError(`the header ${JSON.stringify(name)} is empty or duplicate`);
     headers[name] = values;
   }
   return headers;
