@@ -140,7 +140,7 @@ function show(found: Throughput, endToEnd: boolean, seconds: number): void {
   cells.push((rate / floor).toFixed(1), overall.toFixed(0));
   console.log(
     `  ${workload.padEnd(40)}${cells.map((cell) => cell.padStart(8)).join('')}  ` +
-      `${goal === undefined ? '' : rate >= goal ? 'met   ' : 'MISSED'}` +
+      (goal === undefined ? '' : rate >= goal ? 'met   ' : 'MISSED') +
       `  ${cpuMicrosPerPod.toFixed(0)} µs of CPU a pod, ${memoryMB.toFixed(0)} MB, p99 of a ` +
       `cycle ${p99Ms.toFixed(1)} ms; all of it ${seconds.toFixed(0)} s`,
   );

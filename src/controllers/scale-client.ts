@@ -124,7 +124,7 @@ function pathOf(
   name: string,
 ): string {
   return (
-    `${groupVersionPath(group, version)}` +
+    groupVersionPath(group, version) +
     `/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`
   );
 }

@@ -137,7 +137,7 @@ export const cases: readonly HostileRequest[] = [
     'a ConfigMap',
     () =>
       'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: applied\ndata:\n' +
-      `${join(30_000, (i) => `  key${i}: value of this key ${i}\n`)}`,
+      join(30_000, (i) => `  key${i}: value of this key ${i}\n`),
   ),
 
   jsonPatch(

@@ -157,7 +157,7 @@ export class MetricsClient {
   async external(metric: Metric, namespace: string, signal: AbortSignal): Promise<number> {
     const path =
       `/apis/external.metrics.k8s.io/v1beta1/namespaces/${encodeURIComponent(namespace)}/` +
-      `${encodeURIComponent(metric.name)}`;
+      encodeURIComponent(metric.name);
     const what = `unable to get external metric ${namespace}/${metric.name}/${describe(metric.selector)}`;
     let answer: ExternalMetricValueList;
     try {

@@ -43,7 +43,7 @@ export class HookRunner {
   ): Promise<void> {
     const place =
       `for Container ${quote(container.name)} in Pod ` +
-      `${quote(`${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`)}`;
+      quote(`${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`);
     if (handler.exec !== undefined) {
       const command = handler.exec.command ?? [];
       await this.#exec(

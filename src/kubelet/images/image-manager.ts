@@ -98,7 +98,7 @@ export class ImageManager {
       if (!(error instanceof InvalidImageNameError)) throw error;
       const message =
         `Failed to apply default image tag "${name}": couldn't parse image name "${name}": ` +
-        `${error.message}`;
+        error.message;
       report('Warning', 'InspectFailed', message);
       throw new ImageError('InvalidImageName', message, { cause: error });
     }

@@ -141,7 +141,7 @@ export class Routes {
       const message = `${errorMessage(error)}\n`;
       socket.end(
         `HTTP/1.1 ${code} ` +
-          `${code === 404 ? 'Not Found' : code === 400 ? 'Bad Request' : 'Internal Server Error'}` +
+          (code === 404 ? 'Not Found' : code === 400 ? 'Bad Request' : 'Internal Server Error') +
           '\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ' +
           `${Buffer.byteLength(message)}\r\n\r\n${message}`,
       );
@@ -330,6 +330,7 @@ export class Routes {
     const uid = podUid(pod);
     const source = {
       path: record.logPath,
+      log: this.#config.runtime.runtime.memoryLog?.(record.id),
       clock: this.#config.clock,
       isRunning: () => Promise.resolve(this.#isRunning(uid, record.id)),
     };

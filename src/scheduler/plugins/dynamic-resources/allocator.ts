@@ -337,7 +337,7 @@ class Search {
       if (!must) return undefined;
       const where =
         `claim ${claimText(this.#claims[claim] as ResourceClaim)}, request ` +
-        `${ask.name.alternative ?? ask.name.request}`;
+        (ask.name.alternative ?? ask.name.request);
       const device_ = `${pooled.pool.id}/${device.name}`;
       throw new AllocationError(
         `${where}: cannot add device ${device_} because a claim constraint would not be satisfied`,

@@ -219,7 +219,7 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
       if (claim.status.phase === 'Lost') {
         return (
           `persistentvolumeclaim ${quote(name)} bound to non-existent persistentvolume ` +
-          `${quote(claim.spec.volumeName ?? '')}`
+          quote(claim.spec.volumeName ?? '')
         );
       }
       if (claim.metadata.deletionTimestamp !== undefined)
