@@ -14,7 +14,7 @@ function lines(config: LoggerConfig) {
 
 function jsonOf(line: string | undefined): Record<string, unknown> {
   expect(line?.endsWith('\n')).toBe(true);
-  return JSON.parse(line as string) as Record<string, unknown>;
+  return JSON.parse(line!) as Record<string, unknown>;
 }
 
 describe('text', () => {

@@ -358,7 +358,7 @@ test('at the limit, connections that wait make room for new ones, and the log ha
   // A client with a certificate is served nevertheless, and requests in flight continue.
   expect(await ask(await tls('http/1.1'))).toContain('200');
   expect(listener.connections.active).toBe(1);
-  expect(warnings).toEqual(['too many connections, closing those that wait longest']);
+  expect(warnings).toEqual(['too many connections, closing the oldest ones without a request']);
 });
 
 test('a certificate that expires while its connection lasts is not valid any more', async () => {

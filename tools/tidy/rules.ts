@@ -21,7 +21,7 @@ const isCode = (path: string): boolean => /\.(ts|js|cjs)$/.test(path);
 const isTest = (path: string): boolean =>
   /\.test\.ts$|\/testing\/|\/conformance\.ts$|\/test-pair\.ts$/.test(path);
 const isGenerated = (path: string): boolean =>
-  /^src\/api\/.*\/(types|index)\.ts$|^docs\/(api-report|conformance|conformance-others|api-coverage)\./.test(
+  /^src\/api\/.*\/v[0-9][a-z0-9]*\/(types|index)\.ts$|^docs\/(api-report|conformance|conformance-others|api-coverage)\./.test(
     path,
   );
 
