@@ -1,4 +1,4 @@
-// The oldest form of a rolling update: the pods of a controller are deleted one by one, and the
+// The oldest form of a rolling update: deletes the pods of a controller one by one, and the
 // controller creates them again.
 
 import { formatDuration } from '#machinery/text/duration.ts';
@@ -21,15 +21,15 @@ export interface RecreateOptions extends Pick<
   /** The ReplicationController. */
   readonly name: string;
   /**
-   * Sets the image of the template first. The template has one container. Default: the template
-   * stays as it is.
+   * The new image of the template's only container, which is set first. Default: the template is
+   * unchanged.
    */
   readonly image?: string;
 }
 
 /**
  * Deletes the pods of a controller one by one, `updatePeriodMs` apart, and waits until all replicas
- * are back and ready. Rejects with WaitTimeoutError if they are not within `timeoutMs`.
+ * are ready again. Rejects with WaitTimeoutError after `timeoutMs`.
  */
 export async function recreatePods(options: RecreateOptions): Promise<Controller> {
   const { client, namespace, clock, signal, name, image, onProgress } = options;
