@@ -12,6 +12,12 @@ export type {
 export { explore } from '#cluster/embedded/explore.ts';
 export type { ExploreOptions } from '#cluster/embedded/explore.ts';
 export type { ExploreContext, ExploreTest } from '#cluster/embedded/explore-context.ts';
+export type {
+  ScenarioAction,
+  ScenarioContext,
+  ScenarioInvariant,
+  SimulationScenario,
+} from '#cluster/simulate/index.ts';
 export { ExplorationError } from '#simulation/explore/index.ts';
 export type {
   Disturbance,
@@ -24,9 +30,10 @@ export { sharedCluster, withCluster } from '#cluster/embedded/testing.ts';
 export type { SharedCluster, TestHooks } from '#cluster/embedded/testing.ts';
 export { clusterMatchers } from '#cluster/embedded/matchers.ts';
 export type { ClusterMatchers } from '#cluster/embedded/matchers.ts';
-export { formatEvent, formatHistory } from '#cluster/embedded/insight/index.ts';
-export { replayTranscript } from '#cluster/embedded/transcript/index.ts';
-export type { ReplayOptions } from '#cluster/embedded/transcript/index.ts';
+export { formatHistory } from '#cluster/embedded/insight/format-history.ts';
+export { formatEvent } from '#cluster/embedded/insight/records.ts';
+export { replayTranscript } from '#cluster/embedded/transcript/replay.ts';
+export type { ReplayOptions } from '#cluster/embedded/transcript/replay.ts';
 export { VirtualClock } from '#machinery/clock.ts';
 export { SeededRandom } from '#machinery/random.ts';
 export { recordingLogger } from '#machinery/log.ts';

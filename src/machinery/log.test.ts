@@ -31,6 +31,12 @@ describe('text', () => {
     ]);
   });
 
+  test('begins with the date if it is to be read later', () => {
+    const { logger, written } = lines({ dated: true });
+    logger.info('Pod started');
+    expect(written).toEqual(['2026-01-01T00:00:00.000Z INFO  Pod started\n']);
+  });
+
   test('shows an error with its causes', () => {
     const { logger, written } = lines({});
     const cause = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' });

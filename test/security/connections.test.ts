@@ -131,7 +131,7 @@ const inState = async (state: ConnectionState, count = 1): Promise<void> => {
 async function ask(socket: Socket, head = 'GET / HTTP/1.1'): Promise<string> {
   socket.write(`${head}\r\nHost: x\r\n\r\n`);
   const [chunk] = (await once(socket, 'data')) as [Buffer];
-  return chunk.toString().split('\r\n')[0] as string;
+  return chunk.toString().split('\r\n')[0]!;
 }
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');

@@ -21,12 +21,12 @@ export interface SimulateOptions {
   /** Without faults only the scenario itself varies. Default: true. */
   readonly faults?: boolean;
   /** No further seed begins after so many milliseconds of real time. */
-  readonly limitMs?: number | undefined;
+  readonly limitMs?: number;
   readonly clock: Clock;
   /** Runs a seed. Default: in this process, one after the other. */
   readonly workers?: readonly SeedRunner[];
   readonly onResult?: (result: SeedResult) => void;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /** Runs one seed with the schedule that follows from it. */
@@ -98,7 +98,7 @@ export async function simulate(options: SimulateOptions): Promise<SimulationRepo
 }
 
 /** Returns the first seed itself, and then 'SEED+1', 'SEED+2'; numbers are counted on. */
-export function seedNumber(first: string, index: number): string {
+function seedNumber(first: string, index: number): string {
   if (/^\d{1,15}$/.test(first)) return String(Number(first) + index);
   return index === 0 ? first : `${first}+${index}`;
 }

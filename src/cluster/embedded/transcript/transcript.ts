@@ -30,7 +30,7 @@ export function parseTranscript(text: string): Transcript {
   const steps: Step[] = [];
   let preamble: string[] = [];
   for (let at = 0; at < lines.length;) {
-    const line = lines[at] as string;
+    const line = lines[at]!;
     if (line.trim() === '' || line.startsWith('#')) {
       preamble.push(line);
       at++;
