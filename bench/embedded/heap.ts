@@ -8,7 +8,7 @@ const collect = runInNewContext('gc') as () => void;
 
 /** Resolves with the megabytes that are alive: objects, and buffers outside of the heap. */
 export async function liveMB(): Promise<number> {
-  // What a finalizer lets go is collected by the next round.
+  // A finalizer may let go of objects, which the next round collects.
   for (let round = 0; round < 3; round++) {
     collect();
     await new Promise((resolve) => setImmediate(resolve));

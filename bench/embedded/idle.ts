@@ -6,7 +6,7 @@ import { liveMB } from './heap.ts';
 
 export async function idle({ clusters }: { readonly clusters: number }): Promise<void> {
   heading(`embedded: ${clusters} idle clusters of a node each`);
-  // What all clusters share is there already.
+  // Everything that clusters share exists already.
   await (await startCluster({ clock: 'virtual' })).stop();
   const before = await liveMB();
   const running: { stop(): Promise<void> }[] = [];

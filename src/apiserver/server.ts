@@ -43,7 +43,7 @@ import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/serv
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { StartWrites } from './start-writes.ts';
-import type { ApiResponse, Handler, UserInfo } from './request.ts';
+import type { ApiResponse, Filter, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
 import { AGGREGATION_HOOKS, ServerHealth } from './server-health.ts';
@@ -58,6 +58,7 @@ const DEFAULT_PORT = 6443;
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
 const DEFAULT_NODE_PORTS = '30000-32767';
 const LEAVE_TIMEOUT_MS = 2000;
+const unchanged: Filter = (next) => next;
 const STOPPING = apierrors.serviceUnavailable('the API server is shutting down');
 
 export class ApiServer {
@@ -124,6 +125,8 @@ export class ApiServer {
       clock,
       random,
       certificateMetrics: metrics.webhookCertificates,
+      intercept: config.interceptWebhook,
+      ...(config.localWebhooks !== undefined && { local: config.localWebhooks }),
     });
     this.#loopback = createClient(
       createInProcessTransport({
@@ -141,6 +144,7 @@ export class ApiServer {
       createAuthorizer(config.authorizationModes ?? ['Node', 'RBAC'], {
         roles: this.#roles,
         nodeGraph: this.#nodeGraph.graph,
+        ...(config.localAuthorizer !== undefined && { local: config.localAuthorizer }),
       });
     const authentication = createAuthentication(config, {
       objects: this.#objects,
@@ -214,7 +218,7 @@ export class ApiServer {
     };
     const router = new Router({ services, routes, metrics: metrics.requests });
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
-    this.handler = buildHandlerChain(
+    const handler = buildHandlerChain(
       {
         clock,
         logger,
@@ -225,8 +229,9 @@ export class ApiServer {
         authorizer,
         maxInFlight: config.maxInFlight,
       },
-      this.#aggregator.wrap(router.handle),
+      (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
+    this.handler = config.wrapHandler?.(handler) ?? handler;
   }
 
   #installBuiltInKinds(
@@ -436,9 +441,10 @@ export class ApiServer {
 
   /**
    * Returns a handler for clients in this process that act as `user`, for createInProcessTransport.
-   * Only authentication is skipped.
+   * Only authentication is skipped. `component`: names the client for `intercept`, where the user
+   * does not.
    */
-  inProcess(user: UserInfo): InProcessHandler {
+  inProcess(user: UserInfo, component?: string): InProcessHandler {
     return async (incoming) => {
       const { method, path, query, headers, body, remoteAddress, warnings } = incoming;
       if (this.#stopped) throw STOPPING;
@@ -451,6 +457,7 @@ export class ApiServer {
         remoteAddress,
         warnings,
         user,
+        component,
         parentSignal: () => incoming.signal,
       });
       this.#inProcess.add(request);

@@ -7,6 +7,7 @@ import { nodes as nodeType, type Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { createTlsNodeConnector, type NodeConnector } from '#apiserver/node-connector.ts';
 import type { ComponentHealth } from '#apiserver/kinds/core/component-status.ts';
+import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import { sharedByMany } from '#client/abort.ts';
@@ -24,6 +25,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
+import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
@@ -96,12 +98,21 @@ export interface ClusterConfig {
   readonly controllers?: readonly ControllerName[];
   /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
   readonly leaderElect?: boolean;
+  /** Where faults are injected. The storage has to be the simulation's. Absent: nothing can be injected. */
+  readonly simulation?: Simulation;
+  /**
+   * So many instances of the controllers and the scheduler run, of which one leads. Default: 1. More than one needs `leaderElect`, and no
+   * `thread`.
+   */
+  readonly controlPlanes?: number;
   /** See ComponentsConfig. Also counts the errors of the other thread, which has its own. */
   readonly faults?: UncaughtErrors;
   /** The cluster goes on from the state of another one, which `storage` and the runtimes of the nodes have. Absent: it is new. */
   readonly resume?: ResumeConfig;
   /** start() waits for the nodes to be ready until no further one has become so for this time. Default: 60,000. */
   readonly readyTimeoutMs?: number;
+  /** Parts of the API server that are functions of the program. Default: none. */
+  readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
   /** Called with what start() is doing. */
   readonly progress?: (step: StartProgress) => void;
 }
@@ -137,6 +148,8 @@ export class Cluster {
   readonly #abort = new AbortController();
   /** The components of this thread. */
   readonly #components: Components;
+  /** Further instances of the controllers and the scheduler. */
+  readonly #standbys: Components[] = [];
   /** The components of all threads. */
   readonly #running: readonly RunningComponents[];
   readonly #server: ApiServer;
@@ -204,11 +217,15 @@ export class Cluster {
     sharedByMany(this.#abort.signal);
     const thread = config.thread?.components;
     const domain = config.dns?.clusterDomain ?? config.clusterDomain;
+    const { simulation, controlPlanes = 1 } = config;
+    const instance = (number: number): string => (controlPlanes === 1 ? '' : `#${number}`);
     this.#components = new Components({
       clock,
       random,
       logger,
-      clientOf: (user, userAgent) => this.#clientOf(user, userAgent),
+      clientOf: (user, userAgent) => this.#clientOf(user, userAgent, instance(1)),
+      simulation,
+      instance: instance(1),
       nodes: config.nodes,
       nodesInAll: this.#nodeNames().length,
       heartbeats: nodeHeartbeats(storage, clock),
@@ -223,15 +240,37 @@ export class Cluster {
       stoppedNodes: config.resume?.stoppedNodes,
       ...(thread === undefined && { control: this.#control() }),
     });
-    this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
+    for (let number = 2; number <= controlPlanes; number++)
+      this.#standbys.push(
+        new Components({
+          clock,
+          random: random.derive(`control-plane-${number}`),
+          logger,
+          clientOf: (user, userAgent) => this.#clientOf(user, userAgent, instance(number)),
+          simulation,
+          instance: instance(number),
+          nodes: [],
+          nodesInAll: 0,
+          faults: config.faults,
+          control: this.#control(),
+        }),
+      );
+    this.#running = [
+      this.#components,
+      ...this.#standbys,
+      ...(thread === undefined ? [] : [thread]),
+    ];
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
+      ...config.inProcess,
       storage,
-      clock,
+      clock: simulation?.clockOf(SERVER_COMPONENT, clock) ?? clock,
+      intercept: simulation?.intercept,
+      interceptWebhook: simulation?.interceptWebhook,
       random: random.derive('apiserver'),
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
-      sharesStorage: config.leaderElect,
+      sharesStorage: config.leaderElect === true && controlPlanes === 1,
       ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
       nodeConnector: this.#nodeConnector(),
       componentHealth: this.#componentHealth(),
@@ -301,6 +340,11 @@ export class Cluster {
     return ready === undefined ? connect() : connectLater(ready, connect);
   }
 
+  /** Returns a client whose requests are made by the user. Its user agent names it in managed fields. */
+  clientOf(user: User, userAgent?: string): Client {
+    return this.#clientOfProgram(user, undefined, userAgent);
+  }
+
   /** Where the API server listens; undefined if it does not. */
   get url(): string | undefined {
     return this.#url;
@@ -340,6 +384,7 @@ export class Cluster {
       this.#dns?.started,
       this.#ingress?.started,
       this.#components.start(),
+      ...this.#standbys.map((components) => components.start()),
       thread?.components.start({
         handlerOf: (user) => this.#handlerOf(user),
         logger,
@@ -549,42 +594,45 @@ export class Cluster {
       throw new AggregateError(problems, 'the cluster has not stopped cleanly');
   }
 
-  #handlerOf({ name, groups }: User): InProcessHandler {
-    return this.#server.inProcess({
-      name,
-      groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED],
-    });
+  #handlerOf({ name, groups }: User, component?: string): InProcessHandler {
+    return this.#server.inProcess(
+      { name, groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED] },
+      component,
+    );
   }
 
-  /** A client for the program that the cluster is in, not for a component. */
-  #clientOfProgram(user: User, userAgent = componentOf(user.name)): Client {
+  /** Returns a client for the program that the cluster is in, not for a component. */
+  #clientOfProgram(user: User, component?: string, userAgent = componentOf(user.name)): Client {
+    const served = this.#handlerOf(user, component ?? componentOfUser(user.name, userAgent, ''));
     const { resume } = this.#config;
-    if (resume === undefined) return createClient(this.#transportOf(user, { userAgent }));
-    const served = this.#handlerOf(user);
-    const handler: InProcessHandler = async (request) => {
-      await resume.beforeRequest(request.method, request.path);
-      return served(request);
-    };
+    const handler: InProcessHandler =
+      resume === undefined
+        ? served
+        : async (request) => {
+            await resume.beforeRequest(request.method, request.path);
+            return served(request);
+          };
     return createClient(createInProcessTransport({ handler, userAgent }));
   }
 
-  /** For a component of the cluster. */
-  #clientOf(user: User, userAgent = componentOf(user.name)): Client {
+  /** Returns a client for a component of the cluster. */
+  #clientOf(user: User, userAgent = componentOf(user.name), instance = ''): Client {
+    const component = componentOfUser(user.name, userAgent, instance);
     const latestHeartbeats = this.#config.clock instanceof VirtualClock;
-    return createClient(this.#transportOf(user, { userAgent, latestHeartbeats }));
+    const handler = this.#handlerOf(user, component);
+    return createClient(createInProcessTransport({ handler, userAgent, latestHeartbeats }));
   }
 
-  #transportOf(
-    user: User,
-    options: Omit<InProcessTransportConfig, 'handler'> = { userAgent: componentOf(user.name) },
-  ): Transport {
-    return createInProcessTransport({ handler: this.#handlerOf(user), ...options });
+  /** Returns a client of the administrator that faults know as a component of its own. */
+  clientOfController(component: string, userAgent: string): Client {
+    return this.#clientOfProgram(ADMIN_USER, component, userAgent);
   }
 
   /** Kubelets in this process are reached without a port, those that have joined it from elsewhere at their own. */
   #nodeConnector(): NodeConnector {
     return {
       connect: async (target, signal): Promise<Duplex> => {
+        this.#config.simulation?.checkNode(target.name);
         for (const components of this.#running) {
           const connection = components.connect(target.name);
           if (connection !== undefined) return connection;

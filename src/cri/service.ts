@@ -1,15 +1,13 @@
 // The runtime contract: the methods that a kubelet calls on a container runtime. Implementations
 // are in src/runtime; criConformance (conformance.ts) is the one suite that they all pass.
 //
-// Promised by every implementation:
-// - stopPodSandbox, stopContainer, removePodSandbox and removeContainer are idempotent: doing them
-// again, or on something
-//   that is gone, succeeds. Status calls on something that is gone reject with NotFound.
+// Every implementation guarantees:
+// - stopPodSandbox, stopContainer, removePodSandbox and removeContainer are idempotent: a repeated
+//   call, or a call for an object that is gone, succeeds. Status calls for an object that is gone
+//   reject with NotFound.
 // - A container's log is a file in CRI format (`<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P>
-// <content>`) at the
-//   sandbox's logDirectory joined with the container's logPath, if both are given. A runtime in the
-// kubelet's own process may have it in
-//   memory instead (memoryLog).
+//   <content>`) at the sandbox's logDirectory joined with the container's logPath, if both are
+//   given. A runtime in the kubelet's own process may have it in memory instead (memoryLog).
 // - Timestamps are nanoseconds since the epoch; 0 is "not yet".
 // - A call that is aborted while it waits rejects with the signal's reason. Its effect is unknown.
 //

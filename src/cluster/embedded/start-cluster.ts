@@ -1,10 +1,14 @@
-// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes, without a port unless asked.
+// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes,
+// without a port unless asked.
 
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LocalAuthorizer } from '#apiserver/authorization/local-authorizer.ts';
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
+import { LocalWebhooks } from '#apiserver/webhooks/client/index.ts';
+import type { Client } from '#client/client.ts';
 import { selectControllers } from '#controllers/index.ts';
 import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
 import {
@@ -17,6 +21,13 @@ import type { DnsRecordType, Resolved } from '#dns/resolved.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { SeededRandom, systemRandom, type Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
+import {
+  HistoryHash,
+  SERVER_COMPONENT,
+  Simulation,
+  TEST_COMPONENT,
+  type Faults,
+} from '#simulation/index.ts';
 import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
@@ -40,23 +51,35 @@ import {
   WakingClock,
 } from './forks/index.ts';
 import type { Forking } from './forks/forking.ts';
+import { makeWebhooks, type Webhooks } from './extensions/index.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
+import { makeInsight, type Insight } from './insight/index.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */
   readonly nodes?: number;
   /** 'virtual': time moves only by `clock.advance`. Default: 'real'. */
   readonly clock?: 'real' | 'virtual';
-  /** The time at which a virtual clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
+  /**
+   * The time at which a virtual clock starts, in milliseconds since the epoch. Default: the
+   * beginning of 2026.
+   */
   readonly startMs?: number;
   /**
-   * On a virtual clock: 'lazy' computes heartbeats of nodes when the clock stops, and leaves out periodic work that would find nothing new;
-   * 'eager' does all of it when it is due. Clients see the same. Default: 'lazy'.
+   * On a virtual clock: 'lazy' computes heartbeats of nodes when the clock stops, and leaves out
+   * periodic work that would find nothing new; 'eager' does all of it when it is due. Clients see
+   * the same. Default: 'lazy'.
    */
   readonly heartbeats?: 'lazy' | 'eager';
-  /** The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock, otherwise random. */
+  /**
+   * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
+   * otherwise random.
+   */
   readonly seed?: string | number;
-  /** Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free one. Default: no port. */
+  /**
+   * Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free
+   * one. Default: no port.
+   */
   readonly port?: number;
   /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
@@ -64,15 +87,25 @@ export interface StartClusterOptions {
   readonly serviceCidr?: string;
   /** A KubeSchedulerConfiguration (v1) as an object. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
-  /** Plugins that the configuration can name, beside the built-in ones (docs/writing-a-scheduler-plugin.md). */
+  /**
+   * Plugins that the configuration can name, beside the built-in ones
+   * (docs/writing-a-scheduler-plugin.md).
+   */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default: stable ones. */
+  /**
+   * Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1':
+   * 'true' }`. Default: stable ones.
+   */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all. */
+  /**
+   * Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all.
+   */
   readonly controllers?: readonly string[];
   /**
-   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also listens on 127.0.0.1 (0: any port that is
-   * free). Names outside of the cluster are resolved only by servers that the ConfigMap `cluster-dns` names. Default: none.
+   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also
+   * listens on 127.0.0.1 (0: any port that is
+   * free). Names outside of the cluster are resolved only by servers that the ConfigMap
+   * `cluster-dns` names. Default: none.
    */
   readonly dns?: boolean;
   readonly dnsPort?: number;
@@ -80,18 +113,49 @@ export interface StartClusterOptions {
   readonly clusterDomain?: string;
   /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
+  /**
+   * So many instances of the controller manager and the scheduler run, of which one leads by a Lease: 'controller-manager#1',
+   * 'controller-manager#2' … Default: 1, without election.
+   */
+  readonly controlPlanes?: number;
+  /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
+  readonly hashHistory?: boolean;
+  /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
+  readonly onHistory?: (line: string) => void;
+  /**
+   * Records everything from the start, for `events` and `history`. Default: nothing is recorded
+   * until `events` is called.
+   */
+  readonly insight?: boolean;
   /** Default: nothing is logged. */
   readonly logger?: Logger;
 }
 
 /** A cluster of `startCluster`. */
 export interface EmbeddedCluster<C extends Clock = Clock>
-  extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>> {
+  extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>>, Insight {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
+  /** Faults, each in one line: docs/faults.md. */
+  readonly faults: Faults;
+  /**
+   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual clock, the same seed and the same test it
+   * is the same each time, on every machine. Throws TypeError without `hashHistory`.
+   */
+  historyHash(): string;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
-  /** Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep running. Idempotent. */
+  /** Handlers of admission, conversion and authorization as plain functions. */
+  readonly webhooks: Webhooks;
+  /**
+   * Returns a client whose requests are made by another user, who may do what RBAC permits:
+   * `clientOf({ name: 'alice' })`.
+   */
+  clientOf(user: { readonly name: string; readonly groups?: readonly string[] }): Client;
+  /**
+   * Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep
+   * running. Idempotent.
+   */
   stopNode(name: string): Promise<void>;
   /** Starts the kubelet of a stopped node again. It finds the containers that run. Idempotent. */
   startNode(name: string): Promise<void>;
@@ -126,6 +190,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const setup = prepare(options, { clock, random, pki });
   // Certificates take their time, but none of a virtual clock's.
   const cluster = await Cluster.make(setup.config);
+  joinSimulation(setup, cluster);
   await setup.moving(cluster.begin());
   const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
   const incarnation = embed(options, setup, cluster, access);
@@ -137,7 +202,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     running: incarnation,
     clock,
     revive,
-    firstRevision: setup.storage.freeze().revision,
+    firstRevision: setup.memory.freeze().revision,
   });
 }
 
@@ -160,8 +225,16 @@ function resume(
       stoppedNodes: state.stoppedNodes,
     },
   });
+  joinSimulation(setup, cluster);
   if (state.readOnlyAt === undefined) clock.beforeMove = () => awakening.all();
   return embed(options, setup, cluster, undefined, awakening);
+}
+
+/** Makes the parts that are no components known to faults. */
+function joinSimulation({ simulation }: Setup, cluster: Cluster): void {
+  simulation.register(TEST_COMPONENT);
+  simulation.register(SERVER_COMPONENT);
+  simulation.useClient(cluster.client);
 }
 
 interface Origin {
@@ -174,7 +247,16 @@ interface Origin {
 
 interface Setup extends Origin {
   readonly logger: Logger;
-  readonly storage: MemoryStorage;
+  readonly memory: MemoryStorage;
+  readonly insight: Insight;
+  closeInsight(): void;
+  /** The parts of the API server that are functions of the program. */
+  readonly inProcess: {
+    readonly localWebhooks: LocalWebhooks;
+    readonly localAuthorizer: LocalAuthorizer;
+  };
+  readonly simulation: Simulation;
+  readonly history: HistoryHash | undefined;
   readonly nodes: readonly LazyNode[];
   /** The directory of the cluster's files, which is made when there is one. */
   readonly filesDir: string;
@@ -221,16 +303,46 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
       state?.nodes[index],
     );
   });
-  const storage = createMemoryStorage({
+  const memory = createMemoryStorage({
     clock,
     logger,
     ...(state !== undefined && { state: state.storage }),
   });
+  const {
+    insight,
+    wrapHandler,
+    close: closeInsight,
+  } = makeInsight({
+    clock,
+    storage: memory,
+    record: options.insight ?? false,
+  });
+  const inProcess = {
+    localWebhooks: state?.localWebhooks.copy() ?? new LocalWebhooks(),
+    localAuthorizer: state?.localAuthorizer.copy() ?? new LocalAuthorizer(),
+    wrapHandler,
+  };
+  const history =
+    options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
+  const simulation = new Simulation({
+    ...(history !== undefined && { observe: history.filter }),
+    clock,
+    random: random.derive('faults'),
+    storage: memory,
+    onError: (error) => logger.error('fault: a component was not started again', { err: error }),
+  });
+  const { controlPlanes = 1 } = options;
+  if (!Number.isSafeInteger(controlPlanes) || controlPlanes < 1 || controlPlanes > 9)
+    throw new RangeError(`controlPlanes must be from 1 to 9, not ${controlPlanes}`);
   const config: ClusterConfig = {
     clock,
     random,
     logger,
-    storage,
+    storage: simulation.storage,
+    simulation,
+    inProcess,
+    controlPlanes,
+    leaderElect: controlPlanes > 1,
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
@@ -249,17 +361,46 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
   };
   const moving = <T>(promise: Promise<T>): Promise<T> =>
     clock instanceof VirtualClock ? advancing(clock, promise) : promise;
-  return { ...origin, logger, storage, nodes, filesDir, config, moving };
+  return {
+    ...origin,
+    logger,
+    memory,
+    insight,
+    closeInsight,
+    inProcess,
+    simulation,
+    history,
+    nodes,
+    filesDir,
+    config,
+    moving,
+  };
 }
 
 interface EmbeddedIncarnation extends Incarnation {
-  readonly handle: Omit<EmbeddedCluster, keyof Forking<never>>;
+  readonly handle: Omit<EmbeddedCluster, keyof Forking<never>> & {
+    readonly [SIMULATION]: Simulation;
+  };
 }
 
 /** Makes the handle of a cluster. */
 function embed(
   options: StartClusterOptions,
-  { clock, random, logger, storage, nodes, filesDir, moving, state }: Setup,
+  {
+    clock,
+    random,
+    logger,
+    memory,
+    insight,
+    closeInsight,
+    inProcess,
+    simulation,
+    history,
+    nodes,
+    filesDir,
+    moving,
+    state,
+  }: Setup,
   cluster: Cluster,
   access: KubeconfigEntry | undefined,
   awakening?: Awakening,
@@ -281,9 +422,15 @@ function embed(
     random: random.derive('embedding'),
     logger,
     connect: () => cluster.connect(),
+    clientOfController: (component, userAgent) => cluster.clientOfController(component, userAgent),
+    clockOfController: (name) => simulation.clockOf(name, clock),
+    registerController: (name, restart) => simulation.register(name, restart),
     moving,
     async stop() {
+      // Requests that a fault holds back would keep components from stopping.
+      simulation.faults.endAll();
       try {
+        closeInsight();
         await moving(cluster.stop());
       } finally {
         process.off('exit', removeFiles);
@@ -294,6 +441,20 @@ function embed(
   return {
     handle: {
       ...handle,
+      ...insight,
+      webhooks: makeWebhooks({
+        client: cluster.client,
+        local: inProcess.localWebhooks,
+        authorizer: inProcess.localAuthorizer,
+      }),
+      clientOf: ({ name, groups = [] }) => cluster.clientOf({ name, groups }, 'coxswain'),
+      [SIMULATION]: simulation,
+      faults: simulation.faults,
+      historyHash: () => {
+        if (history === undefined)
+          throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
+        return history.digest();
+      },
       dnsPort: cluster.dns?.addresses[0]?.port,
       resolve: async (name, type) => {
         await awakening?.all();
@@ -314,7 +475,9 @@ function embed(
     },
     freeze: () => ({
       now: clock.now(),
-      storage: storage.freeze(),
+      storage: memory.freeze(),
+      localWebhooks: inProcess.localWebhooks.copy(),
+      localAuthorizer: inProcess.localAuthorizer.copy(),
       nodes: nodes.map((node) => node.freeze()),
       random: (random as SeededRandom).state(),
       stoppedNodes: new Set(stoppedNodes),
@@ -322,6 +485,16 @@ function embed(
     }),
     awake: () => awakening?.all() ?? Promise.resolve(),
   };
+}
+
+/** The seams of a cluster, which are no part of its public surface. */
+const SIMULATION = Symbol('coxswain.simulation');
+
+/** Throws TypeError for a cluster that `startCluster` has not started. */
+export function simulationOf(cluster: EmbeddedCluster): Simulation {
+  const simulation = (cluster as { readonly [SIMULATION]?: Simulation })[SIMULATION];
+  if (simulation === undefined) throw new TypeError('this cluster is none of startCluster');
+  return simulation;
 }
 
 async function adminKubeconfig(pki: Pki, server: string): Promise<KubeconfigEntry> {
@@ -359,7 +532,10 @@ function dnsSettings(
   };
 }
 
-/** Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on the clock too. */
+/**
+ * Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on
+ * the clock too.
+ */
 async function advancing<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   const state = { settled: false };
   const settle = (): void => {

@@ -75,7 +75,7 @@ export interface NodeLifecycleConfig extends ControllerConfig {
   readonly isAlive?: (nodeName: string) => boolean;
   /**
    * The controller takes over from one that ran until this moment: it does not report the nodes
-   * that are there as new, and counts silence from what they have last reported. Default: false.
+   * that exist as new, and counts silence from their last report. Default: false.
    */
   readonly takesOver?: boolean;
   /**

@@ -174,8 +174,8 @@ function splitLines(data: Buffer): { readonly complete: Buffer[]; readonly rest:
 }
 
 /**
- * Where the last `lines` lines begin: parts of one line count once, and only lines of `stream`
- * count if it is given.
+ * Returns the offset of the last `lines` lines. Parts of one line count once, and only lines of
+ * `stream` count if it is given.
  */
 async function findTail(
   file: LogFile,

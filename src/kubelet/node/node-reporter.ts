@@ -90,7 +90,7 @@ export class NodeReporter {
 
   /** Maintains the Node until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    // The status that the start has found was reported before.
+    // The other kubelet has reported the facts that the start has found.
     if (this.#config.takesOver === true && this.#wasReady === true) this.#isNudged = false;
     await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
   }

@@ -17,6 +17,7 @@ import {
   type ExecSyncResult,
   isCriError,
   type LinuxContainerResources,
+  type MemoryLog,
   type PodSandboxConfig,
   type PodSandboxStats,
   type PodSandboxStatsFilter,
@@ -25,11 +26,8 @@ import {
   type RuntimeService,
   type StatusResponse,
 } from '#cri/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
-import { systemRandom } from '#machinery/random.ts';
-import type { Random } from '#machinery/random.ts';
-import type { MemoryLog } from '#cri/index.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
+import { type Random, systemRandom } from '#machinery/random.ts';
 import { AddressPool } from '../address-pool.ts';
 import { PodRuntime } from '../pod-runtime.ts';
 import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';

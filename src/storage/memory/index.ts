@@ -2,8 +2,7 @@
 // can be frozen, and forked.
 
 import type { Revision, Storage } from '../interface.ts';
-import type { EngineOptions, EngineState } from '../mvcc/engine.ts';
-import { MvccEngine } from '../mvcc/engine.ts';
+import { type EngineOptions, type EngineState, MvccEngine } from '../mvcc/engine.ts';
 import { noExpirations } from '../mvcc/expiry.ts';
 import { MvccStore } from '../mvcc/store.ts';
 

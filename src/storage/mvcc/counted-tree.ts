@@ -5,8 +5,7 @@
 // others first.
 
 import { ForkableMap } from '#machinery/collections/forkable-map.ts';
-import { lessFor } from './key-order.ts';
-import type { KeyLess } from './key-order.ts';
+import { type KeyLess, lessFor } from './key-order.ts';
 
 export interface Keyed {
   readonly key: string;

@@ -35,10 +35,13 @@ import {
 import { listByScan } from '../list-by-scan.ts';
 import { Beats } from './beats.ts';
 import type { CommitLog, CommitSink, PendingWrite } from './commit-log.ts';
-import { Expiry } from './expiry.ts';
-import type { Expiration, SharedExpirations } from './expiry.ts';
-import type { HistoryLimits, RevisionSample } from './history-keeper.ts';
-import { DEFAULT_HISTORY_LIMITS, HistoryKeeper } from './history-keeper.ts';
+import { type Expiration, Expiry, type SharedExpirations } from './expiry.ts';
+import {
+  DEFAULT_HISTORY_LIMITS,
+  HistoryKeeper,
+  type HistoryLimits,
+  type RevisionSample,
+} from './history-keeper.ts';
 import type { KeyIndex } from './key-index.ts';
 import { assertKey, assertPrefix } from './key-order.ts';
 import { RevisionTimes } from './revision-times.ts';

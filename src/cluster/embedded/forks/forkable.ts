@@ -148,7 +148,7 @@ export function forkable<Copy extends Handle>(config: ForkableConfig): Copy {
   // The rest is the present incarnation's, and makes one.
   return new Proxy(own as unknown as Copy, {
     get: (target, name) =>
-      name in target || typeof name === 'symbol' || name === 'then'
+      name in target || !isPassedOn(name)
         ? (Reflect.get(target, name) as unknown)
         : (Reflect.get(copies.running.handle, name) as unknown),
     has: (target, name) => name in target || name in copies.running.handle,
@@ -162,6 +162,16 @@ export function forkable<Copy extends Handle>(config: ForkableConfig): Copy {
       return other && { ...other, configurable: true };
     },
   });
+}
+
+/**
+ * Reports whether a property belongs to the cluster. Programs that only look at a value ask for
+ * other symbols, and whether it is a promise: they make no cluster.
+ */
+function isPassedOn(name: string | symbol): boolean {
+  return typeof name === 'symbol'
+    ? name.description?.startsWith('coxswain.') === true
+    : name !== 'then';
 }
 
 /**

@@ -1,4 +1,4 @@
-// What can be done with a cluster that can be copied.
+// The functions of a cluster that can be copied.
 
 declare const CHECKPOINT: unique symbol;
 

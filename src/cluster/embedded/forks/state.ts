@@ -1,5 +1,7 @@
 // A cluster as a value.
 
+import type { LocalAuthorizer } from '#apiserver/authorization/local-authorizer.ts';
+import type { LocalWebhooks } from '#apiserver/webhooks/client/index.ts';
 import type { Client } from '#client/client.ts';
 import type { RandomState } from '#machinery/random.ts';
 import type { NodeState } from '#runtime/simulated/node-state.ts';
@@ -17,10 +19,13 @@ export interface ClusterState {
   /** The sandboxes and containers of each node. Empty: the nodes do not run. */
   readonly nodes: readonly NodeState[];
   readonly random: RandomState;
+  /** Handlers of webhooks and of authorization that are functions of the program. Must not be changed. */
+  readonly localWebhooks: LocalWebhooks;
+  readonly localAuthorizer: LocalAuthorizer;
   /** Nodes whose kubelets are stopped. */
   readonly stoppedNodes: ReadonlySet<string>;
   /** Set for a past revision, which can only be read. */
-  readonly readOnlyAt?: number | undefined;
+  readonly readOnlyAt?: number;
 }
 
 /** The part of the handle of a cluster that is needed here. The rest is passed on. */
