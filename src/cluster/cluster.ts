@@ -1,5 +1,6 @@
-// A whole cluster in one process: the API server, and the controllers, the scheduler and the kubelets of its nodes, which reach it
-// through in-process clients. This is the only place that knows them all.
+// A whole cluster in one process: the API server, and the controllers, the scheduler and the
+// kubelets of its nodes, which reach it through in-process clients. This is the only place that
+// knows them all.
 
 import { networkInterfaces } from 'node:os';
 import { pipeline, type Duplex } from 'node:stream';
@@ -13,12 +14,7 @@ import { ApiServer } from '#apiserver/server.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
-import {
-  createInProcessTransport,
-  type InProcessHandler,
-  type InProcessTransportConfig,
-} from '#client/in-process.ts';
-import type { Transport } from '#client/transport.ts';
+import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
 import type { ControllerName } from '#controllers/controllers.ts';
 import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -57,8 +53,8 @@ export interface ClusterConfig {
   /** Closed when the cluster stops. */
   readonly storage: Storage;
   /**
-   * Needed by `listen`. With it, the authority's certificate is published in every namespace, and pods get a token of their
-   * ServiceAccount.
+   * Needed by `listen`. With it, the authority's certificate is published in every namespace, and
+   * pods get a token of their ServiceAccount.
    */
   readonly pki?: Pki;
   /** Absent: no port is opened. Port 0: any that is free. */
@@ -74,8 +70,8 @@ export interface ClusterConfig {
   /** Their runtimes are closed when the cluster stops. */
   readonly nodes: readonly ClusterNode[];
   /**
-   * A thread beside this one for the controllers, the scheduler and these nodes; it ends with the cluster. Default: all are in this
-   * thread. Plugins of the scheduler cannot go there.
+   * A thread beside this one for the controllers, the scheduler and these nodes; it ends with the
+   * cluster. Default: all are in this thread. Plugins of the scheduler cannot go there.
    */
   readonly thread?: {
     readonly components: ComponentsRunner;
@@ -86,7 +82,10 @@ export interface ClusterConfig {
   readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
-  /** Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of nodes. */
+  /**
+   * Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of
+   * nodes.
+   */
   readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
@@ -96,20 +95,32 @@ export interface ClusterConfig {
   readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
-  /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
+  /**
+   * Others run on the same store: controllers and a scheduler work in one of all that do. Default:
+   * false.
+   */
   readonly leaderElect?: boolean;
-  /** Where faults are injected. The storage has to be the simulation's. Absent: nothing can be injected. */
+  /**
+   * Where faults are injected. The storage has to be the simulation's. Absent: nothing can be
+   * injected.
+   */
   readonly simulation?: Simulation;
   /**
-   * So many instances of the controllers and the scheduler run, of which one leads. Default: 1. More than one needs `leaderElect`, and no
-   * `thread`.
+   * So many instances of the controllers and the scheduler run, of which one leads. Default: 1.
+   * More than one needs `leaderElect`, and no `thread`.
    */
   readonly controlPlanes?: number;
   /** See ComponentsConfig. Also counts the errors of the other thread, which has its own. */
   readonly faults?: UncaughtErrors;
-  /** The cluster goes on from the state of another one, which `storage` and the runtimes of the nodes have. Absent: it is new. */
+  /**
+   * The cluster goes on from the state of another one, which `storage` and the runtimes of the
+   * nodes have. Absent: it is new.
+   */
   readonly resume?: ResumeConfig;
-  /** start() waits for the nodes to be ready until no further one has become so for this time. Default: 60,000. */
+  /**
+   * start() waits for the nodes to be ready until no further one has become so for this time.
+   * Default: 60,000.
+   */
   readonly readyTimeoutMs?: number;
   /** Parts of the API server that are functions of the program. Default: none. */
   readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
@@ -118,11 +129,15 @@ export interface ClusterConfig {
 }
 
 /**
- * How a cluster goes on from a state. It is begun with `beginServer` and `beginComponents` when it is needed, instead of `begin`; then it
- * writes nothing on its own that the other cluster would not have written.
+ * How a cluster goes on from a state. It is begun with `beginServer` and `beginComponents` when it
+ * is needed, instead of `begin`; then it writes nothing on its own that the other cluster would not
+ * have written.
  */
 export interface ResumeConfig {
-  /** Awaited before each request of the program. `method`: of HTTP. Undefined: nothing has to be waited for. */
+  /**
+   * Awaited before each request of the program. `method`: of HTTP. Undefined: nothing has to be
+   * waited for.
+   */
   readonly beforeRequest: (method: string, path: string) => Promise<void> | undefined;
   /** Nodes whose kubelets do not run. */
   readonly stoppedNodes: ReadonlySet<string>;
@@ -143,7 +158,10 @@ export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters']
 
 export class Cluster {
   readonly #config: ClusterConfig;
-  /** PEM: what signs the tokens of ServiceAccounts. Each time it is asked for without a directory it would be another. */
+  /**
+   * PEM: what signs the tokens of ServiceAccounts. Each time it is asked for without a directory it
+   * would be another.
+   */
   readonly #serviceAccountKey: string | undefined;
   readonly #abort = new AbortController();
   /** The components of this thread. */
@@ -198,7 +216,10 @@ export class Cluster {
     return new Cluster({ ...config, listen: undefined }, undefined);
   }
 
-  /** Once. Starts everything; resolves when the nodes are ready. What was started is stopped again if that fails. */
+  /**
+   * Once. Starts everything; resolves when the nodes are ready. What was started is stopped again
+   * if that fails.
+   */
   async begin(): Promise<void> {
     try {
       await this.#start();
@@ -331,7 +352,10 @@ export class Cluster {
     return this.#dns?.server;
   }
 
-  /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. It stays in the process. */
+  /**
+   * Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without
+   * encryption. It stays in the process.
+   */
   connect(): Duplex {
     const connect = (): Duplex =>
       this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
@@ -340,7 +364,10 @@ export class Cluster {
     return ready === undefined ? connect() : connectLater(ready, connect);
   }
 
-  /** Returns a client whose requests are made by the user. Its user agent names it in managed fields. */
+  /**
+   * Returns a client whose requests are made by the user. Its user agent names it in managed
+   * fields.
+   */
   clientOf(user: User, userAgent?: string): Client {
     return this.#clientOfProgram(user, undefined, userAgent);
   }
@@ -368,7 +395,9 @@ export class Cluster {
     await this.#permitPodNetwork();
   }
 
-  /** Once, after beginServer(). Starts everything else. The nodes may not be ready when it resolves. */
+  /**
+   * Once, after beginServer(). Starts everything else. The nodes may not be ready when it resolves.
+   */
   async beginComponents(): Promise<void> {
     const { thread, logger, progress } = this.#config;
     const total = this.#nodeNames().length;
@@ -402,7 +431,10 @@ export class Cluster {
     this.#started = true;
   }
 
-  /** For this machine's node, and for other machines that join. A cluster without it works on this machine. */
+  /**
+   * For this machine's node, and for other machines that join. A cluster without it works on this
+   * machine.
+   */
   async #permitPodNetwork(): Promise<void> {
     if (this.#config.nodes.every(({ podNetwork }) => podNetwork === undefined)) return;
     try {
@@ -414,7 +446,10 @@ export class Cluster {
     }
   }
 
-  /** Runs a part without which the cluster goes on: its failure is logged, and with `faults` it is restarted. */
+  /**
+   * Runs a part without which the cluster goes on: its failure is logged, and with `faults` it is
+   * restarted.
+   */
   #keep(
     name: string,
     part: { run(until: AbortSignal): Promise<void> } | undefined,
@@ -452,8 +487,8 @@ export class Cluster {
   }
 
   /**
-   * The components are healthy if they have started, have not failed, and their thread answers. As in kube-apiserver, a component
-   * that only waits to become the leader is healthy.
+   * The components are healthy if they have started, have not failed, and their thread answers. As
+   * in kube-apiserver, a component that only waits to become the leader is healthy.
    */
   #componentHealth(): ComponentHealth {
     let failure: Error | undefined;
@@ -475,7 +510,8 @@ export class Cluster {
     const current = this.#tls;
     if (listen === undefined || current === undefined) return;
     const latest = (): Promise<KeyPair> => {
-      // The client certificate for kubelets is read again, and renewed, with the next connection to one.
+      // The client certificate for kubelets is read again, and renewed, with the next connection to
+      // one.
       this.#elsewhere = undefined;
       return servingCertificate(this.#config, listen.bindAddress);
     };
@@ -628,7 +664,10 @@ export class Cluster {
     return this.#clientOfProgram(ADMIN_USER, component, userAgent);
   }
 
-  /** Kubelets in this process are reached without a port, those that have joined it from elsewhere at their own. */
+  /**
+   * Kubelets in this process are reached without a port, those that have joined it from elsewhere
+   * at their own.
+   */
   #nodeConnector(): NodeConnector {
     return {
       connect: async (target, signal): Promise<Duplex> => {

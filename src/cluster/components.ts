@@ -1,5 +1,6 @@
-// What a cluster is besides its API server: controllers, scheduler and kubelets, each made from its Config with a client of its own.
-// Whether the API server is in this thread or in another, only the clients know.
+// What a cluster is besides its API server: controllers, scheduler and kubelets, each made from its
+// Config with a client of its own. Whether the API server is in this thread or in another, only the
+// clients know.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import { hostname } from 'node:os';
@@ -64,11 +65,17 @@ export interface ControlConfig {
   readonly schedulerPlugins?: readonly PluginRegistration[];
   /** Which controllers run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
-  /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
+  /**
+   * Others run on the same store: controllers and a scheduler work in one of all that do. Default:
+   * false.
+   */
   readonly leaderElect?: boolean;
   /** Published in every namespace, and signs what is approved. */
   readonly authority?: KeyPair;
-  /** PEM: published in every namespace for pods to verify the API server. Default: the authority's certificate. */
+  /**
+   * PEM: published in every namespace for pods to verify the API server. Default: the authority's
+   * certificate.
+   */
   readonly rootCa?: string;
   /** PEM: what signs the tokens of ServiceAccounts. */
   readonly serviceAccountKey?: string;
@@ -85,8 +92,9 @@ export interface ComponentsConfig {
   /** How many nodes there are of the cluster in this process. */
   readonly nodesInAll: number;
   /**
-   * A component that fails, or whose error nothing catches, is restarted, and `failed` stays pending. Absent: a component that ends
-   * resolves `failed`, and uncaught errors are left to the process.
+   * A component that fails, or whose error nothing catches, is restarted, and `failed` stays
+   * pending. Absent: a component that ends resolves `failed`, and uncaught errors are left to the
+   * process.
    */
   readonly faults?: UncaughtErrors;
   /** Where faults are injected, and where the components register that can be started again. */
@@ -97,7 +105,10 @@ export interface ComponentsConfig {
   readonly kubeletPorts?: KubeletPorts;
   /** What pods find in resolv.conf. */
   readonly podDns?: PodDns;
-  /** On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make each of them. */
+  /**
+   * On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make
+   * each of them.
+   */
   readonly heartbeats?: NodeHeartbeats;
   /** The components go on from a state: kubelets take over their nodes. Default: false. */
   readonly resumes?: boolean;
@@ -115,8 +126,9 @@ export interface PodDns {
 }
 
 /**
- * Kubelets that begin at the same time. A kubelet that begins reads its pods and brings all of them together with what runs: a thousand at
- * once would keep each other from being done before their requests time out.
+ * Kubelets that begin at the same time. A kubelet that begins reads its pods and brings all of them
+ * together with what runs: a thousand at once would keep each other from being done before their
+ * requests time out.
  */
 const STARTING_KUBELETS = 16;
 
@@ -124,7 +136,9 @@ const STARTING_KUBELETS = 16;
 export interface RunningComponents {
   /** Resolves with the reason if a component ends that should not. */
   readonly failed: Promise<Error>;
-  /** What the controllers and the scheduler tell of themselves, in the form that Prometheus reads. */
+  /**
+   * What the controllers and the scheduler tell of themselves, in the form that Prometheus reads.
+   */
   metrics(): string | Promise<string>;
   /** A connection to the node's kubelet; undefined if it does not run here. */
   connect(node: string): Duplex | undefined;
@@ -178,7 +192,10 @@ export class Components implements RunningComponents {
     this.#proxyMetrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
   }
 
-  /** Once. Resolves when the kubelets have begun. Throws what is wrong with the scheduler's configuration. */
+  /**
+   * Once. Resolves when the kubelets have begun. Throws what is wrong with the scheduler's
+   * configuration.
+   */
   async start(): Promise<void> {
     const { control, nodes, onNodeStarted } = this.#config;
     if (control !== undefined) this.#startControl(control);
@@ -374,14 +391,20 @@ export class Components implements RunningComponents {
     return this.accept(node, far) ? near : undefined;
   }
 
-  /** The API server talks to the node's kubelet over this connection. False: there is no such kubelet here. */
+  /**
+   * The API server talks to the node's kubelet over this connection. False: there is no such
+   * kubelet here.
+   */
   accept(node: string, connection: Duplex): boolean {
     const kubelet = this.#kubelets.get(node);
     kubelet?.handleConnection(connection, API_SERVER_USER);
     return kubelet !== undefined;
   }
 
-  /** The node goes silent, as if its kubelet had crashed: nothing is told to the API, and its containers go on. Idempotent. */
+  /**
+   * The node goes silent, as if its kubelet had crashed: nothing is told to the API, and its
+   * containers go on. Idempotent.
+   */
   async stopNode(name: string): Promise<void> {
     const kubelet = this.#kubelets.get(this.#nodeNamed(name).name);
     this.#kubelets.delete(name);
@@ -432,7 +455,8 @@ export class Components implements RunningComponents {
           listeners: this.#listeners,
           port: node.first === true ? KUBELET_PORT : 0,
           orFreePort: true,
-          // Without a port the cluster works all the same: the API server reaches its kubelets in the process.
+          // Without a port the cluster works all the same: the API server reaches its kubelets in
+          // the process.
           optional: true,
         },
       }),
@@ -558,7 +582,10 @@ function component(name: string): User {
   return { name, groups: [AUTHENTICATED] };
 }
 
-/** Controllers are ServiceAccounts of kube-system, each with the role of its name; what they write is the manager's. */
+/**
+ * Controllers are ServiceAccounts of kube-system, each with the role of its name; what they write
+ * is the manager's.
+ */
 function controllerIdentity(account: string): [user: User, userAgent: string] {
   const name = `system:serviceaccount:kube-system:${account}`;
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system', AUTHENTICATED];
@@ -566,8 +593,9 @@ function controllerIdentity(account: string): [user: User, userAgent: string] {
 }
 
 /**
- * Returns the rate limit of events for each of so many kubelets. A kubelet alone has Kubernetes' limit: 50 events a second after 100 at
- * once. Many kubelets share this process, and their events must not delay pods.
+ * Returns the rate limit of events for each of so many kubelets. A kubelet alone has Kubernetes'
+ * limit: 50 events a second after 100 at once. Many kubelets share this process, and their events
+ * must not delay pods.
  */
 function eventPace(nodes: number): {
   readonly eventsPerSecond: number;
@@ -579,7 +607,10 @@ function eventPace(nodes: number): {
   };
 }
 
-/** Calls `work` for each item, for at most `limit` at a time. Rejects with the first failure; no further item is begun then. */
+/**
+ * Calls `work` for each item, for at most `limit` at a time. Rejects with the first failure; no
+ * further item is begun then.
+ */
 async function forEachOf<T>(
   items: readonly T[],
   limit: number,

@@ -187,7 +187,10 @@ export interface HandleConfig<C extends Clock> {
   readonly clientOfController?: (component: string, userAgent: string) => Client;
   /** Returns the clock of an own controller. Default: `clock`. */
   readonly clockOfController?: (name: string) => Clock;
-  /** Called with a controller that runs, and how it is started again. Returns what is called when it has stopped. */
+  /**
+   * Called with a controller that runs, and how it is started again. Returns what is called when it
+   * has stopped.
+   */
   readonly registerController?: (name: string, restart: Restart) => () => void;
   /** Lets time pass until a promise settles, where nothing else moves the clock. */
   moving<T>(promise: Promise<T>): Promise<T>;

@@ -114,13 +114,16 @@ export interface StartClusterOptions {
   /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
   /**
-   * So many instances of the controller manager and the scheduler run, of which one leads by a Lease: 'controller-manager#1',
-   * 'controller-manager#2' … Default: 1, without election.
+   * So many instances of the controller manager and the scheduler run, of which one leads by a
+   * Lease: 'controller-manager#1', 'controller-manager#2' … Default: 1, without election.
    */
   readonly controlPlanes?: number;
   /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
   readonly hashHistory?: boolean;
-  /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
+  /**
+   * With `hashHistory`: called with each line that is hashed. It shows where two histories part.
+   * Default: nothing is called.
+   */
   readonly onHistory?: (line: string) => void;
   /**
    * Records everything from the start, for `events` and `history`. Default: nothing is recorded
@@ -139,11 +142,15 @@ export interface EmbeddedCluster<C extends Clock = Clock>
   /** Faults, each in one line: docs/faults.md. */
   readonly faults: Faults;
   /**
-   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual clock, the same seed and the same test it
-   * is the same each time, on every machine. Throws TypeError without `hashHistory`.
+   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual
+   * clock, the same seed and the same test it is the same each time, on every machine. Throws
+   * TypeError without `hashHistory`.
    */
   historyHash(): string;
-  /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
+  /**
+   * Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError
+   * without `dns`.
+   */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
   /** Handlers of admission, conversion and authorization as plain functions. */
   readonly webhooks: Webhooks;
@@ -206,7 +213,10 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   });
 }
 
-/** Makes the cluster of a state on a clock that shows the time of the state. It begins when it is needed. */
+/**
+ * Makes the cluster of a state on a clock that shows the time of the state. It begins when it is
+ * needed.
+ */
 function resume(
   options: StartClusterOptions,
   state: ClusterState,
