@@ -67,8 +67,9 @@ export interface InProcessTransportConfig {
   readonly handler: InProcessHandler;
   readonly userAgent?: string;
   /**
-   * On a virtual clock: watches last as long as their client, and of heartbeats of nodes they get the last one when the clock stops, not each
-   * one. For components that only want the present state. Default: false.
+   * On a virtual clock: watches last as long as their client, and of heartbeats of nodes they get
+   * the last one when the clock stops, not each one. For components that only want the present
+   * state. Default: false.
    */
   readonly latestHeartbeats?: boolean;
   /** Called with every warning that the server adds to a response. */

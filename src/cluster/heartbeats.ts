@@ -1,6 +1,7 @@
-// Heartbeats of nodes on a lazy virtual clock: hands them over from kubelets to the store, which computes them when the clock stops. A kubelet
-// makes two of a kind itself. The store goes on with them only if it can derive the second from the first, and only while
-// nothing has a say in these writes (webhooks, admission policies).
+// Heartbeats of nodes on a lazy virtual clock: hands them over from kubelets to the store, which
+// computes them when the clock stops. A kubelet makes two of a kind itself. The store goes on with
+// them only if it can derive the second from the first, and only while nothing has a say in these
+// writes (webhooks, admission policies).
 
 import { nodes } from '#api/groups/core/v1/index.ts';
 import { leases } from '#api/groups/coordination/v1/index.ts';
@@ -27,7 +28,10 @@ interface Written {
 }
 
 export interface NodeHeartbeats extends HeartbeatKeeper {
-  /** Reports whether the store renews the node's Lease, so that the node cannot fall silent before something stirs. */
+  /**
+   * Reports whether the store renews the node's Lease, so that the node cannot fall silent before
+   * something stirs.
+   */
   isKept(nodeName: string): boolean;
 }
 

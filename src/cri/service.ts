@@ -216,7 +216,10 @@ export interface RuntimeService {
    */
   containerEvents?(signal: AbortSignal): AsyncIterable<ContainerEvent>;
 
-  /** Returns the log of a container that has it in memory; undefined for others, and if there is no such container. */
+  /**
+   * Returns the log of a container that has it in memory; undefined for others, and if there is no
+   * such container.
+   */
   memoryLog?(containerId: string): MemoryLog | undefined;
 }
 
@@ -225,7 +228,9 @@ export interface MemoryLog {
   /** The position of the oldest byte that is kept. */
   readonly start: number;
   readonly end: number;
-  /** Returns at most so many bytes from the position on; none at the end. They must not be changed. */
+  /**
+   * Returns at most so many bytes from the position on; none at the end. They must not be changed.
+   */
   read(position: number, length: number): Buffer;
 }
 

@@ -106,8 +106,11 @@ export interface KubeletConfig {
   /** The port in the Node's status. Default: the server's port, or 10250 without a server. */
   readonly advertisedPort?: number;
 
-  /** On a virtual clock: makes heartbeats in the kubelet's place while they say nothing new. Default: the kubelet makes them. */
-  readonly heartbeatKeeper?: HeartbeatKeeper | undefined;
+  /**
+   * On a virtual clock: makes heartbeats in the kubelet's place while they say nothing new.
+   * Default: the kubelet makes them.
+   */
+  readonly heartbeatKeeper?: HeartbeatKeeper;
   /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */
   readonly nodeCheckMs?: number;
   /**
@@ -136,5 +139,8 @@ export interface KubeletConfig {
   readonly containerLogMaxFiles?: number;
 }
 
-/** The topic (see `setPoll` of the clock) that stirs when the node's pods, or its runtime, may have changed. */
+/**
+ * The topic (see `setPoll` of the clock) that stirs when the node's pods, or its runtime, may have
+ * changed.
+ */
 export const kubeletTopic = (nodeName: string): string => `kubelet ${nodeName}`;

@@ -31,7 +31,7 @@ export interface Clock {
   /** Resolves after `delayMs`; rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
   /** For the functions `setPoll`, `pause` and `stir`. Absent: every period is waited for. */
-  readonly polls?: Polls | undefined;
+  readonly polls?: Polls;
 }
 
 /** Periodic work that a clock may leave out while nothing happens. */
@@ -43,25 +43,32 @@ interface Polls {
 }
 
 export interface PollOptions {
-  /** What the work looks at: see `stir`. Default: ANYTHING. */
+  /** The topic that the work looks at: see `stir`. Default: ANYTHING. */
   readonly topic?: string;
-  /** Reports whether the work also depends on the time, so that the next call must not be left out. Default: it does not. */
+  /**
+   * Reports whether the work also depends on the time, so that the next call must not be left out.
+   * Default: it does not.
+   */
   readonly mustRun?: () => boolean;
 }
 
 export interface PauseOptions {
   readonly topic?: string;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
-/** The topic of work that looks at any object of the API. Heartbeats of nodes do not stir it (see storage/mvcc/beats.ts). */
+/**
+ * The topic of work that looks at any object of the API. Heartbeats of nodes do not stir it (see
+ * storage/mvcc/beats.ts).
+ */
 export const ANYTHING = 'anything';
 /** The topic of work that looks at the kinds that the API server has. */
 export const DISCOVERY = 'discovery';
 
 /**
- * As `clock.setInterval`, for work that only looks for changes and does nothing as long as there are none. A lazy VirtualClock leaves calls
- * out until the topic stirs; the calls after that are at the times at which they would have been.
+ * As `clock.setInterval`, for work that only looks for changes and does nothing as long as there
+ * are none. A lazy VirtualClock leaves calls out until the topic stirs; the calls after that are at
+ * the times at which they would have been.
  */
 export function setPoll(
   clock: Clock,
@@ -74,8 +81,9 @@ export function setPoll(
 }
 
 /**
- * As `clock.sleep`, for a loop that looks for changes once a period. A lazy VirtualClock prolongs it by whole periods until the topic stirs,
- * unless that has happened since the monotonic time `since`, at which the loop began to look.
+ * As `clock.sleep`, for a loop that looks for changes once a period. A lazy VirtualClock prolongs
+ * it by whole periods until the topic stirs, unless that has happened since the monotonic time
+ * `since`, at which the loop began to look.
  */
 export function pause(
   clock: Clock,
@@ -104,7 +112,8 @@ export const systemClock: Clock = {
   setTimer(delayMs, callback) {
     checkDelay(delayMs);
     if (delayMs <= 0) {
-      // The platform's shortest timer takes a millisecond, which is long for code that only yields to others.
+      // The platform's shortest timer takes a millisecond, which is long for code that only yields
+      // to others.
       return { cancel: inNextTurn(callback) };
     }
     const deadline = performance.now() + delayMs;
@@ -168,8 +177,8 @@ export interface VirtualClockConfig {
   /** Work that `setPoll` and `pause` repeat is left out while nothing stirs. Default: false. */
   readonly lazy?: boolean;
   /**
-   * Sockets and threads take part: things have settled when the event loop has had no event of them, either. An event of any part of the
-   * process counts. Default: false.
+   * Sockets and threads take part: things have settled when the event loop has had no event of
+   * them, either. An event of any part of the process counts. Default: false.
    */
   readonly sockets?: boolean;
   /**
@@ -179,13 +188,19 @@ export interface VirtualClockConfig {
   readonly settle?: () => Promise<void>;
 }
 
-/** Writes, or other effects, that follow from the time alone. A clock makes up for them when it stops, before timers fire. */
+/**
+ * Writes, or other effects, that follow from the time alone. A clock makes up for them when it
+ * stops, before timers fire.
+ */
 export interface Background {
   /** When the next one is due, on the monotonic scale; infinite if there is none. */
   readonly nextDue: number;
   /** Does all that is due up to `now`. */
   catchUp(now: number): void;
-  /** Reports whether an effect has been read since the last call of this function: then each of them is waited for. */
+  /**
+   * Reports whether an effect has been read since the last call of this function: then each of them
+   * is waited for.
+   */
   takeRead(): boolean;
 }
 
@@ -307,7 +322,10 @@ export class VirtualClock implements Clock {
     this.#start = now - this.#elapsed;
   }
 
-  /** Timers that are set and have a delay (intervals included, those that are left out at present, too). */
+  /**
+   * Timers that are set and have a delay (intervals included, those that are left out at present,
+   * too).
+   */
   get pendingTimers(): number {
     let count = this.#timers.size;
     for (const { dozing } of this.#topics.values()) count += dozing.size;
@@ -343,9 +361,10 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves time forward from timer to timer until `condition` holds. It is called after each instant has settled; after instants at
-   * which there is nothing but background work (heartbeats) only if it has read an effect of that work. Rejects when no timer
-   * is left that could change anything, or when `timeout` (default '24h') of virtual time has gone by.
+   * Moves time forward from timer to timer until `condition` holds. It is called after each instant
+   * has settled; after instants at which there is nothing but background work (heartbeats) only if
+   * it has read an effect of that work. Rejects when no timer is left that could change anything,
+   * or when `timeout` (default '24h') of virtual time has gone by.
    */
   runUntil(
     condition: () => boolean | Promise<boolean>,
@@ -365,9 +384,10 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Resolves when nothing more can happen before time moves: promise chains have run, no callback in a next turn of the event
-   * loop, no timer without delay and no operation outside of the loop is pending (see pending-work.ts), and with `sockets` nothing has
-   * arrived. Not known is what another process is about to send.
+   * Resolves when nothing more can happen before time moves: promise chains have run, no callback
+   * in a next turn of the event loop, no timer without delay and no operation outside of the loop
+   * is pending (see pending-work.ts), and with `sockets` nothing has arrived. Not known is what
+   * another process is about to send.
    */
   async settle(): Promise<void> {
     let idle = 0;
@@ -495,7 +515,10 @@ export class VirtualClock implements Clock {
     return topic;
   }
 
-  /** A poll has been called. It is not called again while nothing has stirred since the call before, and until something does. */
+  /**
+   * A poll has been called. It is not called again while nothing has stirred since the call before,
+   * and until something does.
+   */
   #mayDoze(timer: VirtualTimer, { topic, mustRun }: NonNullable<VirtualTimer['poll']>): void {
     if (topic.stirredAt >= timer.due || mustRun?.() === true) return;
     // Cancelled by its own callback.
@@ -577,7 +600,10 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Returns how many events the process's event loop has handled: what sockets, threads and the thread pool have brought. */
+/**
+ * Returns how many events the process's event loop has handled: what sockets, threads and the
+ * thread pool have brought.
+ */
 function loopEvents(): number {
   return performance.nodeTiming.uvMetricsInfo.events;
 }

@@ -87,7 +87,10 @@ export async function until(
     readonly jitterFactor?: number;
     /** Required with a jitterFactor. */
     readonly random?: Random;
-    /** Returns the topic of which the next action only looks for changes: see `pause` of the clock. Default: it does more. */
+    /**
+     * Returns the topic of which the next action only looks for changes: see `pause` of the clock.
+     * Default: it does more.
+     */
     readonly looksAt?: () => string | undefined;
   },
   action: () => void | Promise<void>,

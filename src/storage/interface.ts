@@ -95,8 +95,8 @@ export type StorageEvent =
       readonly previous?: KeyValue;
       readonly more?: boolean;
       /**
-       * True: there were other writes of the key between `previous` and this one, and `revision` may be later than that of `kv`.
-       * Only beats (see StorageBeats) are published so.
+       * True: there were other writes of the key between `previous` and this one, and `revision`
+       * may be later than that of `kv`. Only beats (see StorageBeats) are published so.
        */
       readonly coalesced?: boolean;
     }
@@ -163,7 +163,9 @@ export interface StorageNow {
 /** A key that is written once a period, with nothing changed but the times in its value. */
 export interface Beat {
   readonly key: string;
-  /** The last two writes: when they were made (milliseconds since the epoch), and with which value. */
+  /**
+   * The last two writes: when they were made (milliseconds since the epoch), and with which value.
+   */
   readonly previous: { readonly value: Uint8Array; readonly at: number };
   readonly latest: {
     readonly value: Uint8Array;
@@ -178,13 +180,19 @@ export interface Beat {
 }
 
 /**
- * Makes writes that follow from the time alone, on a lazy virtual clock. Reads find the same values, revisions and history as if each had been
- * made when it was due. A watch gets the last write of each key when the clock stops; with `observe`, each one when it is due.
+ * Makes writes that follow from the time alone, on a lazy virtual clock. Reads find the same
+ * values, revisions and history as if each had been made when it was due. A watch gets the last
+ * write of each key when the clock stops; with `observe`, each one when it is due.
  */
 export interface StorageBeats {
-  /** Returns a function that ends it. Returns undefined if the key has changed, is observed, or changes by more than its times. */
+  /**
+   * Returns a function that ends it. Returns undefined if the key has changed, is observed, or
+   * changes by more than its times.
+   */
   takeOver(beat: Beat): (() => void) | undefined;
-  /** Releases the keys under the prefix, and takes none over until the returned function is called. */
+  /**
+   * Releases the keys under the prefix, and takes none over until the returned function is called.
+   */
   observe(prefix: string): () => void;
 }
 
@@ -251,8 +259,11 @@ export interface Storage {
    */
   readonly requestProgress?: () => void;
   /** Absent: every write is made by whatever wants it made. */
-  readonly beats?: StorageBeats | undefined;
-  /** How many bytes the database has allocated. Rejects with StorageError. Absent: the engine keeps nothing but memory. */
+  readonly beats?: StorageBeats;
+  /**
+   * How many bytes the database has allocated. Rejects with StorageError. Absent: the engine keeps
+   * nothing but memory.
+   */
   readonly sizeBytes?: () => Promise<number>;
   /** Throws StorageError if writes cannot be served now (for /readyz). */
   health(): Promise<void>;

@@ -106,7 +106,7 @@ describe.each([
         const name = `${begun} ${work.name}`;
         pending.add(name);
         const end = (): void => void pending.delete(name);
-        // What fails has ended, too: a pod may not exist.
+        // A failure is an end, too: a pod may not exist.
         work.run().then(end, end);
       }
       await clock.settle();

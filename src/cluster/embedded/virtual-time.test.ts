@@ -70,7 +70,7 @@ async function revisionOf(cluster: Cluster): Promise<string> {
   return (await cluster.client.resource(pods).list()).metadata.resourceVersion;
 }
 
-/** What observers of a cluster see in half a day. */
+/** Returns everything that observers of a cluster see in half a day. */
 async function observations(mode: Mode): Promise<readonly unknown[]> {
   const cluster = await startCluster({ nodes: 3, clock: 'virtual', heartbeats: mode });
   running.push(cluster);

@@ -44,8 +44,9 @@ export function heartbeatAfter(
 }
 
 /**
- * Returns when a pass has seen the renewal of a lease, on the monotonic scale: the first pass after it. This is for leases that the
- * controller gets late, on a virtual clock that it shares with the nodes.
+ * Returns when a pass has seen the renewal of a lease, on the monotonic scale: the first pass after
+ * it. This is for leases that the controller gets late, on a virtual clock that it shares with the
+ * nodes.
  */
 export function passThatSees(
   renewal: string | undefined,

@@ -68,8 +68,9 @@ export interface NodeLifecycleConfig extends ControllerConfig {
   readonly startupGracePeriodMs?: number;
   readonly evictionRates?: EvictionRates;
   /**
-   * Reports whether a node cannot fall silent without a write to the API. While that is so of all nodes, passes are left out on a lazy
-   * virtual clock. Such nodes have this clock. Default: it is so of no node.
+   * Reports whether a node cannot fall silent without a write to the API. While that is so of all
+   * nodes, passes are left out on a lazy virtual clock. Such nodes have this clock. Default: it is
+   * so of no node.
    */
   readonly isAlive?: (nodeName: string) => boolean;
   /**
@@ -77,7 +78,9 @@ export interface NodeLifecycleConfig extends ControllerConfig {
    * that exist as new, and counts silence from their last report. Default: false.
    */
   readonly takesOver?: boolean;
-  /** Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8. */
+  /**
+   * Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8.
+   */
   readonly workers?: number;
 }
 
@@ -266,7 +269,10 @@ export class NodeLifecycleController implements Controller {
     return heartbeat;
   }
 
-  /** Returns for how long the node has been silent when this controller takes over and sees it for the first time. */
+  /**
+   * Returns for how long the node has been silent when this controller takes over and sees it for
+   * the first time.
+   */
   #silentMs(node: ReadNode, renewal: string | null | undefined): number {
     const { takesOver = false, clock } = this.#config;
     // The lease may become known after the node.

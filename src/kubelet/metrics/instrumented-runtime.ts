@@ -42,7 +42,10 @@ const IMAGE_OPERATIONS: Readonly<Record<keyof ImageService, string>> = {
 /** Sessions last as long as the user wants, so they are counted, but not timed. */
 const SESSIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'port_forward']);
 
-/** Operations after which the runtime may have other pods, containers, images or settings than before. */
+/**
+ * Operations after which the runtime may have other pods, containers, images or settings than
+ * before.
+ */
 const CHANGES: ReadonlySet<string> = new Set([
   'update_runtime_config',
   'run_podsandbox',
@@ -57,7 +60,10 @@ const CHANGES: ReadonlySet<string> = new Set([
   'remove_image',
 ]);
 
-/** Returns the runtime with every call counted. The runtime itself stays as it is. `onChange` is called after each that changes it. */
+/**
+ * Returns the runtime with every call counted. The runtime itself stays as it is. `onChange` is
+ * called after each that changes it.
+ */
 export function instrumentRuntime(
   runtime: Runtime,
   metrics: KubeletMetrics,

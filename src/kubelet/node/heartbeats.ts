@@ -1,6 +1,7 @@
-// When a node's heartbeats are due, and what may make them in its place. Both kinds, the Lease and the unchanged status, are due on a grid
-// of the node's own. Its phase has a fraction of a millisecond, so that on a virtual clock no heartbeat falls on another node's, or
-// on an instant at which something else happens: their order does not depend on whether they are computed later.
+// When a node's heartbeats are due, and what may make them in its place. Both kinds, the Lease and
+// the unchanged status, are due on a grid of the node's own. Its phase has a fraction of a
+// millisecond, so that on a virtual clock no heartbeat falls on another node's, or on an instant at
+// which something else happens: their order does not depend on whether they are computed later.
 
 import type { Clock } from '#machinery/clock.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
@@ -13,16 +14,22 @@ export interface Heartbeat {
   readonly periodMs: number;
 }
 
-/** Makes heartbeats that say nothing new in the place of a kubelet, on a clock on which they can be computed later. */
+/**
+ * Makes heartbeats that say nothing new in the place of a kubelet, on a clock on which they can be
+ * computed later.
+ */
 export interface HeartbeatKeeper {
   /**
-   * Called after each heartbeat. Returns a function that ends it; undefined: the kubelet makes the next one. Once it has ended, for
-   * whatever reason, `onReleased` gets the time of the next heartbeat.
+   * Called after each heartbeat. Returns a function that ends it; undefined: the kubelet makes the
+   * next one. Once it has ended, for whatever reason, `onReleased` gets the time of the next
+   * heartbeat.
    */
   takeOver(heartbeat: Heartbeat, onReleased: (nextDue: number) => void): (() => void) | undefined;
 }
 
-/** A status is due so long before the Lease: too short a time for anything to happen between them. */
+/**
+ * A status is due so long before the Lease: too short a time for anything to happen between them.
+ */
 const STATUS_LEAD_MS = 1 / 2048;
 
 /** The times at which a node's heartbeats are due. */

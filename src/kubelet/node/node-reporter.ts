@@ -38,7 +38,7 @@ export interface NodeReporterConfig {
   readonly reportMs: number;
   readonly leaseDurationSeconds: number;
   /** Absent: the kubelet makes each heartbeat itself. */
-  readonly keeper?: HeartbeatKeeper | undefined;
+  readonly keeper?: HeartbeatKeeper;
   /** Stirs (see `pause` of the clock) when something of the node may have changed. */
   readonly topic: string;
 }
@@ -274,7 +274,10 @@ export class NodeReporter {
     }
   }
 
-  /** Leaves renewals to the keeper, if it can make them. Resolves with the time of the next renewal that it does not make. */
+  /**
+   * Leaves renewals to the keeper, if it can make them. Resolves with the time of the next renewal
+   * that it does not make.
+   */
   #leaveLease(nextDue: number, periodMs: number, signal: AbortSignal): Promise<number> {
     const { keeper, nodeName } = this.#config;
     return new Promise((resolve) => {

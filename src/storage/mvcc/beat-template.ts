@@ -1,6 +1,7 @@
-// The values of a key that is written again and again with nothing changed but the times in it: a Lease, for example. The
-// template is derived from two values and the times at which they were written, and only if it makes the second of them from the
-// first: what else changes is never guessed.
+// The values of a key that is written again and again with nothing changed but the times in it: a
+// Lease, for example. The template is derived from two values and the times at which they were
+// written, and only if it makes the second of them from the first: what else changes is never
+// guessed.
 
 import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
 

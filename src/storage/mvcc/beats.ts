@@ -1,13 +1,13 @@
-// Beats: writes that follow from the time alone, such as the renewals of a node's Lease. On a lazy virtual clock they are not made one
-// by one. They are made up for whenever the clock stops, before anything can read: then the store has the revisions, values and history that it
-// would have had. Of beats whose history has been compacted by then, only the last one of each key is made.
+// Beats: writes that follow from the time alone, such as the renewals of a node's Lease. On a lazy
+// virtual clock they are not made one by one. They are made up for whenever the clock stops, before
+// anything can read: then the store has the revisions, values and history that it would have had.
+// If the history of some beats has been compacted by then, only the last one of each key is made.
 //
 //   takeOver   a component has made two beats, and leaves the rest to the store
-//   released   something else writes the key, or a watcher wants to see each beat when it is due: watchers get the last beat, and the
-//              component goes on
+//   released   something else writes the key, or a watcher wants to see each beat when it is due;
+//              watchers get the last beat, and the component goes on
 
-import type { Background, Clock } from '#machinery/clock.ts';
-import { ANYTHING, stir } from '#machinery/clock.ts';
+import { ANYTHING, type Background, type Clock, stir } from '#machinery/clock.ts';
 import type { Beat, KeyValue, Revision, StorageBeats } from '../interface.ts';
 import { beatTemplate, type BeatTemplate } from './beat-template.ts';
 import type { HistoryKeeper } from './history-keeper.ts';
@@ -74,7 +74,9 @@ export class Beats implements StorageBeats, Background {
     return () => this.#release(source);
   }
 
-  /** A watcher wants to see each beat of the keys under the prefix. Returns a function that ends it. */
+  /**
+   * A watcher wants to see each beat of the keys under the prefix. Returns a function that ends it.
+   */
   observe(prefix: string): () => void {
     this.#observed.set(prefix, (this.#observed.get(prefix) ?? 0) + 1);
     for (const source of this.#sources.values())

@@ -31,7 +31,7 @@ export interface SubscribeOptions {
   readonly progressIntervalMs: number | undefined;
   /** See WatchOptions. */
   readonly progressWanted?: (() => boolean) | undefined;
-  readonly progressTopic?: string | undefined;
+  readonly progressTopic?: string;
   /** When the first progress is sent. Absent: at once. */
   readonly ready?: Promise<unknown>;
 }

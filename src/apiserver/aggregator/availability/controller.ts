@@ -75,7 +75,7 @@ export class AvailabilityController {
     const isRemoteServed = (): boolean => !apiServices.allRemote()[Symbol.iterator]().next().done;
     const resync = (): void => {
       for (const { metadata } of apiServices.allRemote()) this.#queue.add(metadata.name);
-      // What other servers have is not known to change until somebody asks.
+      // Changes of the kinds that other servers have are only seen by asking them.
       if (isRemoteServed()) stir(clock, DISCOVERY);
     };
     this.#resync = setPoll(clock, RESYNC_MS, resync, { mustRun: isRemoteServed });
