@@ -18,8 +18,9 @@ import type { AnonymousRequests } from './filters/authentication.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import type { ComponentHealth } from './kinds/core/component-status.ts';
 import type { NodeConnector } from './node-connector.ts';
-import type { Filter, UserInfo } from './request.ts';
+import type { Filter, Handler, UserInfo } from './request.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
+import type { LocalWebhooks } from './webhooks/client/index.ts';
 
 export interface TlsConfig {
   /** The private key, in PEM. */
@@ -112,6 +113,12 @@ export interface ApiServerConfig {
   readonly authorizer?: Authorizer;
   /** The authorization modes, in order. Default: Node, RBAC. */
   readonly authorizationModes?: readonly AuthorizationMode[];
+  /** Asked after system:masters and before the `authorizationModes`. Default: none. */
+  readonly localAuthorizer?: Authorizer;
+  /** Webhooks that are functions of this process. Default: none. */
+  readonly localWebhooks?: LocalWebhooks;
+  /** Is put around the whole handler chain, to observe or hold requests. Default: nothing. */
+  readonly wrapHandler?: (handler: Handler) => Handler;
   /** Whether anonymous requests are allowed. Default: only for health and version. */
   readonly anonymous?: AnonymousRequests;
   /** How long events are kept, in ms. Default: an hour. */

@@ -8,6 +8,7 @@ import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
+import { DISCOVERY, stir, VirtualClock } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
@@ -114,6 +115,7 @@ export class ApiServer {
       scheme = newDefaultScheme(),
     } = config;
     const { catalog } = this;
+    catalog.onChange(() => stir(clock, DISCOVERY));
     this.#config = config;
     const metrics = new ServerMetrics({ clock, logger, storage, version });
     this.#objects = new InternalClient({ catalog, clock });
@@ -124,11 +126,13 @@ export class ApiServer {
       random,
       certificateMetrics: metrics.webhookCertificates,
       intercept: config.interceptWebhook,
+      ...(config.localWebhooks !== undefined && { local: config.localWebhooks }),
     });
     this.#loopback = createClient(
       createInProcessTransport({
         handler: this.inProcess(API_SERVER_USER),
         userAgent: 'kube-apiserver',
+        latestHeartbeats: clock instanceof VirtualClock,
       }),
     );
     this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });
@@ -140,6 +144,7 @@ export class ApiServer {
       createAuthorizer(config.authorizationModes ?? ['Node', 'RBAC'], {
         roles: this.#roles,
         nodeGraph: this.#nodeGraph.graph,
+        ...(config.localAuthorizer !== undefined && { local: config.localAuthorizer }),
       });
     const authentication = createAuthentication(config, {
       objects: this.#objects,
@@ -213,7 +218,7 @@ export class ApiServer {
     };
     const router = new Router({ services, routes, metrics: metrics.requests });
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
-    this.handler = buildHandlerChain(
+    const handler = buildHandlerChain(
       {
         clock,
         logger,
@@ -226,6 +231,7 @@ export class ApiServer {
       },
       (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
+    this.handler = config.wrapHandler?.(handler) ?? handler;
   }
 
   #installBuiltInKinds(

@@ -12,6 +12,7 @@ import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
+import { addRollingUpdateCommand } from './rolling-update-flags.ts';
 import { readArguments } from './upstream/arguments.ts';
 
 const nodeCount = (text: string): number => {
@@ -406,6 +407,8 @@ Examples:
 }
 
 function addEnvtest(program: Command): void {
+  addRollingUpdateCommand(program);
+
   const envtest = program
     .command('envtest')
     .description(

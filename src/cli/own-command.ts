@@ -38,7 +38,7 @@ function existing(path: string): string | undefined {
 }
 
 const COMMANDS =
-  'up|down|reset|snapshot|compile|apiserver|controller-manager|scheduler|kubelet|proxy|dns|ingress|certs|completion|envtest|version';
+  'up|down|reset|snapshot|compile|apiserver|controller-manager|scheduler|kubelet|proxy|dns|ingress|certs|completion|envtest|rolling-update|version';
 /** The command where a text names it to be typed: in quotes, after a prompt, after `&&` and after a colon. */
 const NAMED = new RegExp(`(?<=['\`]|\\$ |&& |: )cox (?=(?:${COMMANDS})\\b)`, 'g');
 

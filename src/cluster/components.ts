@@ -34,6 +34,7 @@ import type { Simulation } from '#simulation/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
+import type { NodeHeartbeats } from './heartbeats.ts';
 import { KUBELET_PORT, type KubeletPorts, nodeAddressesAt } from './kubelet-ports.ts';
 import type { ClusterNode } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
@@ -96,6 +97,12 @@ export interface ComponentsConfig {
   readonly kubeletPorts?: KubeletPorts;
   /** What pods find in resolv.conf. */
   readonly podDns?: PodDns;
+  /** On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make each of them. */
+  readonly heartbeats?: NodeHeartbeats;
+  /** The components go on from a state: kubelets take over their nodes. Default: false. */
+  readonly resumes?: boolean;
+  /** Nodes whose kubelets start() does not start. Default: none. */
+  readonly stoppedNodes?: ReadonlySet<string>;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }
@@ -177,8 +184,10 @@ export class Components implements RunningComponents {
     if (control !== undefined) this.#startControl(control);
     let started = 0;
     for (const node of nodes) this.#startPolicies(node);
-    await forEachOf(nodes, STARTING_KUBELETS, async (node) => {
-      await this.#startNode(node);
+    const { resumes = false, stoppedNodes } = this.#config;
+    const running = nodes.filter(({ name }) => stoppedNodes?.has(name) !== true);
+    await forEachOf(running, STARTING_KUBELETS, async (node) => {
+      await this.#startNode(node, resumes);
       onNodeStarted?.(++started);
     });
     for (const node of nodes) {
@@ -285,6 +294,12 @@ export class Components implements RunningComponents {
       clusterCidrs: control.podCidrs,
       settings: {
         'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
+        'node-lifecycle': {
+          takesOver: this.#config.resumes ?? false,
+          ...(this.#config.heartbeats !== undefined && {
+            isAlive: (name) => this.#config.heartbeats?.isKept(name) === true,
+          }),
+        },
         ...(control.loadBalancerPool !== undefined && {
           'service-lb': { pool: IpPool.parse(control.loadBalancerPool) },
         }),
@@ -385,7 +400,7 @@ export class Components implements RunningComponents {
     return node;
   }
 
-  async #startNode(node: ClusterNode): Promise<void> {
+  async #startNode(node: ClusterNode, takesOver = false): Promise<void> {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
     const clock = this.#clockOf(`kubelet/${node.name}`);
     const policies = this.#policies.get(node.name);
@@ -396,6 +411,7 @@ export class Components implements RunningComponents {
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
+      takesOver,
       podCIDRs: node.podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
@@ -421,6 +437,7 @@ export class Components implements RunningComponents {
         },
       }),
       ...(node.capacity !== undefined && { capacity: node.capacity }),
+      heartbeatKeeper: node.simulated ? this.#config.heartbeats : undefined,
     });
     this.#kubelets.set(node.name, kubelet);
     this.#watchFaults(node);

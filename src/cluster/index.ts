@@ -9,3 +9,33 @@ export type {
   EtcdOptions,
 } from './embedded/create-cluster.ts';
 export type * from './embedded/handle.ts';
+export type {
+  AccessReviewer,
+  AdmissionCall,
+  AdmissionOptions,
+  AuthorizationOptions,
+  ConversionHandler,
+  InstalledHandler,
+  MutatingHandler,
+  MutationOptions,
+  ValidatingHandler,
+  Webhooks,
+} from './embedded/extensions/index.ts';
+export type {
+  BreakpointCondition,
+  BreakpointOptions,
+  Cause,
+  ChangeRecord,
+  ClusterEvent,
+  Convergence,
+  ConvergeOptions,
+  DeliveryRecord,
+  EventLog,
+  HeldRequest,
+  HistoryEntry,
+  Insight,
+  PendingRequest,
+  PersistentWrite,
+  Relation,
+  RequestRecord,
+} from './embedded/insight/index.ts';

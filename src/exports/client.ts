@@ -22,6 +22,14 @@ export type {
 } from '#client/credentials/index.ts';
 export { defineResource } from '#client/define-resource.ts';
 export type { ResourceDefinition } from '#client/define-resource.ts';
+export { defineCustomResource } from '#client/custom-resource/index.ts';
+export type * from '#client/custom-resource/index.ts';
+export { recreatePods, rollingUpdate, RollingUpdateError } from '#client/rolling-update/index.ts';
+export type {
+  RecreateOptions,
+  RollingUpdateOptions,
+  RollingUpdateResult,
+} from '#client/rolling-update/index.ts';
 export { waitFor } from '#client/wait-for.ts';
 export type { WaitCondition, WaitForOptions } from '#client/wait-for.ts';
 export type * from '#client/client.ts';

@@ -1,5 +1,14 @@
 // `coxswain/testing`: clusters in tests.
 
+export { clusterFixtures, forkedCluster } from '#cluster/embedded/forked-cluster.ts';
+export type {
+  ClusterFixtures,
+  FixtureDefinitions,
+  ForkableOptions,
+  ForkedCluster,
+  ForkHooks,
+  Prepare,
+} from '#cluster/embedded/forked-cluster.ts';
 export { explore } from '#cluster/embedded/explore.ts';
 export type { ExploreOptions } from '#cluster/embedded/explore.ts';
 export type { ExploreContext, ExploreTest } from '#cluster/embedded/explore-context.ts';
@@ -19,6 +28,11 @@ export type {
 export type { Fault, Faults, FaultSelector, FaultVerb } from '#simulation/faults/index.ts';
 export { sharedCluster, withCluster } from '#cluster/embedded/testing.ts';
 export type { SharedCluster, TestHooks } from '#cluster/embedded/testing.ts';
+export { clusterMatchers } from '#cluster/embedded/matchers.ts';
+export type { ClusterMatchers } from '#cluster/embedded/matchers.ts';
+export { formatEvent, formatHistory } from '#cluster/embedded/insight/index.ts';
+export { replayTranscript } from '#cluster/embedded/transcript/index.ts';
+export type { ReplayOptions } from '#cluster/embedded/transcript/index.ts';
 export { VirtualClock } from '#machinery/clock.ts';
 export { SeededRandom } from '#machinery/random.ts';
 export { recordingLogger } from '#machinery/log.ts';

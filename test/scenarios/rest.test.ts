@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { type EmbeddedCluster, startCluster } from '#cluster/index.ts';
-import { WriteCounter } from './write-counter.ts';
+import { WriteCounter } from '#cluster/embedded/transcript/index.ts';
 
 const NAMESPACES = ['one', 'two', 'three', 'four'];
 

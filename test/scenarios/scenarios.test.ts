@@ -5,27 +5,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Session } from './session.ts';
-import { formatStep, parseTranscript } from './transcript.ts';
+import { replayTranscript } from '#cluster/embedded/transcript/index.ts';
 
 const folder = import.meta.dirname;
 const docs = join(folder, '../../docs');
 const update = process.env['UPDATE'] === '1';
 /** A simulated day takes some seconds, and more on a busy machine. */
 const TIMEOUT_MS = 240_000;
-
-async function replay(text: string): Promise<string> {
-  const { steps, end } = parseTranscript(text);
-  const session = new Session();
-  let replayed = '';
-  try {
-    for (const step of steps)
-      replayed += formatStep(step, await session.run(step.command, step.input));
-  } finally {
-    await session.stop();
-  }
-  return replayed + end.map((line) => `${line}\n`).join('');
-}
 
 function compare(path: string, expected: string, actual: string): void {
   if (update && actual !== expected) writeFileSync(path, actual);
@@ -43,7 +29,7 @@ describe('transcripts', () => {
     '%s',
     async (_name, path) => {
       const expected = readFileSync(path, 'utf8');
-      compare(path, expected, await replay(expected));
+      compare(path, expected, await replayTranscript(expected));
     },
     TIMEOUT_MS,
   );
@@ -60,7 +46,7 @@ describe('transcripts in the documentation', () => {
     async (_name, path) => {
       const expected = readFileSync(path, 'utf8');
       const replayed: string[] = [];
-      for (const [text] of expected.matchAll(block)) replayed.push(await replay(text));
+      for (const [text] of expected.matchAll(block)) replayed.push(await replayTranscript(text));
       compare(
         path,
         expected,

@@ -1,5 +1,5 @@
-// Creates the default authorizer of a server: first the privileged group, then the modes of the
-// config.
+// Creates the default authorizer of a server: first the privileged group, then functions of this
+// process, then the modes of the config.
 
 import type { Authorizer } from './authorizer.ts';
 import { alwaysAllow, alwaysDeny, type AuthorizationMode } from './modes.ts';
@@ -13,11 +13,13 @@ import { UnionAuthorizer } from './union.ts';
 export interface AuthorizerSources {
   readonly roles: RoleCache;
   readonly nodeGraph: NodeGraph;
+  /** Asked before the modes. Default: none. */
+  readonly local?: Authorizer;
 }
 
 export function createAuthorizer(
   modes: readonly AuthorizationMode[],
-  { roles, nodeGraph }: AuthorizerSources,
+  { roles, nodeGraph, local }: AuthorizerSources,
 ): Authorizer {
   const authorizerOf = (mode: AuthorizationMode): Authorizer => {
     switch (mode) {
@@ -31,5 +33,9 @@ export function createAuthorizer(
         return alwaysDeny;
     }
   };
-  return new UnionAuthorizer([privilegedAuthorizer, ...modes.map(authorizerOf)]);
+  return new UnionAuthorizer([
+    privilegedAuthorizer,
+    ...(local === undefined ? [] : [local]),
+    ...modes.map(authorizerOf),
+  ]);
 }

@@ -1,4 +1,5 @@
-// `createCluster`: a durable cluster inside a program, with what `cox up` has: a data directory, a port, and real containers where the
+// `createCluster`: a durable cluster inside a program, with what `cox up` has: a data directory, a
+// port, and real containers where the
 // machine has a runtime.
 
 import { systemClock } from '#machinery/clock.ts';
@@ -31,7 +32,10 @@ export interface CreateClusterOptions {
   readonly store?: 'embedded' | 'memory' | 'etcd';
   /** The etcd cluster of the store 'etcd'. */
   readonly etcd?: EtcdOptions;
-  /** The runtime of containers. 'auto': containerd where possible, otherwise host processes. Default: 'simulated'. */
+  /**
+   * The runtime of containers. 'auto': containerd where possible, otherwise host processes.
+   * Default: 'simulated'.
+   */
   readonly runtime?: 'auto' | 'containerd' | 'process' | 'simulated';
   /** The CRI socket of a runtime that runs already. Default: a private containerd. */
   readonly containerRuntimeEndpoint?: string;
@@ -74,7 +78,10 @@ export interface DurableCluster extends ClusterHandle {
   stop(): Promise<void>;
 }
 
-/** Starts a cluster on a data directory, a new one or one that exists. Rejects with an error that says what to do; nothing runs then. */
+/**
+ * Starts a cluster on a data directory, a new one or one that exists. Rejects with an error that
+ * says what to do; nothing runs then.
+ */
 export async function createCluster(options: CreateClusterOptions): Promise<DurableCluster> {
   const {
     port = 6443,

@@ -4,6 +4,7 @@ import type { Agent } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type {
   Client,
@@ -27,6 +28,7 @@ import { systemRandom, type Random } from '#machinery/random.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
 import type { Restart } from '#simulation/index.ts';
 import { Restartable } from '../restartable.ts';
+import { installDefinitions, type Definitions } from './extensions/install.ts';
 import { LocalAgent } from './local-agent.ts';
 import {
   applyManifest,
@@ -67,7 +69,10 @@ export interface LogOptions extends PodOptions {
 export interface RunningController {
   /** The component that it is for faults: its name, or 'NAME#2' for the second one of that name. */
   readonly name: string;
-  /** Resolves when no reconcile is in flight. Rejects with the error that ended the controller. Idempotent. */
+  /**
+   * Resolves when no reconcile is in flight. Rejects with the error that ended the controller.
+   * Idempotent.
+   */
   stop(): Promise<void>;
 }
 
@@ -79,18 +84,30 @@ export interface ClusterHandle<C extends Clock = Clock> {
   readonly url: string | undefined;
   /** Kubeconfig as YAML; undefined without a port. */
   readonly kubeconfig: string | undefined;
-  /** A file with the kubeconfig, readable by this user only; undefined without a port. `startCluster` deletes it when it stops. */
+  /**
+   * A file with the kubeconfig, readable by this user only; undefined without a port.
+   * `startCluster` deletes it when it stops.
+   */
   readonly kubeconfigPath: string | undefined;
   /**
-   * An agent for node:http whose connections go to the API server without a port, unencrypted and as the administrator. Use it with
+   * An agent for node:http whose connections go to the API server without a port, unencrypted and
+   * as the administrator. Use it with
    * any URL that begins with http://.
    */
   readonly agent: Agent;
   /**
-   * Server-side apply of a manifest (YAML text, objects, custom resources included). Returns the objects after it. Rejects with
-   * StatusError; with the reason Conflict if another manager owns a field that would change (see `force`).
+   * Server-side apply of a manifest (YAML text, objects, custom resources included). Returns the
+   * objects after it. Rejects with
+   * StatusError; with the reason Conflict if another manager owns a field that would change (see
+   * `force`).
    */
   apply(manifest: Manifest, options?: ApplyManifestOptions): Promise<readonly KubeObject[]>;
+  /**
+   * Installs CustomResourceDefinitions, and waits until their resources are served: from a file or
+   * folder, YAML text, objects, or resources
+   * of `defineCustomResource`. Objects of other kinds are ignored. Returns the definitions.
+   */
+  install(definitions: Definitions): Promise<readonly KubeObject[]>;
   /** Rejects with StatusError, with the reason NotFound for an object that does not exist. */
   get<T extends KubeObject>(
     type: ResourceType<T>,
@@ -109,8 +126,10 @@ export interface ClusterHandle<C extends Clock = Clock> {
     options?: InNamespace & DeleteOptions,
   ): Promise<void>;
   /**
-   * Waits for a condition: the type of a status condition ('Available', 'Ready', 'Complete'), 'deleted', or a function. The object need
-   * not exist yet. A virtual clock is moved forward until it is met. Returns the object, undefined once it is deleted. Rejects with
+   * Waits for a condition: the type of a status condition ('Available', 'Ready', 'Complete'),
+   * 'deleted', or a function. The object need
+   * not exist yet. A virtual clock is moved forward until it is met. Returns the object, undefined
+   * once it is deleted. Rejects with
    * WaitTimeoutError.
    */
   waitFor<T extends KubeObject>(
@@ -125,9 +144,15 @@ export interface ClusterHandle<C extends Clock = Clock> {
   followLogs(pod: string, options?: LogOptions): Promise<AsyncIterable<Uint8Array>>;
   /** Runs a command in a container. An exit code other than 0 is not an error. */
   exec(pod: string, command: readonly string[], options?: ExecOptions): Promise<ExecResult>;
-  /** Returns a connection to a port of a pod. No port of this machine is opened. Simulated pods do not listen. */
+  /**
+   * Returns a connection to a port of a pod. No port of this machine is opened. Simulated pods do
+   * not listen.
+   */
   portForward(pod: string, port: number, options?: PodOptions): Promise<Duplex>;
-  /** Runs a controller of `coxswain/controller` on the cluster's clock, until it or the cluster is stopped. */
+  /**
+   * Runs a controller of `coxswain/controller` on the cluster's clock, until it or the cluster is
+   * stopped.
+   */
   runController(
     controller: ControllerDefinition,
     options?: Omit<RunControllerOptions, 'client' | 'signal'>,
@@ -136,7 +161,15 @@ export interface ClusterHandle<C extends Clock = Clock> {
   stop(): Promise<void>;
 }
 
-export type { ApplyManifestOptions, ExecOptions, ExecResult, Manifest, PodOptions, Readable };
+export type {
+  ApplyManifestOptions,
+  Definitions,
+  ExecOptions,
+  ExecResult,
+  Manifest,
+  PodOptions,
+  Readable,
+};
 
 export interface HandleConfig<C extends Clock> {
   readonly client: Client;
@@ -147,8 +180,11 @@ export interface HandleConfig<C extends Clock> {
   readonly random?: Random;
   readonly logger?: Logger;
   connect(): Duplex;
-  /** Returns the client of an own controller, by which faults tell its requests apart. Default: `client`. */
-  readonly clientOfController?: (name: string) => Client;
+  /**
+   * Returns the client of an own controller, by which faults tell its requests apart (`component`)
+   * and managed fields name it (`userAgent`). Default: `client`.
+   */
+  readonly clientOfController?: (component: string, userAgent: string) => Client;
   /** Returns the clock of an own controller. Default: `clock`. */
   readonly clockOfController?: (name: string) => Clock;
   /** Called with a controller that runs, and how it is started again. Returns what is called when it has stopped. */
@@ -182,7 +218,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   };
 
-  return {
+  const handle: ClusterHandle<C> = {
     client,
     clock,
     url: config.url,
@@ -190,6 +226,15 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     kubeconfigPath: config.kubeconfigPath,
     agent,
     apply: (manifest, options) => applyManifest(client, kinds, manifest, options),
+    install: (definitions) =>
+      installDefinitions(
+        {
+          apply: (objects) =>
+            handle.apply(objects, { fieldManager: 'coxswain-install', force: true }),
+          established: (name) => handle.waitFor(customResourceDefinitions, name, 'Established'),
+        },
+        definitions,
+      ),
     get: (type, name, { namespace, ...options } = {}) =>
       scoped(client, type, namespace ?? 'default').get(name, options),
     async list(type, { namespace = '', ...options } = {}) {
@@ -220,11 +265,11 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     exec: (pod, command, options) => moving(execInPod({ clock, agent }, pod, command, options)),
     portForward: (pod, port, options) => connectToPod({ clock, agent }, pod, port, options),
     runController(definition, options = {}) {
-      const own = new AbortController();
-      const signal = AbortSignal.any([stopping.signal, own.signal]);
+      const ending = new AbortController();
+      const signal = AbortSignal.any([stopping.signal, ending.signal]);
       const name = instanceName(definition.name, instances);
       const ownClock = config.clockOfController?.(name) ?? clock;
-      const ownClient = config.clientOfController?.(name) ?? client;
+      const ownClient = config.clientOfController?.(name, definition.name) ?? client;
       const component = new Restartable((until) =>
         runController(definition, {
           clock: ownClock,
@@ -243,7 +288,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
         name,
         async stop() {
           controllers.delete(controller);
-          own.abort(new Error('the controller is stopped'));
+          ending.abort(new Error('the controller is stopped'));
           await moving(run);
           forget?.();
         },
@@ -253,6 +298,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     },
     stop: () => (stopped ??= stop()),
   };
+  return handle;
 }
 
 /** Returns 'NAME', or 'NAME#2' for the second controller of that name. */

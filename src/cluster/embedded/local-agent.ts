@@ -1,9 +1,13 @@
-// An agent for node:http whose connections go to the API server in this process, so that other client libraries need no port.
+// An agent for node:http whose connections go to the API server in this process, so that other
+// client libraries need no port.
 
 import { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Methods of sockets that node:http and client libraries call. A connection inside the process has no use for them. */
+/**
+ * Methods of sockets that node:http and client libraries call. A connection inside the process has
+ * no use for them.
+ */
 const SOCKET_METHODS = ['setKeepAlive', 'setNoDelay', 'setTimeout', 'ref', 'unref'] as const;
 
 export class LocalAgent extends Agent {

@@ -1,4 +1,5 @@
-// Applies manifests: YAML text or objects of any kinds that the server has, custom resources included.
+// Applies manifests: YAML text or objects of any kinds that the server has, custom resources
+// included.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
@@ -16,7 +17,10 @@ export interface ApplyManifestOptions {
   readonly namespace?: string;
   /** The manager that owns the applied fields. Default: 'coxswain'. */
   readonly fieldManager?: string;
-  /** Takes over fields that other managers own. Default: false, and a conflict is a StatusError with the reason Conflict. */
+  /**
+   * Takes over fields that other managers own. Default: false, and a conflict is a StatusError with
+   * the reason Conflict.
+   */
   readonly force?: boolean;
 }
 
@@ -54,7 +58,10 @@ export class ServedKinds {
   }
 }
 
-/** Returns the objects of a manifest. Throws YamlError, and TypeError for a document that is not an object. */
+/**
+ * Returns the objects of a manifest. Throws YamlError, and TypeError for a document that is not an
+ * object.
+ */
 function objectsIn(manifest: Manifest): readonly KubeObject[] {
   const documents: readonly unknown[] =
     typeof manifest === 'string'
@@ -78,7 +85,8 @@ function objectsIn(manifest: Manifest): readonly KubeObject[] {
 }
 
 /**
- * Server-side apply of each object, in order; an object with `generateName` and no name is created. Resolves with the objects after that.
+ * Server-side apply of each object, in order; an object with `generateName` and no name is created.
+ * Resolves with the objects after that.
  * Rejects with StatusError; the objects before the one that failed stay applied.
  */
 export async function applyManifest(

@@ -38,7 +38,10 @@ export interface ExecResult {
 /** The server's name in URLs. It is never resolved: connections come from the agent. */
 const ORIGIN = 'http://coxswain';
 
-/** Runs a command and resolves with its output. An exit code other than 0 is not an error. Rejects with StatusError. */
+/**
+ * Runs a command and resolves with its output. An exit code other than 0 is not an error. Rejects
+ * with StatusError.
+ */
 export async function execInPod(
   access: StreamAccess,
   pod: string,
@@ -78,7 +81,10 @@ function readable(stdin: ExecOptions['stdin']): Readable | undefined {
   return Readable.from([Buffer.from(stdin)]);
 }
 
-/** Returns one connection to a port of the pod. The connection is destroyed with the error if the port cannot be reached. */
+/**
+ * Returns one connection to a port of the pod. The connection is destroyed with the error if the
+ * port cannot be reached.
+ */
 export async function connectToPod(
   access: StreamAccess,
   pod: string,
@@ -95,7 +101,8 @@ export async function connectToPod(
   const [inner, far] = duplexPair();
   middle.pipe(inner);
   inner.pipe(middle, { end: false });
-  // When the pod has no more to say, the connection is over, as for kubectl. Only the outcome tells a failure from an end.
+  // When the pod has no more to say, the connection is over, as for kubectl. Only the outcome tells
+  // a failure from an end.
   inner.once('end', () => {
     middle.unpipe(inner).resume();
     inner.end();

@@ -1,10 +1,14 @@
-// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes, without a port unless asked.
+// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes,
+// without a port unless asked.
 
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LocalAuthorizer } from '#apiserver/authorization/local-authorizer.ts';
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
+import { LocalWebhooks } from '#apiserver/webhooks/client/index.ts';
+import type { Client } from '#client/client.ts';
 import { selectControllers } from '#controllers/index.ts';
 import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
 import {
@@ -15,8 +19,7 @@ import {
 } from '#dns/index.ts';
 import type { DnsRecordType, Resolved } from '#dns/resolved.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
-import { SeededRandom, systemRandom } from '#machinery/random.ts';
-import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
+import { SeededRandom, systemRandom, type Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import {
   HistoryHash,
@@ -26,8 +29,8 @@ import {
   TEST_COMPONENT,
   type Faults,
 } from '#simulation/index.ts';
-import { createMemoryStorage } from '#storage/memory/index.ts';
-import { ADMIN_USER, Cluster } from '../cluster.ts';
+import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
+import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
 import {
@@ -37,12 +40,25 @@ import {
   parsePodRange,
   parseServiceRanges,
 } from '../network-ranges.ts';
-import type { ClusterNode } from '../nodes.ts';
 import { Pki } from '../pki.ts';
+import {
+  Awakening,
+  type ClusterState,
+  forkable,
+  type Incarnation,
+  LazyNode,
+  notForkable,
+  type Revive,
+  WakingClock,
+} from './forks/index.ts';
+import type { Forking } from './forks/forking.ts';
+import { makeWebhooks, type Webhooks } from './extensions/index.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
+import { makeInsight, type Insight } from './insight/index.ts';
 import {
   openRecording,
   readRecording,
+  type Recording,
   type ReplayedRequest,
   replayRecording,
 } from './recording.ts';
@@ -52,11 +68,26 @@ export interface StartClusterOptions {
   readonly nodes?: number;
   /** 'virtual': time moves only by `clock.advance`. Default: 'real'. */
   readonly clock?: 'real' | 'virtual';
-  /** The time at which a virtual clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
+  /**
+   * The time at which a virtual clock starts, in milliseconds since the epoch. Default: the
+   * beginning of 2026.
+   */
   readonly startMs?: number;
-  /** The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock, otherwise random. */
+  /**
+   * On a virtual clock: 'lazy' computes heartbeats of nodes when the clock stops, and leaves out
+   * periodic work that would find nothing new; 'eager' does all of it when it is due. Clients see
+   * the same. Default: 'lazy'.
+   */
+  readonly heartbeats?: 'lazy' | 'eager';
+  /**
+   * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
+   * otherwise random.
+   */
   readonly seed?: string | number;
-  /** Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free one. Default: no port. */
+  /**
+   * Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free
+   * one. Default: no port.
+   */
   readonly port?: number;
   /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
@@ -64,15 +95,25 @@ export interface StartClusterOptions {
   readonly serviceCidr?: string;
   /** A KubeSchedulerConfiguration (v1) as an object. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
-  /** Plugins that the configuration can name, beside the built-in ones (docs/writing-a-scheduler-plugin.md). */
+  /**
+   * Plugins that the configuration can name, beside the built-in ones
+   * (docs/writing-a-scheduler-plugin.md).
+   */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default: stable ones. */
+  /**
+   * Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1':
+   * 'true' }`. Default: stable ones.
+   */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all. */
+  /**
+   * Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all.
+   */
   readonly controllers?: readonly string[];
   /**
-   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also listens on 127.0.0.1 (0: any port that is
-   * free). Names outside of the cluster are resolved only by servers that the ConfigMap `cluster-dns` names. Default: none.
+   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also
+   * listens on 127.0.0.1 (0: any port that is
+   * free). Names outside of the cluster are resolved only by servers that the ConfigMap
+   * `cluster-dns` names. Default: none.
    */
   readonly dns?: boolean;
   readonly dnsPort?: number;
@@ -87,19 +128,26 @@ export interface StartClusterOptions {
   readonly controlPlanes?: number;
   /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
   readonly hashHistory?: boolean;
-  /**
-   * Records the requests of clients that come by the port or the agent in this file, which is created. Watches, exec and port-forward are
-   * not recorded. The file has no credentials, but the bodies of the requests.
-   */
-  readonly recordTo?: string;
   /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
   readonly onHistory?: (line: string) => void;
+  /**
+   * Records the requests of clients that come by the port or the agent in this file, which is
+   * created. Watches, exec and port-forward are not recorded. The file has no credentials, but the
+   * bodies of the requests. Forks record nothing.
+   */
+  readonly recordTo?: string;
+  /**
+   * Records everything from the start, for `events` and `history`. Default: nothing is recorded
+   * until `events` is called.
+   */
+  readonly insight?: boolean;
   /** Default: nothing is logged. */
   readonly logger?: Logger;
 }
 
 /** A cluster of `startCluster`. */
-export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<C> {
+export interface EmbeddedCluster<C extends Clock = Clock>
+  extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>>, Insight {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
   /** Faults, each in one line: docs/faults.md. */
@@ -110,17 +158,31 @@ export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<
    */
   historyHash(): string;
   /**
-   * Sends the requests of a recording (`recordTo`) in their order, as their users, each at its time after the beginning. Returns their status
-   * codes. Throws TypeError for a file that is none, and without a virtual clock.
+   * Sends the requests of a recording (`recordTo`) in their order, as their users, each at its time
+   * after the beginning. Returns their status codes. Throws TypeError for a file that is none, and
+   * without a virtual clock.
    */
   replay(recording: string): Promise<readonly ReplayedRequest[]>;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
-  /** Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep running. Idempotent. */
+  /** Handlers of admission, conversion and authorization as plain functions. */
+  readonly webhooks: Webhooks;
+  /**
+   * Returns a client whose requests are made by another user, who may do what RBAC permits:
+   * `clientOf({ name: 'alice' })`.
+   */
+  clientOf(user: { readonly name: string; readonly groups?: readonly string[] }): Client;
+  /**
+   * Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep
+   * running. Idempotent.
+   */
   stopNode(name: string): Promise<void>;
   /** Starts the kubelet of a stopped node again. It finds the containers that run. Idempotent. */
   startNode(name: string): Promise<void>;
 }
+
+/** A cluster with a virtual clock. */
+export type ForkableCluster = EmbeddedCluster<VirtualClock>;
 
 const NODE_CAPACITY = {
   cpu: '4',
@@ -131,49 +193,162 @@ const NODE_CAPACITY = {
 
 export async function startCluster(
   options: StartClusterOptions & { readonly clock: 'virtual' },
-): Promise<EmbeddedCluster<VirtualClock>>;
+): Promise<ForkableCluster>;
 export async function startCluster(options?: StartClusterOptions): Promise<EmbeddedCluster>;
 export async function startCluster(options: StartClusterOptions = {}): Promise<EmbeddedCluster> {
   const virtual = options.clock === 'virtual';
-  const clock = virtual ? new VirtualClock({ start: options.startMs }) : systemClock;
+  const clock = virtual
+    ? new WakingClock({
+        start: options.startMs,
+        lazy: options.heartbeats !== 'eager',
+        sockets: options.port !== undefined || options.dnsPort !== undefined,
+      })
+    : systemClock;
   const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
+  const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
+  const setup = prepare(options, { clock, random, pki });
+  // Certificates take their time, but none of a virtual clock's.
+  const cluster = await Cluster.make(setup.config);
+  joinSimulation(setup, cluster);
+  await setup.moving(cluster.begin());
+  const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
+  const incarnation = embed(options, setup, cluster, access);
+  if (!(clock instanceof WakingClock)) return { ...incarnation.handle, ...notForkable('real') };
+  if (pki !== undefined || options.dnsPort !== undefined)
+    return { ...incarnation.handle, ...notForkable('port') };
+  const revive: Revive = (state, own) => resume(options, state, own);
+  return forkable({
+    running: incarnation,
+    clock,
+    revive,
+    firstRevision: setup.memory.freeze().revision,
+  });
+}
+
+/** Makes the cluster of a state on a clock that shows the time of the state. It begins when it is needed. */
+function resume(
+  options: StartClusterOptions,
+  state: ClusterState,
+  clock: WakingClock,
+): Incarnation {
+  const random = SeededRandom.fromState(state.random);
+  const setup = prepare(options, { clock, random, pki: undefined, state });
+  const awakening = new Awakening(clock, state.readOnlyAt, {
+    beginServer: () => cluster.beginServer(),
+    beginComponents: () => cluster.beginComponents(),
+  });
+  const cluster = Cluster.withoutPort({
+    ...setup.config,
+    resume: {
+      beforeRequest: (method, path) => awakening.beforeRequest(method, path),
+      stoppedNodes: state.stoppedNodes,
+    },
+  });
+  joinSimulation(setup, cluster);
+  if (state.readOnlyAt === undefined) clock.beforeMove = () => awakening.all();
+  return embed(options, setup, cluster, undefined, awakening);
+}
+
+/** Makes the parts that are no components known to faults. */
+function joinSimulation({ simulation }: Setup, cluster: Cluster): void {
+  simulation.register(TEST_COMPONENT);
+  simulation.register(SERVER_COMPONENT);
+  simulation.useClient(cluster.client);
+}
+
+interface Origin {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly pki: Pki | undefined;
+  /** The state that the cluster goes on from. Absent: it is new. */
+  readonly state?: ClusterState;
+}
+
+interface Setup extends Origin {
+  readonly logger: Logger;
+  readonly memory: MemoryStorage;
+  readonly insight: Insight;
+  closeInsight(): void;
+  /** The parts of the API server that are functions of the program. */
+  readonly inProcess: {
+    readonly localWebhooks: LocalWebhooks;
+    readonly localAuthorizer: LocalAuthorizer;
+  };
+  readonly simulation: Simulation;
+  readonly history: HistoryHash | undefined;
+  readonly recording: Recording | undefined;
+  readonly nodes: readonly LazyNode[];
+  /** The directory of the cluster's files, which is made when there is one. */
+  readonly filesDir: string;
+  readonly config: ClusterConfig;
+  /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
+  moving<T>(promise: Promise<T>): Promise<T>;
+}
+
+/** Makes everything that a cluster consists of, and starts nothing. */
+function prepare(options: StartClusterOptions, origin: Origin): Setup {
+  const { clock, random, pki, state } = origin;
   const logger = options.logger ?? silentLogger;
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
-  // Made when a container writes its first line. The name does not depend on the seed: two clusters may have the same one.
+  // The name does not depend on the seed: two clusters may have the same one.
   const filesDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
   const nodeCount = options.nodes ?? 1;
   const podRange =
     options.podCidr === undefined
       ? defaultPodRange(nodeCount)
       : parsePodRange('podCidr', options.podCidr);
-  const nodes = Array.from({ length: nodeCount }, (_, index): ClusterNode => {
+  const nodes = Array.from({ length: nodeCount }, (_, index): LazyNode => {
     const name = `node-${index + 1}`;
     const podCidrs = nodeRanges(podRange, index);
-    return {
-      name,
-      runtime: createSimulatedRuntime({
-        clock,
-        random: random.derive(`runtime/${name}`),
-        podCidr: podCidrs[0],
-      }),
-      simulated: true,
-      podCidrs,
-      podLogsDir: join(filesDir, 'logs', name),
-      addresses: [
-        {
-          type: 'InternalIP',
-          address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}`,
-        },
-        { type: 'Hostname', address: name },
-      ],
-      capacity: options.nodeCapacity ?? NODE_CAPACITY,
+    const runtime = {
+      clock,
+      random: random.derive(`runtime/${name}`),
+      podCidr: podCidrs[0],
+      memoryLogs: true,
     };
+    return new LazyNode(
+      {
+        name,
+        podCidrs,
+        addresses: [
+          {
+            type: 'InternalIP',
+            address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}`,
+          },
+          { type: 'Hostname', address: name },
+        ],
+        capacity: options.nodeCapacity ?? NODE_CAPACITY,
+      },
+      runtime,
+      state?.nodes[index],
+    );
   });
-  const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
+  const memory = createMemoryStorage({
+    clock,
+    logger,
+    ...(state !== undefined && { state: state.storage }),
+  });
+  const {
+    insight,
+    wrapHandler,
+    close: closeInsight,
+  } = makeInsight({
+    clock,
+    storage: memory,
+    record: options.insight ?? false,
+  });
+  const inProcess = {
+    localWebhooks: state?.localWebhooks.copy() ?? new LocalWebhooks(),
+    localAuthorizer: state?.localAuthorizer.copy() ?? new LocalAuthorizer(),
+    wrapHandler,
+  };
   const history =
     options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
-  const recording = options.recordTo === undefined ? undefined : openRecording(options.recordTo);
+  const recording =
+    options.recordTo === undefined || state !== undefined
+      ? undefined
+      : openRecording(options.recordTo);
   const observers = [
     ...(recording === undefined ? [] : [recorder(clock, (request) => recording.add(request))]),
     ...(history === undefined ? [] : [history.filter]),
@@ -182,19 +357,19 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     observe: (next) => observers.reduce((handler, observer) => observer(handler), next),
     clock,
     random: random.derive('faults'),
-    storage: createMemoryStorage({ clock, logger }),
+    storage: memory,
     onError: (error) => logger.error('fault: a component was not started again', { err: error }),
   });
   const { controlPlanes = 1 } = options;
   if (!Number.isSafeInteger(controlPlanes) || controlPlanes < 1 || controlPlanes > 9)
     throw new RangeError(`controlPlanes must be from 1 to 9, not ${controlPlanes}`);
-  // Certificates take their time, but none of a virtual clock's.
-  const cluster = await Cluster.make({
+  const config: ClusterConfig = {
     clock,
     random,
     logger,
     storage: simulation.storage,
     simulation,
+    inProcess,
     controlPlanes,
     leaderElect: controlPlanes > 1,
     ...(pki !== undefined && {
@@ -212,16 +387,55 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     schedulerPlugins: options.schedulerPlugins,
     ...(options.clusterDomain !== undefined && { clusterDomain: options.clusterDomain }),
     ...(options.dns === true && { dns: dnsSettings(options, serviceCidr) }),
-  });
-  /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
+  };
   const moving = <T>(promise: Promise<T>): Promise<T> =>
-    virtual ? advancing(clock as VirtualClock, promise) : promise;
-  simulation.register(TEST_COMPONENT);
-  simulation.register(SERVER_COMPONENT);
-  simulation.useClient(cluster.client);
-  await moving(cluster.begin());
+    clock instanceof VirtualClock ? advancing(clock, promise) : promise;
+  return {
+    ...origin,
+    logger,
+    memory,
+    insight,
+    closeInsight,
+    inProcess,
+    simulation,
+    history,
+    recording,
+    nodes,
+    filesDir,
+    config,
+    moving,
+  };
+}
 
-  const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
+interface EmbeddedIncarnation extends Incarnation {
+  readonly handle: Omit<EmbeddedCluster, keyof Forking<never>> & {
+    readonly [SIMULATION]: Simulation;
+  };
+}
+
+/** Makes the handle of a cluster. */
+function embed(
+  options: StartClusterOptions,
+  {
+    clock,
+    random,
+    logger,
+    memory,
+    insight,
+    closeInsight,
+    inProcess,
+    simulation,
+    history,
+    recording,
+    nodes,
+    filesDir,
+    moving,
+    state,
+  }: Setup,
+  cluster: Cluster,
+  access: KubeconfigEntry | undefined,
+  awakening?: Awakening,
+): EmbeddedIncarnation {
   const kubeconfigPath = access && join(filesDir, 'kubeconfig');
   const removeFiles = (): void => rmSync(filesDir, { recursive: true, force: true });
   if (access !== undefined) {
@@ -229,6 +443,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     // The file has a key: a process that ends without stop() deletes it, too.
     process.once('exit', removeFiles);
   }
+  const stoppedNodes = new Set(state?.stoppedNodes);
   const handle = makeHandle({
     client: cluster.client,
     clock,
@@ -238,7 +453,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     random: random.derive('embedding'),
     logger,
     connect: () => cluster.connect(),
-    clientOfController: (name) => cluster.clientOfController(name),
+    clientOfController: (component, userAgent) => cluster.clientOfController(component, userAgent),
     clockOfController: (name) => simulation.clockOf(name, clock),
     registerController: (name, restart) => simulation.register(name, restart),
     moving,
@@ -246,6 +461,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
       // Requests that a fault holds back would keep components from stopping.
       simulation.faults.endAll();
       try {
+        closeInsight();
         await moving(cluster.stop());
       } finally {
         recording?.close();
@@ -254,41 +470,71 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
       }
     },
   });
-  const embedded: EmbeddedCluster = {
-    ...handle,
-    faults: simulation.faults,
-    replay: async (path) => {
-      if (!(clock instanceof VirtualClock))
-        throw new TypeError("a recording is replayed on virtual time: start with clock: 'virtual'");
-      return replayRecording(readRecording(path), {
-        clock,
-        connect: (user) => cluster.connectAs(user),
-      });
+  return {
+    handle: {
+      ...handle,
+      ...insight,
+      webhooks: makeWebhooks({
+        client: cluster.client,
+        local: inProcess.localWebhooks,
+        authorizer: inProcess.localAuthorizer,
+      }),
+      clientOf: ({ name, groups = [] }) => cluster.clientOf({ name, groups }, 'coxswain'),
+      [SIMULATION]: simulation,
+      faults: simulation.faults,
+      replay: async (path) => {
+        if (!(clock instanceof VirtualClock))
+          throw new TypeError(
+            "a recording is replayed on virtual time: start with clock: 'virtual'",
+          );
+        return replayRecording(readRecording(path), {
+          clock,
+          connect: (user) => cluster.connectAs(user),
+        });
+      },
+      historyHash: () => {
+        if (history === undefined)
+          throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
+        return history.digest();
+      },
+      dnsPort: cluster.dns?.addresses[0]?.port,
+      resolve: async (name, type) => {
+        await awakening?.all();
+        if (cluster.dns === undefined)
+          throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
+        return resolveWith(cluster.dns, name, type);
+      },
+      stopNode: async (name) => {
+        await awakening?.all();
+        await moving(cluster.stopNode(name));
+        stoppedNodes.add(name);
+      },
+      startNode: async (name) => {
+        await awakening?.all();
+        await moving(cluster.startNode(name));
+        stoppedNodes.delete(name);
+      },
     },
-    historyHash: () => {
-      if (history === undefined)
-        throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
-      return history.digest();
-    },
-    dnsPort: cluster.dns?.addresses[0]?.port,
-    resolve: async (name, type) => {
-      if (cluster.dns === undefined)
-        throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
-      return resolveWith(cluster.dns, name, type);
-    },
-    stopNode: (name) => moving(cluster.stopNode(name)),
-    startNode: (name) => moving(cluster.startNode(name)),
+    freeze: () => ({
+      now: clock.now(),
+      storage: memory.freeze(),
+      localWebhooks: inProcess.localWebhooks.copy(),
+      localAuthorizer: inProcess.localAuthorizer.copy(),
+      nodes: nodes.map((node) => node.freeze()),
+      random: (random as SeededRandom).state(),
+      stoppedNodes: new Set(stoppedNodes),
+      readOnlyAt: state?.readOnlyAt,
+    }),
+    awake: () => awakening?.all() ?? Promise.resolve(),
   };
-  simulations.set(embedded, simulation);
-  return embedded;
 }
 
-/** The seams of each cluster, which are no part of its public surface. */
-const simulations = new WeakMap<EmbeddedCluster, Simulation>();
+/** The seams of a cluster, which are no part of its public surface. */
+const SIMULATION = Symbol('coxswain.simulation');
 
 /** Throws TypeError for a cluster that `startCluster` has not started. */
 export function simulationOf(cluster: EmbeddedCluster): Simulation {
-  const simulation = simulations.get(cluster);
+  const simulation = (cluster as { readonly [SIMULATION]?: Simulation })[SIMULATION];
   if (simulation === undefined) throw new TypeError('this cluster is none of startCluster');
   return simulation;
 }
@@ -328,7 +574,10 @@ function dnsSettings(
   };
 }
 
-/** Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on the clock too. */
+/**
+ * Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on
+ * the clock too.
+ */
 async function advancing<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   const state = { settled: false };
   const settle = (): void => {

@@ -3,7 +3,10 @@
 import type { VirtualClock } from '#machinery/clock.ts';
 import { startCluster, type EmbeddedCluster, type StartClusterOptions } from './start-cluster.ts';
 
-/** The hooks of a test runner: those of vitest, jest and mocha, and `before`, `after` of node:test under these names. */
+/**
+ * The hooks of a test runner: those of vitest, jest and mocha, and `before`, `after` of node:test
+ * under these names.
+ */
 export interface TestHooks {
   beforeAll(start: () => Promise<void>): unknown;
   afterAll(stop: () => Promise<void>): unknown;
@@ -13,7 +16,10 @@ export interface TestHooks {
 export interface SharedCluster<Cluster> {
   /** Throws before the hook has run. */
   readonly cluster: Cluster;
-  /** Returns the name of a new namespace, which exists. Tests that keep to their own do not disturb each other. */
+  /**
+   * Returns the name of a new namespace, which exists. Tests that keep to their own do not disturb
+   * each other.
+   */
   namespace(prefix?: string): Promise<string>;
 }
 
@@ -40,7 +46,10 @@ export async function withCluster<T>(
   }
 }
 
-/** Starts one cluster before the tests of a file or suite, and stops it after them: `sharedCluster({ beforeAll, afterAll }, { nodes: 2 })`. */
+/**
+ * Starts one cluster before the tests of a file or suite, and stops it after them: `sharedCluster({
+ * beforeAll, afterAll }, { nodes: 2 })`.
+ */
 export function sharedCluster(
   hooks: TestHooks,
   options: Virtual,

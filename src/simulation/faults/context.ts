@@ -86,6 +86,9 @@ export class FaultContext {
   register(description: string): ActiveFault {
     const fault = new ActiveFault(description, (ended) => this.active.delete(ended));
     this.active.add(fault);
+    // A heartbeat that the store computes would not meet the fault.
+    const observed = this.config.storage.beats?.observe('/');
+    if (observed !== undefined) fault.onEnd(observed);
     return fault;
   }
 

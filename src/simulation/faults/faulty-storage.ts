@@ -9,6 +9,7 @@ import type {
   ListResult,
   Revision,
   Storage,
+  StorageBeats,
   StorageEvent,
   StorageIndex,
   StorageNow,
@@ -36,10 +37,12 @@ export class FaultyStorage implements Storage {
   readonly now?: StorageNow;
   readonly requestProgress?: () => void;
   readonly sizeBytes?: () => Promise<number>;
+  readonly beats?: StorageBeats;
 
   constructor(storage: Storage) {
     this.#storage = storage;
-    const { now, requestProgress, sizeBytes } = storage;
+    const { now, requestProgress, sizeBytes, beats } = storage;
+    if (beats !== undefined) this.beats = beats;
     if (now !== undefined) this.now = now;
     if (requestProgress !== undefined) this.requestProgress = () => requestProgress.call(storage);
     if (sizeBytes !== undefined) this.sizeBytes = () => sizeBytes.call(storage);

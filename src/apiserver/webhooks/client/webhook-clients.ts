@@ -21,6 +21,7 @@ import {
 import { WebhookCallError } from './errors.ts';
 import { parseResponse, retryAfter } from './response.ts';
 import { ResponseBodyError, ResponseTooLargeError, send, type WebhookResponse } from './send.ts';
+import type { LocalWebhooks } from './local-webhooks.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
 import { describeTransportError } from './transport-errors.ts';
 
@@ -41,6 +42,8 @@ export interface WebhookClientsConfig {
   readonly certificateMetrics?: CertificateMetrics;
   /** Awaited before each call, within its time limit. Default: nothing is. */
   readonly intercept?: (name: string, signal: AbortSignal) => Promise<void> | undefined;
+  /** Webhooks that are functions of this process. Default: none. */
+  readonly local?: LocalWebhooks;
 }
 
 export interface CallOptions {
@@ -209,13 +212,13 @@ function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget
 /** One attempt: a request, and its redirects. */
 class Exchange {
   method: 'POST' | 'GET' = 'POST';
-  readonly #config: Pick<WebhookClientsConfig, 'clock' | 'certificateMetrics'>;
+  readonly #config: Pick<WebhookClientsConfig, 'clock' | 'certificateMetrics' | 'local'>;
   readonly #agent: WebhookAgent;
   readonly #maxResponseBytes: number;
   readonly #signal: AbortSignal;
 
   constructor(
-    config: Pick<WebhookClientsConfig, 'clock' | 'certificateMetrics'>,
+    config: Pick<WebhookClientsConfig, 'clock' | 'certificateMetrics' | 'local'>,
     agent: WebhookAgent,
     maxResponseBytes: number,
     signal: AbortSignal,
@@ -254,7 +257,13 @@ class Exchange {
   }
 
   async #send(place: Place, query: string, body: Buffer | undefined): Promise<WebhookResponse> {
+    const { local } = this.#config;
     try {
+      if (local?.serves(place.host) === true)
+        return await local.send(place.host, body ?? Buffer.alloc(0), {
+          maxResponseBytes: this.#maxResponseBytes,
+          signal: this.#signal,
+        });
       return await send({
         agent: this.#agent,
         method: this.method,

@@ -1,23 +1,15 @@
 // Transcripts: requests to a cluster, and its answers. A file is a list of steps, each
 //
-//
-//
 //   # why
-//
 //   command arguments
-//
 //   input lines, if any
-//
 //   ----
-//
 //   the answer, up to a blank line
-//
-//
 //
 // Running one produces the same text with the current answers, so that one diff shows all changes.
 
 export interface Step {
-  /** The comments and blank lines before the command. */
+  /** The lines before the command: comments and blank lines. */
   readonly preamble: readonly string[];
   readonly command: string;
   readonly input: string;
@@ -25,7 +17,7 @@ export interface Step {
 
 export interface Transcript {
   readonly steps: readonly Step[];
-  /** The comments and blank lines after the last step. */
+  /** The lines after the last step. */
   readonly end: readonly string[];
 }
 

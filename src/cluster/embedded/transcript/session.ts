@@ -1,5 +1,5 @@
-// Runs the commands of one transcript, in order, against one cluster on a virtual clock. All
-// commands use the API, as the administrator's kubectl would, except those that act on the
+// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything
+// goes through the API, as with the administrator's kubectl, except the commands that act on the
 // cluster's machines.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -7,11 +7,11 @@ import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
 import type { ResourceClient } from '#client/client.ts';
 import { resourcePath } from '#client/request.ts';
 import type { TransportRequest } from '#client/transport.ts';
-import { type EmbeddedCluster, startCluster } from '#cluster/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
+import { type EmbeddedCluster, startCluster } from '../start-cluster.ts';
 import { type Arguments, parseArguments } from './arguments.ts';
-import { type AnyResource, displayName, objectNamed, resourceNamed } from './kinds.ts';
+import { type AnyResource, displayName, Kinds } from './kinds.ts';
 import { formatValue, valuesAt } from './paths.ts';
 import { MetricsSource } from './metrics-source.ts';
 import { formatRows, selectColumns, type Table } from './table.ts';
@@ -41,17 +41,26 @@ type Command = (args: Arguments, input: string) => Promise<string>;
 
 export class Session {
   #cluster: EmbeddedCluster<VirtualClock> | undefined;
+  /** The cluster was started by a command of the transcript. */
+  #own = false;
+  readonly #kinds = new Kinds();
   #metrics: MetricsSource | undefined;
   readonly #watches: TableWatch[] = [];
 
+  /** Without a cluster, the transcript begins with the command `cluster`. */
+  constructor(cluster?: EmbeddedCluster<VirtualClock>) {
+    this.#cluster = cluster;
+  }
+
   /**
-   * Returns the answer of one command; an error of the API is an answer, too. Throws if the
-   * transcript itself is wrong.
+   * Returns the answer to a command. A request that the API rejects is an answer, too. Throws Error
+   * for a mistake of the transcript.
    */
   async run(line: string, input: string): Promise<string> {
     const args = parseArguments(line);
     const command = this.#commands[args.name];
     if (command === undefined) throw new Error(`there is no command ${args.name}`);
+    if (this.#cluster !== undefined) await this.#kinds.load(this.#cluster.client);
     try {
       const output = await command(args, input);
       args.finish();
@@ -68,7 +77,7 @@ export class Session {
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.stop();
     await this.#metrics?.stop();
-    await this.#cluster?.stop();
+    if (this.#own) await this.#cluster?.stop();
   }
 
   readonly #commands: Readonly<Record<string, Command>> = {
@@ -83,8 +92,10 @@ export class Session {
           return amount === undefined ? [] : [[name, amount]];
         }),
       );
+      if (this.#cluster !== undefined) throw new Error('cluster: there is one already');
       const start = args.option('start');
       const withMetrics = args.flag('metrics');
+      this.#own = true;
       this.#cluster = await startCluster({
         clock: 'virtual',
         ...(start !== undefined && { startMs: Date.parse(start) }),
@@ -154,7 +165,7 @@ export class Session {
       };
       if (table.rows.length === 0) {
         const namespace = args.option('-n') ?? DEFAULT_NAMESPACE;
-        return resourceNamed(args.word(0)).namespaced && !all
+        return this.#kinds.resourceNamed(args.word(0)).namespaced && !all
           ? `No resources found in ${namespace} namespace.`
           : 'No resources found';
       }
@@ -175,7 +186,7 @@ export class Session {
 
     /** show rs/web .status: the value as JSON, with the elements of a list on a line each. */
     show: async (args) => {
-      const { type, name } = objectNamed(args.word(0));
+      const { type, name } = this.#kinds.objectNamed(args.word(0));
       const object = await this.#resource(type, args).get(name);
       return valuesAt(object, args.word(1))
         .flatMap((value) => (Array.isArray(value) ? value : [value]))
@@ -187,11 +198,14 @@ export class Session {
     events: async (args) => {
       const regarding = args.option('for');
       const [kind, name] = regarding?.split('/') ?? [];
-      const path = resourcePath(resourceNamed('events'), args.option('-n') ?? DEFAULT_NAMESPACE);
+      const path = resourcePath(
+        this.#kinds.resourceNamed('events'),
+        args.option('-n') ?? DEFAULT_NAMESPACE,
+      );
       const fieldSelector =
         kind === undefined
           ? undefined
-          : `involvedObject.kind=${resourceNamed(kind).kind},involvedObject.name=${name ?? ''}`;
+          : `involvedObject.kind=${this.#kinds.resourceNamed(kind).kind},involvedObject.name=${name ?? ''}`;
       const table = await this.#table({
         method: 'GET',
         path,
@@ -213,7 +227,7 @@ export class Session {
 
     /** logs pod/web [container=c] [previous=true] */
     logs: async (args) => {
-      const { type, name } = objectNamed(args.word(0));
+      const { type, name } = this.#kinds.objectNamed(args.word(0));
       const path = resourcePath(type, args.option('-n') ?? DEFAULT_NAMESPACE, name, 'log');
       const query = { container: args.option('container'), previous: args.option('previous') };
       return (await this.#up.client.transport.text({ method: 'GET', path, query })).trimEnd();
@@ -223,7 +237,7 @@ export class Session {
     apply: async (_args, input) => {
       const outcomes: string[] = [];
       for (const manifest of parseYamlDocuments(input) as KubeObject[]) {
-        const type = resourceNamed(manifest.kind ?? '');
+        const type = this.#kinds.resourceNamed(manifest.kind ?? '');
         const namespace = type.namespaced
           ? (manifest.metadata.namespace ?? DEFAULT_NAMESPACE)
           : undefined;
@@ -242,7 +256,7 @@ export class Session {
     create: async (_args, input) => {
       const names: string[] = [];
       for (const manifest of parseYamlDocuments(input) as KubeObject[]) {
-        const type = resourceNamed(manifest.kind ?? '');
+        const type = this.#kinds.resourceNamed(manifest.kind ?? '');
         const namespace = type.namespaced
           ? (manifest.metadata.namespace ?? DEFAULT_NAMESPACE)
           : undefined;
@@ -254,7 +268,7 @@ export class Session {
 
     /** patch rs/web [-n NAMESPACE], with YAML: a merge patch. */
     patch: async (args, input) => {
-      const { type, name } = objectNamed(args.word(0));
+      const { type, name } = this.#kinds.objectNamed(args.word(0));
       const [patch] = parseYamlDocuments(input);
       await this.#resource(type, args).patch(name, 'application/merge-patch+json', patch);
       return `${displayName(type, name)} patched`;
@@ -262,7 +276,7 @@ export class Session {
 
     /** label pod/web app=other tier- */
     label: async (args) => {
-      const { type, name } = objectNamed(args.word(0));
+      const { type, name } = this.#kinds.objectNamed(args.word(0));
       const labels = Object.fromEntries(
         args
           .rest()
@@ -280,7 +294,7 @@ export class Session {
 
     /** scale rs/web 5 */
     scale: async (args) => {
-      const { type, name } = objectNamed(args.word(0));
+      const { type, name } = this.#kinds.objectNamed(args.word(0));
       const replicas = Number(args.word(1));
       const resource = this.#resource(type, args);
       const scale = await resource.subresource<{ spec: object }>(name, 'scale', undefined, {
@@ -307,11 +321,11 @@ export class Session {
       };
       const labelSelector = args.option('-l');
       if (labelSelector !== undefined) {
-        const type = resourceNamed(args.word(0));
+        const type = this.#kinds.resourceNamed(args.word(0));
         await this.#resource(type, args).deleteCollection({ ...options, labelSelector });
         return `${type.resource} deleted`;
       }
-      const { type, name } = objectNamed(args.word(0));
+      const { type, name } = this.#kinds.objectNamed(args.word(0));
       await this.#resource(type, args).delete(name, options);
       return `${displayName(type, name)} deleted`;
     },
@@ -331,7 +345,7 @@ export class Session {
     drain: async (args) => {
       const node = args.word(0);
       const lines = [await this.#setUnschedulable(node, true)];
-      const inDefault = this.#resourceIn(resourceNamed('pods'), DEFAULT_NAMESPACE);
+      const inDefault = this.#resourceIn(this.#kinds.resourceNamed('pods'), DEFAULT_NAMESPACE);
       const { items } = await inDefault.list({ fieldSelector: `spec.nodeName=${node}` });
       for (const { metadata } of items) {
         const { name, ownerReferences = [], deletionTimestamp } = metadata;
@@ -388,7 +402,7 @@ export class Session {
   }
 
   #listRequest(args: Arguments): TransportRequest {
-    const type = resourceNamed(args.word(0));
+    const type = this.#kinds.resourceNamed(args.word(0));
     const namespace = args.option('-n') ?? DEFAULT_NAMESPACE;
     const path = resourcePath(type, type.namespaced && !args.flag('-A') ? namespace : '');
     const name = args.words[1] === undefined ? undefined : args.word(1);
@@ -408,7 +422,7 @@ export class Session {
 
   async #setUnschedulable(name: string, unschedulable: boolean): Promise<string> {
     const patch = { spec: { unschedulable: unschedulable || null } };
-    await this.#resourceIn(resourceNamed('nodes'), undefined).patch(
+    await this.#resourceIn(this.#kinds.resourceNamed('nodes'), undefined).patch(
       name,
       'application/merge-patch+json',
       patch,

@@ -5,12 +5,12 @@ import { pods } from '#api/groups/core/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import type { Transport, TransportRequest } from '#client/transport.ts';
-import type { EmbeddedCluster } from '#cluster/index.ts';
 import { HorizontalPodAutoscalerController } from '#controllers/horizontal-pod-autoscaler/index.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import { SeededRandom } from '#machinery/random.ts';
+import type { EmbeddedCluster } from '../start-cluster.ts';
 
 const PODS = /^\/apis\/metrics\.k8s\.io\/v1beta1\/namespaces\/([^/]+)\/pods$/;
 

@@ -1,0 +1,61 @@
+// The flags of `cox rolling-update`: those of kubectl up to version 1.17, and --recreate.
+
+import type { Command } from 'commander';
+import { duration } from './flags.ts';
+
+const MINUTE_MS = 60_000;
+
+export function addRollingUpdateCommand(program: Command): void {
+  program
+    .command('rolling-update')
+    .description(
+      'replace the pods of a ReplicationController one by one, and wait until that is done',
+    )
+    .argument('<old>', 'the controller whose pods are replaced')
+    .argument('[new]', 'the name of the new controller, with --image or --rollback')
+    .option('-f, --filename <file>', "the new controller in YAML or JSON; '-' reads standard input")
+    .option('--image <image>', 'the new image: the new controller is a copy of the old one')
+    .option('--container <name>', 'the container that gets the image, if a pod has several')
+    .option(
+      '--image-pull-policy <policy>',
+      'needed if --image is the image that the container has already',
+    )
+    .option(
+      '--deployment-label-key <key>',
+      'with --image: the label that tells the pods of both controllers apart',
+      'deployment',
+    )
+    .option('--update-period <duration>', 'time between two steps', duration, MINUTE_MS)
+    .option('--poll-interval <duration>', 'time between two looks at a controller', duration, 3000)
+    .option(
+      '--timeout <duration>',
+      'how long there may be no progress before the command fails',
+      duration,
+      5 * MINUTE_MS,
+    )
+    .option('--rollback', 'go back from NEW to OLD, and delete NEW')
+    .option(
+      '--recreate',
+      "delete OLD's pods one by one, --update-period apart, and wait until all replicas are back; " +
+        'with --image, change the image first',
+    )
+    .option('-n, --namespace <name>', "default: the context's")
+    .option('--kubeconfig <file>', 'default: KUBECONFIG, or ~/.kube/config')
+    .option('--context <name>', 'default: the current context of the kubeconfig')
+    .addHelpText(
+      'after',
+      `
+An update that was interrupted goes on when the command is given again.
+
+Examples:
+  $ cox rolling-update web-v1 -f web-v2.yaml              another controller
+  $ cox rolling-update web-v1 web-v2 --image=nginx:1.29   a copy with another image
+  $ cox rolling-update web --image=nginx:1.29             the same, keeping the name
+  $ cox rolling-update web-v1 web-v2 --rollback           back again
+  $ cox rolling-update web --recreate                     new pods, of the same controller`,
+    )
+    .action(async (old: string, next: string | undefined, options) => {
+      const { rollingUpdateCommand } = await import('./rolling-update.ts');
+      await rollingUpdateCommand(old, next, options);
+    });
+}

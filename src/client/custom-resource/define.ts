@@ -1,0 +1,117 @@
+// A custom resource from a schema literal: one description is the TypeScript type, the value that
+// clients take, and the CustomResourceDefinition that the server needs.
+
+import type {
+  CustomResourceColumnDefinition,
+  CustomResourceDefinition,
+  CustomResourceSubresourceScale,
+} from '#api/groups/apiextensions/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { KubeObject, New } from '#api/machinery/meta/v1/index.ts';
+import { defineResource } from '../define-resource.ts';
+import type { ObjectSchema, Schema, ValueOf } from './schema.ts';
+
+export interface CustomResourceDescription {
+  /** Such as 'example.com'. */
+  readonly group: string;
+  /** The one version that is served and stored, such as 'v1'. */
+  readonly version: string;
+  readonly kind: string;
+  /** The plural in lower case. Default: the kind in lower case with an 's'. */
+  readonly resource?: string;
+  /** Default: true. */
+  readonly namespaced?: boolean;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  /**
+   * The fields of an object beside apiVersion, kind and metadata. With `status` the resource has
+   * that subresource.
+   */
+  readonly schema: {
+    readonly spec?: Schema;
+    readonly status?: Schema;
+    readonly [field: string]: Schema | undefined;
+  };
+  /** Names of fields of `schema` that every object must have. */
+  readonly required?: readonly string[];
+  readonly columns?: readonly Readonly<CustomResourceColumnDefinition>[];
+  readonly scale?: Readonly<CustomResourceSubresourceScale>;
+}
+
+/** A custom resource, for clients, controllers and `cluster.install`. */
+export interface CustomResourceType<T extends KubeObject> extends ResourceType<T> {
+  /** The object that makes a server serve the resource. */
+  readonly definition: New<CustomResourceDefinition>;
+}
+
+/** The type of the objects that a description describes. */
+export type ObjectOf<D extends CustomResourceDescription> = KubeObject &
+  ValueOf<{
+    readonly type: 'object';
+    readonly properties: D['schema'];
+    readonly required: D extends { readonly required: infer R } ? R : readonly [];
+  }>;
+
+/** The type of the objects of a resource: `type Tenant = KindOf<typeof tenants>`. */
+export type KindOf<R> = R extends ResourceType<infer T> ? T : never;
+
+/**
+ * Returns a custom resource whose objects have the type that the schema describes. Throws TypeError
+ * for names that cannot be those of a resource; the server checks the schema.
+ */
+export function defineCustomResource<const D extends CustomResourceDescription>(
+  description: D,
+): CustomResourceType<ObjectOf<D>> {
+  const { group, version, kind, namespaced = true, shortNames = [], categories = [] } = description;
+  const { resource = `${kind.toLowerCase()}s` } = description;
+  if (group === '') throw new TypeError('a custom resource needs a group, such as example.com');
+  const type = defineResource<ObjectOf<D>>({ group, version, kind, resource, namespaced });
+  return {
+    ...type,
+    shortNames: [...shortNames],
+    categories: [...categories],
+    definition: definitionOf(description, type),
+  };
+}
+
+function definitionOf(
+  description: CustomResourceDescription,
+  { group, version, kind, resource, singular, namespaced }: ResourceType,
+): New<CustomResourceDefinition> {
+  const { schema, required, shortNames, categories, columns, scale } = description;
+  const subresources = {
+    ...(schema.status !== undefined && { status: {} }),
+    ...(scale !== undefined && { scale }),
+  };
+  const root: ObjectSchema = {
+    type: 'object',
+    properties: schema as ObjectSchema['properties'] & object,
+    ...(required !== undefined && { required }),
+  };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${resource}.${group}` },
+    spec: {
+      group,
+      scope: namespaced ? 'Namespaced' : 'Cluster',
+      names: {
+        plural: resource,
+        singular,
+        kind,
+        ...(shortNames !== undefined && { shortNames }),
+        ...(categories !== undefined && { categories }),
+      },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: root },
+          ...(Object.keys(subresources).length > 0 && { subresources }),
+          ...(columns !== undefined && { additionalPrinterColumns: columns }),
+        },
+      ],
+    },
+  };
+}
