@@ -357,8 +357,12 @@ export class Cluster {
    * encryption. It stays in the process.
    */
   connect(): Duplex {
-    const connect = (): Duplex =>
-      this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+    return this.connectAs({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+  }
+
+  /** Returns such a connection of another user. */
+  connectAs(user: User): Duplex {
+    const connect = (): Duplex => this.#server.connect(user);
     // A connection may be used for anything.
     const ready = this.#config.resume?.beforeRequest('CONNECT', '/');
     return ready === undefined ? connect() : connectLater(ready, connect);

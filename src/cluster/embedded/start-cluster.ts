@@ -23,6 +23,7 @@ import { SeededRandom, systemRandom, type Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import {
   HistoryHash,
+  recorder,
   SERVER_COMPONENT,
   Simulation,
   TEST_COMPONENT,
@@ -54,6 +55,13 @@ import type { Forking } from './forks/forking.ts';
 import { makeWebhooks, type Webhooks } from './extensions/index.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 import { makeInsight, type Insight } from './insight/index.ts';
+import {
+  openRecording,
+  readRecording,
+  type Recording,
+  type ReplayedRequest,
+  replayRecording,
+} from './recording.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */
@@ -126,6 +134,12 @@ export interface StartClusterOptions {
    */
   readonly onHistory?: (line: string) => void;
   /**
+   * Records the requests of clients that come by the port or the agent in this file, which is
+   * created. Watches, exec and port-forward are not recorded. The file has no credentials, but the
+   * bodies of the requests. Forks record nothing.
+   */
+  readonly recordTo?: string;
+  /**
    * Records everything from the start, for `events` and `history`. Default: nothing is recorded
    * until `events` is called.
    */
@@ -147,6 +161,12 @@ export interface EmbeddedCluster<C extends Clock = Clock>
    * TypeError without `hashHistory`.
    */
   historyHash(): string;
+  /**
+   * Sends the requests of a recording (`recordTo`) in their order, as their users, each at its time
+   * after the beginning. Returns their status codes. Throws TypeError for a file that is none, and
+   * without a virtual clock.
+   */
+  replay(recording: string): Promise<readonly ReplayedRequest[]>;
   /**
    * Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError
    * without `dns`.
@@ -267,6 +287,7 @@ interface Setup extends Origin {
   };
   readonly simulation: Simulation;
   readonly history: HistoryHash | undefined;
+  readonly recording: Recording | undefined;
   readonly nodes: readonly LazyNode[];
   /** The directory of the cluster's files, which is made when there is one. */
   readonly filesDir: string;
@@ -334,8 +355,16 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
   };
   const history =
     options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
+  const recording =
+    options.recordTo === undefined || state !== undefined
+      ? undefined
+      : openRecording(options.recordTo);
+  const observers = [
+    ...(recording === undefined ? [] : [recorder(clock, (request) => recording.add(request))]),
+    ...(history === undefined ? [] : [history.filter]),
+  ];
   const simulation = new Simulation({
-    ...(history !== undefined && { observe: history.filter }),
+    observe: (next) => observers.reduce((handler, observer) => observer(handler), next),
     clock,
     random: random.derive('faults'),
     storage: memory,
@@ -380,6 +409,7 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
     inProcess,
     simulation,
     history,
+    recording,
     nodes,
     filesDir,
     config,
@@ -406,6 +436,7 @@ function embed(
     inProcess,
     simulation,
     history,
+    recording,
     nodes,
     filesDir,
     moving,
@@ -443,6 +474,7 @@ function embed(
         closeInsight();
         await moving(cluster.stop());
       } finally {
+        recording?.close();
         process.off('exit', removeFiles);
         await rm(filesDir, { recursive: true, force: true });
       }
@@ -460,6 +492,16 @@ function embed(
       clientOf: ({ name, groups = [] }) => cluster.clientOf({ name, groups }, 'coxswain'),
       [SIMULATION]: simulation,
       faults: simulation.faults,
+      replay: async (path) => {
+        if (!(clock instanceof VirtualClock))
+          throw new TypeError(
+            "a recording is replayed on virtual time: start with clock: 'virtual'",
+          );
+        return replayRecording(readRecording(path), {
+          clock,
+          connect: (user) => cluster.connectAs(user),
+        });
+      },
       historyHash: () => {
         if (history === undefined)
           throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
