@@ -10,6 +10,7 @@ export type {
 } from './embedded/create-cluster.ts';
 export type * from './embedded/handle.ts';
 export type {
+  AccessDecision,
   AccessReviewer,
   AdmissionCall,
   AdmissionOptions,
@@ -20,22 +21,13 @@ export type {
   MutationOptions,
   ValidatingHandler,
   Webhooks,
-} from './embedded/extensions/index.ts';
+} from './embedded/extensions/types.ts';
+export type * from './embedded/insight/types.ts';
 export type {
-  BreakpointCondition,
-  BreakpointOptions,
-  Cause,
   ChangeRecord,
   ClusterEvent,
-  Convergence,
-  ConvergeOptions,
   DeliveryRecord,
   EventLog,
-  HeldRequest,
-  HistoryEntry,
-  Insight,
   PendingRequest,
-  PersistentWrite,
-  Relation,
   RequestRecord,
-} from './embedded/insight/index.ts';
+} from './embedded/insight/records.ts';

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { type EmbeddedCluster, startCluster } from '#cluster/index.ts';
-import { WriteCounter } from '#cluster/embedded/transcript/index.ts';
+import { WriteCounter } from '#cluster/embedded/transcript/write-counter.ts';
 
 const NAMESPACES = ['one', 'two', 'three', 'four'];
 

@@ -8,18 +8,9 @@ import {
 } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import type { Clock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import type { Client, ResourceClient } from '../client.ts';
-
-export type Controller = Immutable<ReplicationController>;
-
-export interface Timing {
-  readonly clock: Clock;
-  readonly signal?: AbortSignal;
-  readonly pollIntervalMs: number;
-  readonly timeoutMs: number;
-}
+import type { Controller, Timing } from './types.ts';
 
 const RETRIES = { durationMs: 10, factor: 5, steps: 5 } as const;
 

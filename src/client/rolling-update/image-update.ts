@@ -5,7 +5,9 @@ import { createHash } from 'node:crypto';
 import type { Container, ReplicationController } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { stableStringify } from '#machinery/deep.ts';
-import type { Controller, NamespaceAccess } from './access.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
+import type { NamespaceAccess } from './access.ts';
+import type { Controller } from './types.ts';
 import { NEXT_CONTROLLER } from './annotations.ts';
 import { RollingUpdateError } from './errors.ts';
 
@@ -104,7 +106,7 @@ export async function prepareOld(
   deploymentLabelKey: string,
 ): Promise<Controller> {
   const { name } = old.metadata;
-  if (old.spec.selector?.[deploymentLabelKey] !== undefined)
+  if (ownValue(old.spec.selector, deploymentLabelKey) !== undefined)
     return access.annotate(name, { [NEXT_CONTROLLER]: nextName });
   const value = `${hashOf(old)}-orig`;
   const label = { [deploymentLabelKey]: value };

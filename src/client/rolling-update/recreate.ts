@@ -3,29 +3,9 @@
 
 import { formatDuration } from '#machinery/text/duration.ts';
 import { pollImmediately, WaitTimeoutError } from '#machinery/wait.ts';
-import { type Controller, isReady, NamespaceAccess } from './access.ts';
+import { isReady, NamespaceAccess } from './access.ts';
 import { RollingUpdateError } from './errors.ts';
-import type { RollingUpdateOptions } from './rolling-update.ts';
-
-export interface RecreateOptions extends Pick<
-  RollingUpdateOptions,
-  | 'client'
-  | 'namespace'
-  | 'clock'
-  | 'signal'
-  | 'updatePeriodMs'
-  | 'pollIntervalMs'
-  | 'timeoutMs'
-  | 'onProgress'
-> {
-  /** The ReplicationController. */
-  readonly name: string;
-  /**
-   * Sets the image of the template first. The template has one container. Default: the template
-   * stays as it is.
-   */
-  readonly image?: string;
-}
+import type { Controller, RecreateOptions } from './types.ts';
 
 /**
  * Deletes the pods of a controller one by one, `updatePeriodMs` apart, and waits until all replicas

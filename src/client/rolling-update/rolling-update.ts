@@ -5,52 +5,13 @@
 import type { ReplicationController } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { WaitTimeoutError, poll, pollImmediately } from '#machinery/wait.ts';
-import type { Client } from '../client.ts';
-import { type Controller, NamespaceAccess, type Timing } from './access.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
+import { NamespaceAccess } from './access.ts';
 import { DESIRED_REPLICAS, NEXT_CONTROLLER, ORIGINAL_REPLICAS, SOURCE_ID } from './annotations.ts';
 import { RollingUpdateError } from './errors.ts';
 import { prepareOld, withImage } from './image-update.ts';
 import { type Limits, minAvailable, scaleDownTo, scaleUpTo } from './plan.ts';
-
-export interface RollingUpdateOptions
-  extends Partial<Pick<Timing, 'pollIntervalMs' | 'timeoutMs' | 'signal'>>, Pick<Timing, 'clock'> {
-  readonly client: Client;
-  readonly namespace: string;
-  /** The controller that is replaced. */
-  readonly oldName: string;
-  /**
-   * The name of the new controller. Default: that of `controller`; with `image`, the new controller
-   * gets the old name in the end.
-   */
-  readonly newName?: string;
-  /**
-   * The new controller. Its selector has another value for a key of the old one's. Without replicas
-   * it gets as many as the old one.
-   */
-  readonly controller?: New<ReplicationController>;
-  /** In place of `controller`: the image of a copy of the old one. */
-  readonly image?: string;
-  readonly container?: string;
-  readonly imagePullPolicy?: string;
-  /** Default: 'deployment'. */
-  readonly deploymentLabelKey?: string;
-  /** Goes back from the new controller to the old one, and deletes the new one. */
-  readonly rollback?: boolean;
-  /** The time between two steps. Default: a minute. */
-  readonly updatePeriodMs?: number;
-  /** Default: 1. */
-  readonly maxSurge?: number;
-  /** Default: 0. */
-  readonly maxUnavailable?: number;
-  /** Called with each line of progress. */
-  readonly onProgress?: (line: string) => void;
-}
-
-export interface RollingUpdateResult {
-  readonly controller: Controller;
-  /** The new controller has the name of the old one. */
-  readonly renamed: boolean;
-}
+import type { Controller, RollingUpdateOptions, RollingUpdateResult } from './types.ts';
 
 const DEFAULTS = { pollIntervalMs: 3000, timeoutMs: 300_000, updatePeriodMs: 60_000 } as const;
 const RENAME = { intervalMs: 5000, timeoutMs: 60_000 } as const;
@@ -363,7 +324,7 @@ function checkSelectors(old: Controller, next: New<ReplicationController>): void
   const selector = next.spec?.selector ?? {};
   const nextName = next.metadata?.name ?? '';
   const differs = Object.entries(old.spec.selector ?? {}).some(
-    ([key, value]) => selector[key] !== undefined && selector[key] !== value,
+    ([key, value]) => ![undefined, value].includes(ownValue(selector, key)),
   );
   if (!differs)
     throw new RollingUpdateError(

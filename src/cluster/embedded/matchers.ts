@@ -1,6 +1,6 @@
 // Matchers for `expect` of vitest and jest: `expect.extend(clusterMatchers)`.
 
-import type { ConvergeOptions, Insight } from './insight/index.ts';
+import type { ConvergeOptions, Insight } from './insight/types.ts';
 
 /**
  * For the declarations of a test runner: `interface Matchers<T> extends

@@ -52,9 +52,11 @@ import {
   WakingClock,
 } from './forks/index.ts';
 import type { Forking } from './forks/forking.ts';
-import { makeWebhooks, type Webhooks } from './extensions/index.ts';
+import { makeWebhooks } from './extensions/index.ts';
+import type { Webhooks } from './extensions/types.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
-import { makeInsight, type Insight } from './insight/index.ts';
+import { makeInsight } from './insight/index.ts';
+import type { Insight } from './insight/types.ts';
 import {
   openRecording,
   readRecording,

@@ -1,5 +1,4 @@
-// Admission handlers as functions: what they are called with, and the review that their outcome
-// becomes.
+// Calls admission handlers: a review becomes a call of a function, and its outcome a response.
 
 import type {
   AdmissionRequest,
@@ -11,47 +10,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { deepCopy } from '#machinery/deep.ts';
 import { jsonPatchOf } from '#machinery/diff/index.ts';
 import type { JsonPatchOperation } from '#machinery/patch/json-patch.ts';
-
-/** A request that a handler decides on. */
-export interface AdmissionCall<T extends KubeObject = KubeObject> {
-  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
-  /**
-   * The object of the request. Of a DELETE: the object that is deleted. A mutating handler changes
-   * it in place.
-   */
-  readonly object: T;
-  /** The stored object, of an UPDATE or DELETE. */
-  readonly oldObject: T | undefined;
-  /** Empty for a create with `generateName`. */
-  readonly name: string;
-  /** Undefined for cluster-scoped resources. */
-  readonly namespace: string | undefined;
-  readonly user: AdmissionRequest['userInfo'];
-  readonly dryRun: boolean;
-  /** The request as the webhook protocol has it. */
-  readonly review: AdmissionRequest;
-  /** Aborts at the time limit. */
-  readonly signal: AbortSignal;
-  /** Adds a warning to the response of the request. */
-  warn(text: string): void;
-  /** Adds an annotation to the audit event of the request. */
-  annotate(key: string, value: string): void;
-  /** Rejects the request with Forbidden. To reject with another status, throw a StatusError. */
-  deny(message: string): never;
-}
-
-/**
- * Decides on a request. A StatusError rejects the request; any other error is a failed call, and
- * the failure policy decides.
- */
-export type ValidatingHandler<T extends KubeObject> = (
-  call: AdmissionCall<T>,
-) => void | Promise<void>;
-
-/** Changes `call.object`, or returns a JSON patch. Errors: as those of a ValidatingHandler. */
-export type MutatingHandler<T extends KubeObject> = (
-  call: AdmissionCall<T>,
-) => void | readonly JsonPatchOperation[] | Promise<void | readonly JsonPatchOperation[]>;
+import type { AdmissionCall, MutatingHandler } from './types.ts';
 
 const API_VERSION = 'admission.k8s.io/v1';
 

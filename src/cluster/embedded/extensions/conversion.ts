@@ -1,18 +1,9 @@
-// Conversion handlers as functions.
+// Calls conversion handlers.
 
 import type { ConversionReview } from '#api/groups/apiextensions/v1/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-
-/**
- * Returns the object in another version of its group. `to` is an apiVersion such as
- * 'example.com/v2'. The object is the handler's own copy. An error fails the requests that need the
- * conversion.
- */
-export type ConversionHandler = (
-  object: Readonly<Record<string, unknown>> & KubeObject,
-  to: string,
-) => object | Promise<object>;
+import type { ConversionHandler } from './types.ts';
 
 /** Returns the response to a review. */
 export async function reviewConversion(

@@ -162,6 +162,34 @@ describe('handlers in the process', () => {
     await expect(cluster.webhooks.validate([], () => undefined)).rejects.toThrow(TypeError);
   });
 
+  test('have a time limit, and fail as a host that does not exist when they are gone', async () => {
+    await withCluster({ clock: 'virtual', nodes: 0 }, async (cluster) => {
+      let aborted = false;
+      const options = { name: 'slow.example.com', timeoutSeconds: 3 };
+      const handler = ({ signal }: { readonly signal: AbortSignal }): Promise<void> =>
+        new Promise(() => {
+          signal.addEventListener('abort', () => (aborted = true));
+        });
+      const hook = await cluster.webhooks.validate(configMaps, handler, options);
+      const client = cluster.client.resource(configMaps).namespace('default');
+      const slow = denied(client.create({ metadata: { name: 'x' } }));
+      await cluster.clock.advance('3s');
+      expect((await slow).message).toMatch(
+        /calling webhook "slow\.example\.com": failed to call webhook: Post "https:\S+\?timeout=3s": context deadline exceeded$/,
+      );
+      expect(aborted).toBe(true);
+      const { client: admin } = cluster;
+      const configurations = admin.resource(validatingWebhookConfigurations);
+      const { webhooks } = await configurations.get('slow.example.com');
+      await hook.remove();
+      await configurations.create({ metadata: { name: 'again.example.com' }, webhooks });
+      const gone = await denied(client.create({ metadata: { name: 'x' } }));
+      expect(gone.message).toMatch(
+        /dial tcp: lookup validate-0001\.in-process\.invalid: no such host$/,
+      );
+    });
+  });
+
   test('must not change objects while they validate', async () => {
     const { cluster } = shared;
     const namespace = await shared.namespace();

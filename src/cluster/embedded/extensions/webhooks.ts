@@ -3,7 +3,6 @@
 // leads to the function.
 
 import {
-  type MutatingWebhook,
   mutatingWebhookConfigurations,
   type OperationType,
   type RuleWithOperations,
@@ -12,86 +11,13 @@ import {
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import type { AccessReviewer, LocalAuthorizer } from '#apiserver/authorization/local-authorizer.ts';
+import type { LocalAuthorizer } from '#apiserver/authorization/local-authorizer.ts';
 import type { LocalWebhooks } from '#apiserver/webhooks/client/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { type MutatingHandler, reviewAdmission, type ValidatingHandler } from './admission.ts';
-import { type ConversionHandler, reviewConversion } from './conversion.ts';
-
-/** A handler that takes part in the work of the API server. */
-export interface InstalledHandler {
-  /** The name of its configuration: of an object of the API, but for authorization. */
-  readonly name: string;
-  /** Takes the handler and its configuration away. Idempotent. */
-  remove(): Promise<void>;
-}
-
-type WebhookFields = Pick<
-  MutatingWebhook,
-  | 'failurePolicy'
-  | 'matchPolicy'
-  | 'namespaceSelector'
-  | 'objectSelector'
-  | 'matchConditions'
-  | 'timeoutSeconds'
->;
-
-/** How admission calls a handler: as the fields of the same names in a webhook configuration. */
-export interface AdmissionOptions extends Partial<WebhookFields> {
-  /**
-   * The name of the webhook and of its configuration, a domain of at least three parts. Handlers
-   * are called in the order of names. Default: a name that keeps the order in which they were
-   * added.
-   */
-  readonly name?: string;
-  /** Default: CREATE and UPDATE. */
-  readonly operations?: readonly OperationType[];
-  /** Subresources, such as 'status' or '*', beside the resource itself. Default: none. */
-  readonly subresources?: readonly string[];
-  /**
-   * Default: 'None'. A handler with effects is not called for dry runs: 'NoneOnDryRun' if it looks
-   * at `dryRun`.
-   */
-  readonly sideEffects?: MutatingWebhook['sideEffects'];
-}
-
-export interface MutationOptions extends AdmissionOptions {
-  /** Default: 'Never'. */
-  readonly reinvocationPolicy?: MutatingWebhook['reinvocationPolicy'];
-}
-
-export interface AuthorizationOptions {
-  /** The decision when the handler fails. Default: 'Deny'. */
-  readonly failurePolicy?: 'NoOpinion' | 'Deny';
-}
-
-/** Handlers as plain functions: no port, no TLS. They have the semantics of configured webhooks. */
-export interface Webhooks {
-  /** Changes objects before they are validated and stored. */
-  mutate<T extends KubeObject>(
-    resources: ResourceType<T> | readonly ResourceType<T>[],
-    handler: MutatingHandler<T>,
-    options?: MutationOptions,
-  ): Promise<InstalledHandler>;
-  /** Rejects requests, or warns. */
-  validate<T extends KubeObject>(
-    resources: ResourceType<T> | readonly ResourceType<T>[],
-    handler: ValidatingHandler<T>,
-    options?: AdmissionOptions,
-  ): Promise<InstalledHandler>;
-  /**
-   * Converts a custom resource between its versions. Its definition must exist; `remove` sets the
-   * strategy None.
-   */
-  convert(resource: ResourceType, handler: ConversionHandler): Promise<InstalledHandler>;
-  /**
-   * Decides what users may do, before RBAC: with the status of a SubjectAccessReview. Neither
-   * allowed nor denied: RBAC decides. It is asked about the cluster's components, too, but not
-   * about members of system:masters. Decisions are not cached.
-   */
-  authorize(handler: AccessReviewer, options?: AuthorizationOptions): InstalledHandler;
-}
+import { reviewAdmission } from './admission.ts';
+import { reviewConversion } from './conversion.ts';
+import type { InstalledHandler, MutatingHandler, MutationOptions, Webhooks } from './types.ts';
 
 export interface WebhooksConfig {
   readonly client: Client;

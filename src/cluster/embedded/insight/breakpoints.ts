@@ -3,31 +3,9 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock, type Clock } from '#machinery/clock.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
-import type { PendingRequest, Recorder } from './recorder.ts';
-
-/** Fields that a request must have, or a function that decides. */
-export type BreakpointCondition =
-  | Partial<
-      Pick<
-        PendingRequest,
-        'client' | 'user' | 'verb' | 'group' | 'resource' | 'subresource' | 'namespace' | 'name'
-      >
-    >
-  | ((request: PendingRequest) => boolean);
-
-export interface BreakpointOptions {
-  /** Default: an hour of virtual time, a minute of real time. */
-  readonly timeoutMs?: number;
-}
-
-/** A request that waits. */
-export interface HeldRequest {
-  readonly request: PendingRequest;
-  /** Serves the request. Idempotent. */
-  resume(): void;
-  /** Rejects the request with a StatusError; with any other error the client gets status 500. */
-  fail(error: Error): void;
-}
+import type { Recorder } from './recorder.ts';
+import type { PendingRequest } from './records.ts';
+import type { BreakpointCondition, BreakpointOptions, HeldRequest } from './types.ts';
 
 const VIRTUAL_TIMEOUT_MS = 3_600_000;
 const TIMEOUT_MS = 60_000;

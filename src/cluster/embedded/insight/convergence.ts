@@ -6,43 +6,7 @@ import { formatDuration, toMilliseconds } from '#machinery/text/duration.ts';
 import { diffOf, requestsOf } from './history.ts';
 import type { RecordedChange, RecordedRequest, Recorder } from './recorder.ts';
 import { type ChangeRecord, describeObject } from './records.ts';
-
-export interface ConvergeOptions {
-  /**
-   * So long nothing may change, such as '5m' or milliseconds. Default: two minutes of virtual time,
-   * 2 seconds of real time.
-   */
-  readonly quietFor?: number | string;
-  /** Default: half an hour of virtual time, 30 seconds of real time. */
-  readonly timeout?: number | string;
-  /** Changes that do not count, beside leases, events and heartbeats of nodes. */
-  readonly ignore?: (change: ChangeRecord) => boolean;
-}
-
-/** A client that keeps writing to an object. */
-export interface PersistentWrite {
-  /** Undefined: the store itself, or a request from before the recording. */
-  readonly client: string | undefined;
-  readonly object: string;
-  /** How often within the last `quietFor`. */
-  readonly count: number;
-  /**
-   * The changes, each once, the latest at the end: a list of lines for each. Empty: the writes
-   * change nothing, or fail.
-   */
-  readonly diffs: readonly (readonly string[])[];
-  /** The message of the last failure, if the writes fail. */
-  readonly failure: string | undefined;
-}
-
-export interface Convergence {
-  readonly converged: boolean;
-  /** The time until the last change, from the beginning of the wait. */
-  readonly afterMs: number;
-  readonly writes: readonly PersistentWrite[];
-  /** Names the clients, the objects and the diffs. */
-  readonly message: string;
-}
+import type { Convergence, ConvergeOptions, PersistentWrite } from './types.ts';
 
 /**
  * So many writes that change nothing, of one client to one object within `quietFor`, mean that it

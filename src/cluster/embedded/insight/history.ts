@@ -6,46 +6,8 @@ import { formatDifferences } from '#machinery/diff/index.ts';
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { RecordLog } from './log.ts';
 import type { Recorded, RecordedChange, RecordedRequest } from './recorder.ts';
-import {
-  type ChangeRecord,
-  type DeliveryRecord,
-  describeObject,
-  type RequestRecord,
-} from './records.ts';
-
-/** How the object of an event is related to the object that was written. */
-export type Relation = 'same object' | 'owner' | 'refers to it' | 'is referred to';
-
-/**
- * The latest event about a related object that the client had received before it sent the request.
- */
-export interface Cause {
-  readonly event: DeliveryRecord;
-  readonly relation: Relation;
-  /** The request that made the change that the event reports, if it was recorded. */
-  readonly request: RequestRecord | undefined;
-}
-
-/** A change of an object. */
-export interface HistoryEntry {
-  readonly change: ChangeRecord['change'];
-  readonly revision: number;
-  readonly timeMs: number;
-  /**
-   * The client that made the change. Undefined: the store itself (expiry), or a request from before
-   * the recording.
-   */
-  readonly client: string | undefined;
-  readonly request: RequestRecord | undefined;
-  readonly cause: Cause | undefined;
-  /**
-   * A line for each field that changed: `.spec.replicas: 1 → 2`. Managed fields and the resource
-   * version are left out.
-   */
-  readonly diff: readonly string[];
-  readonly object: Immutable<KubeObject>;
-  readonly previous: Immutable<KubeObject> | undefined;
-}
+import type { DeliveryRecord } from './records.ts';
+import type { Cause, HistoryEntry, Relation } from './types.ts';
 
 /**
  * The object whose history is asked for. With a uid, earlier objects of the same name are left out.
@@ -236,26 +198,4 @@ function comparable(object: Immutable<KubeObject>): object {
     ...metadata
   } = object.metadata;
   return { ...object, metadata };
-}
-
-/** Returns the history as text: a paragraph for each change. */
-export function formatHistory(history: readonly HistoryEntry[]): string {
-  return history
-    .map(({ change, object, timeMs, client, request, cause, diff }) => {
-      const time = new Date(timeMs).toISOString().slice(11, 23);
-      const how =
-        request === undefined
-          ? ''
-          : ` (${request.verb}${request.subresource === '' ? '' : ` ${request.subresource}`})`;
-      const why =
-        cause === undefined
-          ? []
-          : [
-              `  because of ${cause.event.change} ${describeObject(cause.event.object)}` +
-                (cause.request === undefined ? '' : `, by ${cause.request.client}`),
-            ];
-      const head = `${time} ${change} ${describeObject(object)} by ${client ?? 'the store'}${how}`;
-      return [head, ...why, ...diff.map((line) => `  ${line}`)].join('\n');
-    })
-    .join('\n');
 }

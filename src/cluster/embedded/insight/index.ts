@@ -6,56 +6,15 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Handler } from '#apiserver/request.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Storage } from '#storage/interface.ts';
-import {
-  type BreakpointCondition,
-  type BreakpointOptions,
-  Breakpoints,
-  type HeldRequest,
-} from './breakpoints.ts';
-import { converge, type Convergence, type ConvergeOptions } from './convergence.ts';
-import { type HistoryEntry, historyOf } from './history.ts';
-import type { EventLog } from './log.ts';
+import { Breakpoints } from './breakpoints.ts';
+import { converge } from './convergence.ts';
+import { historyOf } from './history.ts';
 import { Recorder } from './recorder.ts';
+import type { Insight } from './types.ts';
 
-export type { BreakpointCondition, BreakpointOptions, HeldRequest } from './breakpoints.ts';
-export type { Convergence, ConvergeOptions, PersistentWrite } from './convergence.ts';
-export { formatHistory } from './history.ts';
-export type { Cause, HistoryEntry, Relation } from './history.ts';
-export type { EventLog } from './log.ts';
-export type { PendingRequest } from './recorder.ts';
+export { formatHistory } from './format-history.ts';
 export { formatEvent } from './records.ts';
-export type { ChangeRecord, ClusterEvent, DeliveryRecord, RequestRecord } from './records.ts';
-
-/** Explains what happens in a cluster. */
-export interface Insight {
-  /**
-   * Returns what has happened, in order: requests, changes, and watch events as clients received
-   * them. Recording starts with the first call, or with the cluster if it was started with
-   * `insight: true`. The last 50,000 records are kept.
-   */
-  events(): EventLog;
-  /**
-   * Returns each change of an object since the recording started: which client made it, by which
-   * request, because of which event, and what changed. With an object instead of a resource and a
-   * name, earlier objects of that name are left out. Throws TypeError if nothing is recorded.
-   */
-  history(object: Immutable<KubeObject>): readonly HistoryEntry[];
-  history(
-    type: ResourceType,
-    name: string,
-    options?: { readonly namespace?: string },
-  ): readonly HistoryEntry[];
-  /**
-   * Lets time pass until nothing changes any more, or until it is clear which clients keep writing.
-   * See `toConverge`.
-   */
-  converge(options?: ConvergeOptions): Promise<Convergence>;
-  /**
-   * Lets time pass until a request meets the condition. The request waits, and a virtual clock
-   * stands, until `resume()`. Rejects with WaitTimeoutError.
-   */
-  breakpoint(condition: BreakpointCondition, options?: BreakpointOptions): Promise<HeldRequest>;
-}
+export type * from './types.ts';
 
 export interface InsightParts {
   readonly insight: Insight;

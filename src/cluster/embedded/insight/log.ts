@@ -1,6 +1,6 @@
 // A bounded log of records. The oldest records make room for new ones.
 
-import type { ClusterEvent } from './records.ts';
+import type { ClusterEvent, EventLog } from './records.ts';
 
 const LIMIT = 50_000;
 /** The objects in the records have so many bytes of JSON at most, about. */
@@ -11,21 +11,9 @@ interface Kept<E> {
   readonly bytes: number;
 }
 
-/**
- * What happened, in order: iterate for all until now, or with `for await` also for all that is
- * still to come.
- */
-export interface EventLog extends Iterable<ClusterEvent>, AsyncIterable<ClusterEvent> {
-  /** The records of one type that the filter takes. */
-  filter<T extends ClusterEvent['type']>(
-    type: T,
-    filter?: (event: Extract<ClusterEvent, { type: T }>) => boolean,
-  ): readonly Extract<ClusterEvent, { type: T }>[];
-  /** How many old records had to make room. */
-  readonly dropped: number;
-}
-
 export class RecordLog<E extends ClusterEvent> implements EventLog {
+  readonly #limit: number;
+  readonly #limitBytes: number;
   #kept: Kept<E>[] = [];
   /** Records before this index are dropped. */
   #start = 0;
@@ -33,6 +21,11 @@ export class RecordLog<E extends ClusterEvent> implements EventLog {
   #dropped = 0;
   #ended = false;
   #waiters: (() => void)[] = [];
+
+  constructor({ limit = LIMIT, limitBytes = LIMIT_BYTES } = {}) {
+    this.#limit = limit;
+    this.#limitBytes = limitBytes;
+  }
 
   get dropped(): number {
     return this.#dropped;
@@ -42,7 +35,8 @@ export class RecordLog<E extends ClusterEvent> implements EventLog {
   push(event: E, bytes = 0): void {
     this.#kept.push({ event, bytes });
     this.#bytes += bytes;
-    while (this.#kept.length - this.#start > LIMIT || this.#bytes > LIMIT_BYTES) this.#drop();
+    while (this.#kept.length - this.#start > this.#limit || this.#bytes > this.#limitBytes)
+      this.#drop();
     for (const wake of this.#waiters.splice(0)) wake();
   }
 

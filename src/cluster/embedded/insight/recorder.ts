@@ -22,23 +22,11 @@ import {
   clientName,
   type DeliveryRecord,
   type RequestRecord,
+  type PendingRequest,
 } from './records.ts';
 
 /** Called before a request is served; it waits for the promise. */
 export type Gate = (request: PendingRequest) => Promise<void> | undefined;
-
-/** A request that has not been served yet. */
-export type PendingRequest = Omit<
-  RequestRecord,
-  'type' | 'sequence' | 'timeMs' | 'code' | 'message'
-> & {
-  /**
-   * The object or patch that was sent. Undefined if there is none, or if it came as bytes over a
-   * connection.
-   */
-  readonly body: unknown;
-  readonly signal: AbortSignal;
-};
 
 /** A request as it is recorded, with what causes are found by. */
 export interface RecordedRequest extends RequestRecord {

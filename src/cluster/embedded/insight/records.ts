@@ -36,6 +36,19 @@ export interface RequestRecord extends ClusterRecord {
   readonly message: string | undefined;
 }
 
+/** A request that has not been served yet. */
+export type PendingRequest = Omit<
+  RequestRecord,
+  'type' | 'sequence' | 'timeMs' | 'code' | 'message'
+> & {
+  /**
+   * The object or patch that was sent. Undefined if there is none, or if it came as bytes over a
+   * connection.
+   */
+  readonly body: unknown;
+  readonly signal: AbortSignal;
+};
+
 /** A change of one object in the store. */
 export interface ChangeRecord extends ClusterRecord {
   readonly type: 'change';
@@ -56,6 +69,20 @@ export interface DeliveryRecord extends ClusterRecord {
 }
 
 export type ClusterEvent = RequestRecord | ChangeRecord | DeliveryRecord;
+
+/**
+ * The records in order: iterate for all until now, or with `for await` also for all that is
+ * still to come.
+ */
+export interface EventLog extends Iterable<ClusterEvent>, AsyncIterable<ClusterEvent> {
+  /** The records of one type that the filter takes. */
+  filter<T extends ClusterEvent['type']>(
+    type: T,
+    filter?: (event: Extract<ClusterEvent, { type: T }>) => boolean,
+  ): readonly Extract<ClusterEvent, { type: T }>[];
+  /** How many old records had to make room. */
+  readonly dropped: number;
+}
 
 /** A component of the system by its user, anything else by its user agent, which operators set. */
 export function clientName(user: string, userAgent: string): string {

@@ -2,4 +2,3 @@
 
 export { replayTranscript } from './replay.ts';
 export type { ReplayOptions } from './replay.ts';
-export { WriteCounter } from './write-counter.ts';

@@ -9,7 +9,7 @@
 // Running one produces the same text with the current answers, so that one diff shows all changes.
 
 export interface Step {
-  /** The lines before the command: comments and blank lines. */
+  /** The comments and blank lines before the command. */
   readonly preamble: readonly string[];
   readonly command: string;
   readonly input: string;
@@ -17,7 +17,7 @@ export interface Step {
 
 export interface Transcript {
   readonly steps: readonly Step[];
-  /** The lines after the last step. */
+  /** The comments and blank lines after the last step. */
   readonly end: readonly string[];
 }
 
